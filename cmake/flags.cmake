@@ -1,0 +1,54 @@
+# Compiler settings as two interface targets: sma_flags for every target, sma_sanitize for all but the CK file.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(sma_flags INTERFACE)
+target_compile_definitions(sma_flags INTERFACE _GNU_SOURCE SMA_VERSION="${PROJECT_VERSION}")
+target_include_directories(sma_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(sma_flags INTERFACE
+    -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+    -Wpointer-arith -Wwrite-strings -Wundef -Werror=implicit -Werror=format-security
+    -fno-strict-overflow -fno-delete-null-pointer-checks -fno-common
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+if(SMA_WERROR)
+    target_compile_options(sma_flags INTERFACE -Werror)
+endif()
+if(SMA_SANITIZE)
+    target_compile_options(sma_flags INTERFACE -fsanitize=${SMA_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(sma_flags INTERFACE -fsanitize=${SMA_SANITIZE})
+    if(SMA_SANITIZE MATCHES "undefined")
+        target_compile_options(sma_flags INTERFACE -fno-sanitize-recover=undefined)
+    endif()
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(sma_flags INTERFACE
+        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection)
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+        target_compile_options(sma_flags INTERFACE -fcf-protection=full)
+    endif()
+    target_link_options(sma_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
+endif()
+
+# sma_library(name SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows.
+function(sma_library name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_link_libraries(${name} PUBLIC sma_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+endfunction()
+
+# sma_test(name LABEL unit SOURCES ... LINK ... [TIMEOUT s] [ARGS ...]): one program, one process.
+function(sma_test name)
+    cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE sma_flags ${arg_LINK})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${name} PRIVATE SMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 60)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()

@@ -1,0 +1,64 @@
+/*
+ * adapter.h — what a platform is to the house: one folder, one of these tables, one line in src/cli/adapters.c.
+ *
+ * An adapter is an actor. It turns platform events into INGRESS questions to the store (and acknowledges the platform
+ * only after ACCEPTED), and ATTEMPT questions of the dispatcher into one attempt each, classified. It never assembles
+ * prompts, never decides what to say, never retries a send.
+ */
+#ifndef SMA_ADAPTER_H
+#define SMA_ADAPTER_H
+
+#include "sma/config.h"
+#include "sma/messages.h"
+
+struct sma_capabilities
+{
+    bool has_buttons, has_cards, has_voice, has_threads, has_edits;
+    bool has_idempotency;       /* repeating an attempt under the same key cannot send twice */
+    bool is_stored_delivery;    /* delivery means stored in the result (http): no attempts at all */
+    uint32_t part_chars_max;    /* UTF-16 units of one part; 0 = no limit */
+    uint32_t chat_per_minute;   /* sends per chat, 0 = no limit */
+    uint32_t chat_burst;        /* sends a chat may make at once before the rate counts; 0 = 1 */
+    uint32_t adapter_per_second;/* sends of the whole adapter, 0 = no limit */
+};
+
+/* Called by render() for every part, in order. */
+typedef void sma_part_fn(void *user, struct sma_str part_bytes);
+
+struct sma_adapter_ops
+{
+    const char *name;    /* as in ship.json */
+    const char *channel; /* as in history: "telegram", "api", "cli" ... */
+    const struct sma_actor_ops *actor;
+    struct sma_capabilities capabilities;
+    uint32_t renderer_version;   /* raised whenever render() would split differently */
+    bool is_chinese_by_default;  /* language auto without a hint from the user */
+    /**
+     * Make the state. `json` of cfg is this adapter's block. NOTFOUND: silently not configured (old projects).
+     * BADINPUT with *error: the program does not start.
+     */
+    SMA_CHECKED enum sma_err (*create)(const struct sma_config *config, const struct sma_config_adapter *block,
+                                       void **ret_state, struct sma_error *error);
+    void (*destroy)(void *state); /* after the actor has ended; accepts NULL */
+    /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the dispatcher's thread. */
+    SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each, void *user);
+    /** Pure: the idempotency key of a part; NULL = "<outbox id>.<part>" in the core's own form. */
+    void (*key)(uint64_t outbox_id, uint32_t part, struct sma_buf *buf);
+};
+
+/* One adapter in a running program. */
+struct sma_adapter
+{
+    const struct sma_adapter_ops *ops;
+    void *state;
+    enum sma_actor_id actor;
+};
+
+/**
+ * Recognise a control command: the first word of text, with or without "@bot" already removed by the adapter.
+ * Known: /stop /clear /status /help /start and the Chinese forms of the reference (/停止 /清除 /状态 /帮助).
+ * @return NONE for ordinary text; UNKNOWN for a well-formed "/word" that is none of them
+ */
+enum sma_control sma_control_parse(struct sma_str text);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * config.h — the project's configuration as one immutable struct of plain values.
+ *
+ * Source: reference §2 (both `adapters` and `integrations`), DESIGN. Made by runtime/config from Agent.md, ship.json,
+ * .env and the environment. All strings are non-NULL ("" = not set) and live as long as the struct.
+ */
+#ifndef SMA_CONFIG_H
+#define SMA_CONFIG_H
+
+#include "sma/base.h"
+
+enum sma_llm_api
+{
+    SMA_LLM_CHAT,      /* POST {base}/chat/completions */
+    SMA_LLM_RESPONSES, /* POST {base}/responses */
+    SMA_LLM_MESSAGES,  /* POST {base}/messages (Anthropic) */
+    SMA_LLM_OFFLINE,   /* no network: the built-in deterministic model, in the chat format */
+};
+enum sma_language
+{
+    SMA_LANGUAGE_AUTO,
+    SMA_LANGUAGE_ZH,
+    SMA_LANGUAGE_EN,
+};
+
+struct sma_config_llm
+{
+    enum sma_llm_api api;
+    const char *provider, *model;
+    const char *base_url; /* without trailing slash; the default of the provider filled in */
+    const char *api_key;  /* "" = none found */
+    const char *anthropic_version;
+    bool has_temperature, has_top_p, has_frequency_penalty, has_presence_penalty;
+    double temperature, top_p, frequency_penalty, presence_penalty;
+    int64_t max_tokens; /* 0 = not set */
+    bool is_stream;     /* default true */
+    bool logs_messages; /* reference §2.6 */
+};
+
+/* The `adapters` (or `integrations`) block of one platform, raw JSON text of the object, "" when absent; each adapter
+ * reads its own keys from it. Placeholders are already replaced. */
+struct sma_config_adapter
+{
+    const char *name; /* "telegram", "feishu", "qq", ... */
+    bool is_enabled;
+    const char *json;
+};
+
+struct sma_config
+{
+    const char *project_dir; /* absolute, real path */
+    const char *state_dir;   /* project_dir + "/.ship" */
+    const char *name, *version, *description;
+    const char *agent_md; /* trimmed; the two-line default role when empty */
+    const char *start_host;
+    int start_port; /* 0 = any free port */
+    const char *api_token; /* configured token, "" = use .ship/api-token */
+    struct sma_config_llm llm;
+    int agent_concurrency;  /* 1.. */
+    bool queue_is_fair;     /* queue.order: fifo (default) | fair */
+    bool queue_is_collect;  /* queue.mode: serial (default) | collect */
+    int queue_chat_waiting_max, queue_waiting_max;
+    bool durability_is_none; /* durability: "full" (default) | "none" */
+    enum sma_language language;
+    int64_t approvals_expire_s;
+    const char *permissions_json; /* raw, for issue 5; "" when absent */
+    struct sma_config_adapter adapters[8];
+    size_t adapter_count;
+    void *storage; /* owns everything above */
+};
+
+/** What the command line overrides. Zero / NULL = not given. */
+struct sma_config_overrides
+{
+    const char *host;
+    int port;          /* -1 = any free port, 0 = not given */
+    const char *provider; /* demo and tests: force a provider */
+};
+
+/* One line for people: file, path in the file, what is wrong, the remedy. */
+typedef void sma_config_warn_fn(void *user, const char *line);
+
+/**
+ * Read the project at `dir`. Loads .env into the environment first (real environment wins).
+ * @return OK and *ret_config (destroy with sma_config_destroy), or BADINPUT | NOTFOUND | IO | NOMEM with the one line
+ *         in *error. Unknown keys are warnings with the nearest known key.
+ * Thread: main, before actors start (or on SIGHUP).
+ */
+SMA_CHECKED enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides *overrides,
+                                         sma_config_warn_fn *warn, void *user, struct sma_config **ret_config,
+                                         struct sma_error *error);
+void sma_config_destroy(struct sma_config *config); /* accepts NULL */
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * limits.h — every bound of the program, with its unit in its name. What happens at a limit stands beside it.
+ */
+#ifndef SMA_LIMITS_H
+#define SMA_LIMITS_H
+
+/* -- mailboxes ------------------------------------------------------------------------------------------------- */
+#define SMA_ACTOR_COUNT_MAX 24       /* ids 0..23; adapters take the upper ones */
+#define SMA_ADAPTER_COUNT_MAX 8      /* adapters configured at once: start refuses more */
+#define SMA_LANE_BURST_COUNT 64      /* messages taken from one lane before the next is served */
+#define SMA_LANE_COUNT_MAX 65536     /* slots of one lane; a power of two */
+
+/* -- asks an asker may have open on one edge (the answer lane is as large) -------------------------------------- */
+#define SMA_ASK_INGRESS_COUNT_MAX 1024 /* adapter -> store; at the limit the adapter stops reading */
+#define SMA_ASK_AWAIT_COUNT_MAX 2048   /* http -> store, waiting callers; at the limit 503 */
+#define SMA_ASK_STORE_COUNT_MAX 4096   /* agent -> store */
+#define SMA_ASK_SEND_COUNT_MAX 4096    /* agent -> dispatcher */
+#define SMA_ASK_MODEL_COUNT_MAX 1024   /* agent -> model: equals the largest agent.concurrency */
+#define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
+#define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
+#define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
+#define SMA_SIGNAL_COUNT_MAX 256       /* slots of a signal lane; dropped beyond, counted */
+
+/* -- messages from outside -------------------------------------------------------------------------------------- */
+#define SMA_TEXT_BYTES_MAX (1024 * 1024)      /* one message's text; over it the adapter refuses with a clear error */
+#define SMA_ID_BYTES_MAX 512                  /* any platform id; over it BADINPUT */
+#define SMA_NAME_BYTES_MAX 512                /* display names are cut to this */
+#define SMA_CHAT_KEY_BYTES_MAX 1024
+#define SMA_FILE_NAME_BYTES_MAX 200           /* enc(chatKey) beyond this is shortened with a hash; see history.h */
+#define SMA_META_BYTES_MAX 4096
+#define SMA_JSON_DEPTH_MAX 64
+
+/* -- store ------------------------------------------------------------------------------------------------------ */
+#define SMA_BATCH_COUNT_MAX 1024              /* messages in one transaction */
+#define SMA_CLAIM_COUNT_SOFT 1000000          /* over this, claims older than SMA_CLAIM_AGE_MIN_H go */
+#define SMA_CLAIM_COUNT_MAX 8000000           /* at this, intake stops */
+#define SMA_CLAIM_AGE_MIN_H 72
+#define SMA_CHAT_WAITING_COUNT_MAX 64         /* waiting messages of one chat; then visibly refused */
+#define SMA_INBOX_WAITING_COUNT_MAX 200000    /* waiting messages of all chats; then visibly refused */
+#define SMA_NOTICE_INTERVAL_S 30              /* at most one busy notice per chat in this time */
+#define SMA_HISTORY_LINES_MAX 1000            /* lines of a main history file before rotation */
+#define SMA_HISTORY_LOAD_COUNT_MAX 200        /* chat_load_history limit */
+#define SMA_HISTORY_BYTES_MAX (256 * 1024)    /* bytes of one chat_load_history answer */
+#define SMA_SEARCH_SLICE_BYTES (1024 * 1024)  /* read per slice between batches */
+#define SMA_WAL_PREGROWN_BYTES (4 * 1024 * 1024)
+#define SMA_DISK_RESERVE_BYTES (8 * 1024 * 1024) /* below this free space no effect starts; intake stops at four times it */
+#define SMA_RUN_ATTEMPT_COUNT_MAX 3           /* unclean attempts without a step, then given up with a notice */
+
+/* -- agent ------------------------------------------------------------------------------------------------------ */
+#define SMA_RUN_STEP_COUNT_MAX 30
+#define SMA_TOOL_CALL_COUNT_MAX 32            /* calls in one step; further ones are answered with an error */
+#define SMA_SESSION_MESSAGE_COUNT_MAX 60      /* messages kept of a session, cut at turns */
+#define SMA_SESSION_BYTES_MAX (512 * 1024)    /* bytes kept of a session, cut at turns */
+#define SMA_SESSION_COUNT_MAX 4096            /* sessions in memory; the idlest goes first */
+#define SMA_SESSION_BYTES_TOTAL_MAX (64 * 1024 * 1024)
+#define SMA_SESSION_IDLE_S 1800
+#define SMA_SHRINK_COUNT_MAX 3                /* retries after a context-length error */
+#define SMA_CONCURRENCY_MAX 1024
+#define SMA_TOOL_RESULT_BYTES_MAX 30000
+#define SMA_SEND_WAIT_S 30                    /* then chat_send answers "queued" */
+
+/* -- model ------------------------------------------------------------------------------------------------------ */
+#define SMA_REQUEST_BYTES_MAX (8 * 1024 * 1024)
+#define SMA_ANSWER_BYTES_MAX (4 * 1024 * 1024)
+#define SMA_SSE_LINE_BYTES_MAX (16 * 1024 * 1024)
+#define SMA_MODEL_RETRY_COUNT_MAX 2
+#define SMA_MODEL_CONNECT_S 10
+#define SMA_MODEL_FIRST_BYTE_S 300
+#define SMA_MODEL_IDLE_S 90                   /* since the last data event; comments do not count */
+#define SMA_MODEL_TOTAL_S 1800
+
+/* -- delivery --------------------------------------------------------------------------------------------------- */
+#define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */
+#define SMA_ATTEMPT_COUNT_MAX 8               /* attempts of one part before it is given up */
+#define SMA_ATTEMPT_TIMEOUT_S 60
+#define SMA_RETRY_DELAY_MAX_S 300
+#define SMA_OUTBOX_CHAT_COUNT_MAX 1024        /* open deliveries of one chat; chat_send fails beyond */
+
+/* -- http ------------------------------------------------------------------------------------------------------- */
+#define SMA_HTTP_HEADER_BYTES_MAX 8192
+#define SMA_HTTP_BODY_BYTES_MAX (2 * 1024 * 1024)
+#define SMA_HTTP_CONNECTION_COUNT_MAX 1024
+#define SMA_HTTP_REQUEST_DEADLINE_S 10        /* to send headers and body */
+#define SMA_HTTP_KEEPALIVE_S 60
+#define SMA_HTTP_WAIT_S 900                   /* a caller waits this long, then 202 with the id */
+
+/* -- terminal --------------------------------------------------------------------------------------------------- */
+#define SMA_TERMINAL_CLIENT_COUNT_MAX 16
+#define SMA_TERMINAL_LINE_BYTES_MAX (2 * 1024 * 1024)
+
+/* -- life ------------------------------------------------------------------------------------------------------- */
+#define SMA_HEARTBEAT_S 10                    /* an actor that handles one message longer than this is reported */
+#define SMA_COMMIT_SUSPEND_S 30
+#define SMA_DRAIN_S 20                        /* from SIGTERM to exit, at most */
+
+_Static_assert((SMA_LANE_COUNT_MAX & (SMA_LANE_COUNT_MAX - 1)) == 0, "a lane is a power of two");
+_Static_assert(SMA_TEXT_BYTES_MAX < SMA_HTTP_BODY_BYTES_MAX, "a body holds a whole text");
+_Static_assert(SMA_ASK_MODEL_COUNT_MAX >= SMA_CONCURRENCY_MAX, "every open run may ask the model");
+
+#endif

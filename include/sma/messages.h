@@ -1,0 +1,568 @@
+/*
+ * messages.h — every message kind, its body, and every edge with its bounds. The only words actors share.
+ *
+ * Kind of edge: A = ask / its answer, S = signal, H = durable hand-off or control message on the main lane.
+ * All slices in a body point into the message itself (sma_msg_dup). Times are monotonic ns unless named _ms.
+ * A message's number, `seq`, is its acceptance order in the store, > 0, unique for ever; a run has the seq of the
+ * message it answers.
+ */
+#ifndef SMA_MESSAGES_H
+#define SMA_MESSAGES_H
+
+#include "sma/actor.h"
+
+/*      kind                from -> to                       edge  body                    */
+#define SMA_MSG_MAP(X)                                                                             \
+    X(LIFE)           /* supervisor -> every actor           H     sma_life                */      \
+    X(LIFE_DONE)      /* every actor -> supervisor           H     sma_life                */      \
+    X(RELOAD)         /* supervisor -> every actor           H     sma_reload              */      \
+    X(LOG)            /* every actor -> log                  S     sma_log_line            */      \
+    X(INGRESS)        /* adapter -> store                    A     sma_ingress             */      \
+    X(ACCEPTED)       /* store -> adapter                    A     sma_accepted            */      \
+    X(AWAIT)          /* adapter -> store                    A     sma_await               */      \
+    X(RESULT)         /* store -> adapter                    A     sma_result              */      \
+    X(QUERY)          /* adapter -> store                    A     sma_query               */      \
+    X(QUERY_RESULT)   /* store -> adapter                    A     sma_query_result        */      \
+    X(RUN)            /* store -> agent                      H     sma_run_order           */      \
+    X(CONTROL)        /* store -> agent                      H     sma_control_order       */      \
+    X(SESSION)        /* agent -> store                      A     sma_session_ask         */      \
+    X(SESSION_TURNS)  /* store -> agent                      A     sma_session_turns       */      \
+    X(STEP)           /* agent -> store                      A     sma_step                */      \
+    X(STEP_DONE)      /* store -> agent                      A     sma_step_done           */      \
+    X(DONE)           /* agent -> store                      A     sma_done                */      \
+    X(DONE_DONE)      /* store -> agent                      A     sma_step_done           */      \
+    X(HISTORY)        /* agent -> store                      A     sma_history_ask         */      \
+    X(HISTORY_LINES)  /* store -> agent                      A     sma_history_lines       */      \
+    X(CONTACT)        /* agent -> store                      A     sma_contact_ask         */      \
+    X(CONTACT_RESULT) /* store -> agent                      A     sma_contact_result      */      \
+    X(MODEL)          /* agent -> model                      A     sma_model_ask           */      \
+    X(MODEL_ANSWER)   /* model -> agent                      A     sma_model_answer        */      \
+    X(MODEL_CANCEL)   /* agent -> model                      H     sma_model_cancel        */      \
+    X(MODEL_DELTA)    /* model -> agent                      S     sma_model_delta         */      \
+    X(SEND)           /* agent -> dispatcher                 A     sma_send                */      \
+    X(SEND_RESULT)    /* dispatcher -> agent                 A     sma_send_result         */      \
+    X(DELIVER)        /* store -> dispatcher                 H     sma_deliver             */      \
+    X(CANCEL_DELIVER) /* store -> dispatcher                 H     sma_cancel_deliver      */      \
+    X(RECEIPT)        /* dispatcher -> store                 A     sma_receipt             */      \
+    X(RECEIPT_DONE)   /* store -> dispatcher                 A     sma_receipt_done        */      \
+    X(ATTEMPT)        /* dispatcher -> adapter               A     sma_attempt             */      \
+    X(ATTEMPT_RESULT) /* adapter -> dispatcher               A     sma_attempt_result      */      \
+    X(PROGRESS)       /* agent -> dispatcher -> adapter      S     sma_progress            */
+
+enum sma_msg_kind
+{
+    SMA_MSG_NONE,
+#define X(name) SMA_MSG_##name,
+    SMA_MSG_MAP(X)
+#undef X
+        SMA_MSG_KIND_COUNT
+};
+const char *sma_msg_kind_name(unsigned kind);
+
+/*
+ * The edges. Capacity = slots of the main lane from -> to; asks = questions `from` may have open at `to`; signals =
+ * slots of the separate signal lane. A lane that carries answers is at least as large as the questions they answer.
+ * ADAPTER stands for every adapter. Supervisor and log edges exist for every actor and are added by the runtime.
+ */
+#define SMA_EDGE_MAP(X) /* from, to, capacity, asks, signals */                                                  \
+    X(ADAPTER, STORE, 4096, SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX, 0)                               \
+    X(STORE, ADAPTER, 4096, 0, 0)                                                                                 \
+    X(STORE, AGENT, 8192, 0, 0)                                                                                   \
+    X(AGENT, STORE, 4096, SMA_ASK_STORE_COUNT_MAX, 0)                                                             \
+    X(STORE, DISPATCHER, 2048, 0, 0)                                                                              \
+    X(DISPATCHER, STORE, 1024, SMA_ASK_RECEIPT_COUNT_MAX, 0)                                                      \
+    X(AGENT, MODEL, 2048, SMA_ASK_MODEL_COUNT_MAX, 0)                                                             \
+    X(MODEL, AGENT, 1024, 0, SMA_SIGNAL_COUNT_MAX)                                                                \
+    X(AGENT, DISPATCHER, 4096, SMA_ASK_SEND_COUNT_MAX, SMA_SIGNAL_COUNT_MAX)                                      \
+    X(DISPATCHER, AGENT, 4096, 0, 0)                                                                              \
+    X(DISPATCHER, ADAPTER, 64, SMA_ASK_ATTEMPT_COUNT_MAX, SMA_SIGNAL_COUNT_MAX)                                   \
+    X(ADAPTER, DISPATCHER, 64, 0, 0)
+
+/* -- life cycle ------------------------------------------------------------------------------------------------- */
+enum sma_phase
+{
+    SMA_PHASE_INTAKE_OFF = 1, /* adapters: accept nothing new; done when no INGRESS question is open */
+    SMA_PHASE_DRAIN,          /* agent, then dispatcher, then model, then store: reach a durable point */
+    SMA_PHASE_CLOSE,          /* adapters: answer or close what waits, close sockets */
+};
+struct sma_life
+{
+    unsigned phase;
+};
+struct sma_config;
+struct sma_reload
+{
+    const struct sma_config *config; /* immutable snapshot, lives until the program ends */
+};
+struct sma_log_line
+{
+    int level; /* enum sma_log_level */
+    int64_t wall_ms;
+    struct sma_str text, details_json;
+};
+
+/* -- where a message comes from and an answer goes -------------------------------------------------------------- */
+struct sma_route
+{
+    uint8_t adapter;          /* enum sma_actor_id */
+    struct sma_str channel;   /* "telegram" "feishu" "qq" "api" "cli" "web" or a test's own */
+    struct sma_str chat_key;  /* DESIGN §5; decides order and session */
+    struct sma_str chat_id;   /* where the talk happens, platform's id */
+    struct sma_str chat_type; /* platform's word ("private", "group", "c2c" ...); may be empty */
+    struct sma_str thread_id; /* topic; may be empty */
+    struct sma_str message_id;/* what is replied to; may be empty */
+    struct sma_str user_id;   /* who speaks; may be empty */
+    struct sma_str user_name; /* display or handle; may be empty */
+    struct sma_str language;  /* what the platform says of the user: "zh..." "en..." or empty */
+};
+/** Bytes of message room that sma_route_dup needs. */
+size_t sma_route_space(const struct sma_route *route);
+/** Copy a route into msg's room. */
+struct sma_route sma_route_dup(struct sma_msg *msg, const struct sma_route *route);
+
+/* When things happened to one message, monotonic ns, 0 = not yet. Carried along for the histograms. */
+struct sma_stamps
+{
+    uint64_t read_ns, parsed_ns, claimed_ns, durable_ns, run_ns, model_out_ns, first_token_ns, reply_ns;
+};
+
+/* -- ingress ---------------------------------------------------------------------------------------------------- */
+enum sma_event_kind
+{
+    SMA_EVENT_MESSAGE,  /* runs, when addressed and allowed */
+    SMA_EVENT_CONTROL,  /* /stop /clear /status /help: does not wait in the queue */
+    SMA_EVENT_CALLBACK, /* button, interaction (approvals, later) */
+    SMA_EVENT_NOTE,     /* claimed and recorded only (join, leave, edit) */
+};
+enum sma_control
+{
+    SMA_CONTROL_NONE,
+    SMA_CONTROL_STOP,
+    SMA_CONTROL_CLEAR,
+    SMA_CONTROL_STATUS,
+    SMA_CONTROL_HELP,
+    SMA_CONTROL_UNKNOWN, /* a command nobody knows: answered with the list of commands */
+};
+enum sma_addressed
+{
+    SMA_ADDRESSED_PRIVATE,
+    SMA_ADDRESSED_MENTION,
+    SMA_ADDRESSED_REPLY,
+    SMA_ADDRESSED_NONE, /* group chatter: claimed; recorded; run only inside a follow-up window */
+};
+struct sma_ingress
+{
+    struct sma_route route;
+    struct sma_str event_key; /* claim key besides channel, chat key and kind: message id, callback id, event id */
+    struct sma_str text;      /* what goes to history and to the model, untouched */
+    struct sma_str context;   /* more for the model (quoted message, forward, attachments), not in history text; may be empty */
+    struct sma_str meta_json; /* history entry's meta object; empty = omit */
+    struct sma_str cursor_name; /* platform cursor saved with this commit, e.g. "telegram.offset"; empty = none */
+    int64_t cursor_value;
+    int64_t wall_ms;          /* history ts */
+    uint64_t body_hash;       /* of what must be equal under one event key (HTTP); 0 = not compared */
+    uint8_t kind;             /* enum sma_event_kind */
+    uint8_t control;          /* enum sma_control */
+    uint8_t addressed;        /* enum sma_addressed */
+    bool is_record_only;      /* backlog policy: claim and record, do not run */
+    struct sma_stamps stamps;
+};
+enum sma_verdict
+{
+    SMA_VERDICT_ACCEPTED,  /* durable, will run (or the control message was carried out) */
+    SMA_VERDICT_DUPLICATE, /* accepted before; seq is the first one's */
+    SMA_VERDICT_IGNORED,   /* durable, by policy not run */
+    SMA_VERDICT_BUSY,      /* durable and recorded, but over a queue bound: visibly refused, will not run */
+    SMA_VERDICT_CONFLICT,  /* same event key, other body_hash: HTTP 409 */
+    SMA_VERDICT_REFUSED,   /* not durable: do not acknowledge, the platform delivers again; reason says why */
+};
+struct sma_accepted
+{
+    uint8_t verdict;        /* enum sma_verdict */
+    uint64_t seq;           /* 0 when REFUSED */
+    uint32_t position;      /* waiting messages before it, 0 = next */
+    uint32_t retry_after_ms;/* REFUSED, BUSY */
+    struct sma_str reason;  /* text for REFUSED, BUSY, CONFLICT */
+    uint64_t durable_ns;    /* stamp */
+};
+/* The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered at once if is_peek. */
+struct sma_await
+{
+    uint64_t seq;
+    bool is_peek;
+    struct sma_str user_id; /* empty = any; otherwise NOTFOUND unless the run's message came from this user */
+};
+enum sma_run_state
+{
+    SMA_RUN_UNKNOWN,
+    SMA_RUN_WAITING,
+    SMA_RUN_RUNNING,
+    SMA_RUN_PARKED,
+    SMA_RUN_DONE,
+    SMA_RUN_FAILED,
+    SMA_RUN_CANCELLED,
+};
+struct sma_result
+{
+    uint64_t seq;
+    uint8_t state;                 /* enum sma_run_state; a stopping store answers open AWAITs with the state of now */
+    bool is_success;
+    uint32_t position;             /* when WAITING */
+    struct sma_str output;         /* sent texts joined by a blank line, else the final text */
+    struct sma_str tool_calls_json;/* reference §4.3: [{tool,input,output}] */
+    struct sma_str message_id;     /* the event key it came under */
+    struct sma_str chat_id;
+};
+enum sma_query_kind
+{
+    SMA_QUERY_STATUS,  /* JSON object: queue, runs, outbox, chats, claims, disk, last errors */
+    SMA_QUERY_HISTORY, /* chat_key + limit: JSON array of history entries, newest last */
+};
+struct sma_query
+{
+    uint8_t kind;
+    uint32_t limit;
+    struct sma_str chat_key;
+};
+struct sma_query_result
+{
+    struct sma_str json;
+};
+
+/* -- runs ------------------------------------------------------------------------------------------------------- */
+struct sma_stored_step
+{
+    uint32_t number;     /* 1, 2, ... */
+    uint8_t kind;        /* enum sma_step_kind */
+    struct sma_str data; /* opaque to the store; written and read by runtime/agent */
+};
+struct sma_collected
+{
+    uint64_t seq;
+    int64_t wall_ms;
+    struct sma_str user_id, user_name, message_id, text, context;
+};
+/* Store -> agent: run this message. One credit = one open run; DONE returns it. */
+struct sma_run_order
+{
+    uint64_t seq;
+    struct sma_route route;
+    struct sma_str text, context;
+    int64_t wall_ms;
+    bool is_resumed;           /* was begun before this start of the program */
+    bool is_suspect;           /* begun before an unclean exit and no step since: the attempt is committed already */
+    bool has_past;             /* the chat has stored turns: ask SESSION if no session is in memory */
+    uint32_t attempt;          /* 1.. ; counts unclean attempts without a step */
+    uint32_t step_count;       /* durable steps to continue from, oldest first */
+    struct sma_stored_step *steps;
+    uint32_t delivery_count;   /* outbox rows this run has already made */
+    struct sma_step_delivery_state *deliveries;
+    uint32_t collected_count;  /* queue.mode collect: earlier messages that this run answers too, oldest first */
+    struct sma_collected *collected;
+    struct sma_stamps stamps;
+};
+/* Store -> agent, already durable. Acts on everything of the chat with seq < mark_seq. */
+struct sma_control_order
+{
+    uint8_t control; /* STOP: cancel the running run. CLEAR: cancel it and drop the session */
+    uint64_t mark_seq;
+    struct sma_str chat_key;
+};
+/* The last turns of a chat, to rebuild its session. */
+struct sma_session_ask
+{
+    struct sma_str chat_key;
+    uint64_t before_seq; /* the run that wants it */
+    uint32_t turns_max;
+    uint32_t bytes_max;
+};
+struct sma_turn
+{
+    uint64_t seq;
+    struct sma_str wire;       /* which wire format the bytes are in */
+    struct sma_str message_id; /* of the user's message */
+    struct sma_str bytes;      /* the turn as runtime/agent encoded it in DONE */
+};
+struct sma_session_turns
+{
+    struct sma_str chat_key;
+    uint32_t turn_count; /* oldest first; only turns after the chat's clear mark */
+    struct sma_turn *turns;
+};
+
+/* -- steps ------------------------------------------------------------------------------------------------------ */
+enum sma_step_kind
+{
+    SMA_STEP_ANSWER = 1, /* the model's answer, before its calls are carried out */
+    SMA_STEP_RESULTS,    /* results of the calls */
+    SMA_STEP_NOTE,       /* anything else worth keeping (shrunk session, parked, ...) */
+};
+enum sma_intent
+{
+    SMA_INTENT_ASSISTANT_TEXT,
+    SMA_INTENT_NOTICE, /* from the notices table; recorded in history with meta.notice, never given to the model */
+    SMA_INTENT_APPROVAL_REQUEST,
+    SMA_INTENT_ERROR,
+};
+struct sma_step_delivery
+{
+    uint32_t call;          /* index of the call in the step; the key is (seq, step number, call) */
+    uint8_t intent;         /* enum sma_intent */
+    struct sma_route route; /* usually the run's own; another chat for chat_contact_send */
+    struct sma_str text;
+};
+enum sma_delivery_state
+{
+    SMA_DELIVERY_WAITING, /* in the store, not handed out */
+    SMA_DELIVERY_BEGUN,   /* handed to the dispatcher, an attempt may have been made */
+    SMA_DELIVERY_SENT,
+    SMA_DELIVERY_FAILED,
+    SMA_DELIVERY_UNKNOWN, /* given up with unknown outcome */
+};
+struct sma_step_delivery_state
+{
+    uint32_t step, call;
+    uint64_t outbox_id; /* > 0 */
+    uint8_t state;      /* enum sma_delivery_state; SENT at once where delivery means stored (channel api) */
+    struct sma_str error;
+};
+/* Agent -> store. The answer comes after the commit: it is the gate before every effect of the step. */
+struct sma_step
+{
+    uint64_t seq;
+    uint32_t number; /* 1, 2, ...: must be the next; a number already stored is answered as stored (idempotent) */
+    uint8_t kind;    /* enum sma_step_kind */
+    struct sma_str data;
+    uint32_t delivery_count;
+    struct sma_step_delivery *deliveries;
+};
+enum sma_step_verdict
+{
+    SMA_STEP_DURABLE,
+    SMA_STEP_STOPPED, /* the run was stopped, cleared or is not open: drop it, send no DONE */
+    SMA_STEP_NO_DISK, /* not stored: wait a second and ask again */
+};
+struct sma_step_done
+{
+    uint64_t seq;
+    uint32_t number;
+    uint8_t verdict; /* enum sma_step_verdict */
+    uint32_t delivery_count;
+    struct sma_step_delivery_state *deliveries; /* in the order of the question's deliveries */
+};
+enum sma_outcome
+{
+    SMA_OUTCOME_OK,
+    SMA_OUTCOME_FAILED,
+    SMA_OUTCOME_CANCELLED,
+    SMA_OUTCOME_GIVEN_UP,
+};
+/* Agent -> store: the run is over. Outcome, turn and fallback row are one transaction; the credit returns. */
+struct sma_done
+{
+    uint64_t seq;
+    uint8_t outcome; /* enum sma_outcome */
+    struct sma_str output;          /* final text of the run, for the stored result */
+    struct sma_str tool_calls_json; /* [{tool,input,output}] */
+    struct sma_str turn;            /* the session's new turn, empty = none */
+    struct sma_str wire;            /* its format */
+    uint32_t delivery_count;        /* fallback text or notice: 0 or 1 row; call = 0, step = last step + 1 */
+    struct sma_step_delivery *deliveries;
+    struct sma_stamps stamps;
+};
+
+/* -- tools answered by the store -------------------------------------------------------------------------------- */
+/*
+ * Newest entries first considered, given back in chronological order. Excluded: lines at or after the current
+ * message's place by its own id; and, from the line of session_first_seq on, assistant lines and the user lines whose
+ * messageId is in `session_ids` (they are in the live session already). Notices are never given.
+ */
+struct sma_history_ask
+{
+    struct sma_str chat_key;
+    uint32_t limit;         /* 1..200 */
+    struct sma_str keyword; /* empty = recent; else regular expression (PCRE2 with match limits), or plain substring when it does not compile; case-insensitive */
+    uint64_t current_seq;
+    uint64_t session_first_seq; /* 0 = the session is empty */
+    uint32_t session_id_count;
+    struct sma_str *session_ids;
+};
+struct sma_history_line
+{
+    int64_t wall_ms;
+    bool is_user; /* else assistant */
+    struct sma_str user_id, user_name, text;
+};
+struct sma_history_lines
+{
+    uint8_t err; /* enum sma_err; OK, or what went wrong with `error` */
+    struct sma_str error;
+    uint32_t line_count; /* oldest first */
+    struct sma_history_line *lines;
+    bool is_cut; /* more matched than limit or bytes allowed */
+};
+struct sma_contact_ask
+{
+    struct sma_str user_name;
+    struct sma_str channel; /* empty = any */
+};
+struct sma_contact_result
+{
+    bool is_found;
+    struct sma_route route;      /* of the contact's last message */
+    struct sma_str contact_json; /* reference §7.6 */
+};
+
+/* -- model ------------------------------------------------------------------------------------------------------ */
+struct sma_model_ask
+{
+    uint64_t seq;
+    uint32_t round;          /* 0 = first request of the run */
+    struct sma_str body;     /* the whole request, ready for the wire */
+    uint32_t turn_offset;    /* body[turn_offset, turn_end): the current turn's messages, comma-joined JSON */
+    uint32_t turn_end;
+    uint64_t read_ns;        /* when the bytes of the user's message were read */
+};
+enum sma_model_status
+{
+    SMA_MODEL_OK,
+    SMA_MODEL_CONTEXT_LENGTH, /* the request is too long for the model */
+    SMA_MODEL_FAILED,         /* after retries; error says what and what to do */
+    SMA_MODEL_CANCELLED,
+};
+enum sma_finish
+{
+    SMA_FINISH_STOP,
+    SMA_FINISH_TOOLS,
+    SMA_FINISH_LENGTH,  /* truncated: calls must not run */
+    SMA_FINISH_FILTERED,
+};
+struct sma_model_call
+{
+    struct sma_str id, name, arguments; /* arguments: JSON text, "{}" when the model sent none */
+    bool is_invalid;                    /* arguments are not a JSON object */
+};
+struct sma_model_answer
+{
+    uint64_t seq;
+    uint8_t status; /* enum sma_model_status */
+    uint8_t finish; /* enum sma_finish */
+    struct sma_str text;     /* visible text, may be empty */
+    struct sma_str fragment; /* the assistant message(s) as they go back on the wire, comma-joined JSON */
+    uint32_t call_count;
+    struct sma_model_call *calls;
+    struct sma_str error; /* FAILED: one line for people: what, where, what to do */
+    int http_status;
+    uint64_t input_tokens, cached_tokens, output_tokens;
+    uint64_t out_ns, first_token_ns; /* stamps */
+};
+struct sma_model_cancel
+{
+    uint64_t ask_id; /* of the MODEL question; it is still answered, with CANCELLED (or what came first) */
+};
+struct sma_model_delta
+{
+    uint64_t seq;
+    bool is_send_text;   /* text of a chat_send call being written, else plain content */
+    struct sma_str text; /* everything so far of this answer, not only the new piece */
+};
+
+/* -- delivery --------------------------------------------------------------------------------------------------- */
+/* Agent -> dispatcher: tell me how outbox row `outbox_id` ended. Answered at the latest at the deadline ("queued"). */
+struct sma_send
+{
+    uint64_t seq, outbox_id;
+};
+enum sma_send_state
+{
+    SMA_SEND_SENT,
+    SMA_SEND_QUEUED, /* not yet; it will be delivered, or visibly given up */
+    SMA_SEND_FAILED,
+    SMA_SEND_UNKNOWN,
+};
+struct sma_send_result
+{
+    uint64_t seq, outbox_id;
+    uint8_t state;
+    struct sma_str error;
+};
+/* Store -> dispatcher: one outbox row. One credit of the row's adapter; the final RECEIPT returns it. */
+struct sma_deliver
+{
+    uint64_t outbox_id, seq;
+    struct sma_route route;
+    struct sma_str text;
+    struct sma_str language;   /* of notices: "zh" or "en" */
+    uint8_t intent;            /* enum sma_intent */
+    uint32_t renderer_version; /* 0 = not rendered before */
+    uint32_t part_done_count;  /* parts with a receipt */
+    bool is_repeat;            /* the next part was begun before a crash: attempt it under the same key, count it */
+    bool has_waiter;           /* the agent will ask SEND for it */
+    uint32_t attempt_count;
+    struct sma_stamps stamps;
+};
+struct sma_cancel_deliver
+{
+    struct sma_str chat_key; /* /stop: rows of this chat with seq < mark that are not begun are given up by the store; */
+    uint64_t mark_seq;       /* the dispatcher drops those it holds and has not attempted (RECEIPT FAILED "stopped") */
+};
+/* Dispatcher -> store. Answered after the commit. For a row of several parts the next part starts after the answer. */
+struct sma_receipt
+{
+    uint64_t outbox_id;
+    uint32_t part, part_count;    /* part index from 0 */
+    uint32_t renderer_version;
+    uint8_t state;                /* enum sma_delivery_state: SENT, FAILED, UNKNOWN; WAITING = still trying (attempt count kept) */
+    bool is_final;                /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
+    uint32_t attempt_count;
+    struct sma_str platform_message_id, error;
+    uint64_t reply_ns;
+};
+struct sma_receipt_done
+{
+    uint64_t outbox_id;
+    uint8_t verdict; /* enum sma_step_verdict: DURABLE; STOPPED = the row was cancelled, drop it; NO_DISK = ask again */
+};
+enum sma_attempt_class
+{
+    SMA_ATTEMPT_SENT,
+    SMA_ATTEMPT_RETRY_AFTER, /* rate limited: retry_after_ms, for the chat or (is_adapter_wide) the whole adapter */
+    SMA_ATTEMPT_RETRY,       /* refused or not reached: certainly not sent, try again with back-off */
+    SMA_ATTEMPT_GIVE_UP,     /* will never work; error says why */
+    SMA_ATTEMPT_UNKNOWN,     /* may have been sent (time-out after the request left) */
+};
+struct sma_attempt
+{
+    uint64_t outbox_id, seq;
+    uint32_t part, part_count;
+    struct sma_route route;
+    struct sma_str part_bytes;      /* what render() made, adapter's own format */
+    struct sma_str idempotency_key; /* same for every attempt of this part, stable over restarts */
+    uint8_t intent;
+    bool is_repeat;
+};
+struct sma_attempt_result
+{
+    uint64_t outbox_id;
+    uint32_t part;
+    uint8_t attempt_class; /* enum sma_attempt_class */
+    bool is_adapter_wide;
+    uint32_t retry_after_ms;
+    struct sma_str platform_message_id, error;
+};
+enum sma_progress_kind
+{
+    SMA_PROGRESS_STARTED, /* a run on this chat has started: typing */
+    SMA_PROGRESS_TEXT,    /* streamed text so far, replaces the last one */
+    SMA_PROGRESS_TOOL,    /* text = name of a tool being used */
+    SMA_PROGRESS_FINISHED /* the run is over (answers come as deliveries) */
+};
+struct sma_progress
+{
+    uint64_t seq;
+    uint8_t kind; /* enum sma_progress_kind */
+    struct sma_route route;
+    struct sma_str text;
+};
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * notices.h — everything the program itself says to chat users, in Chinese and English. One table, nowhere else.
+ */
+#ifndef SMA_NOTICES_H
+#define SMA_NOTICES_H
+
+#include "sma/buf.h"
+#include "sma/config.h"
+
+#define SMA_NOTICE_MAP(X) /* name, English, Chinese; %s / %u arguments are the same in both */                        \
+    X(BUSY, "I'm still working on something; I have your message and will answer it next.",                           \
+      "我还在处理上一条消息；你的消息已收到，接下来就回复。")                                                         \
+    X(BUSY_POSITION, "I have your message; %u are waiting before it.", "你的消息已收到，前面还有 %u 条在等待。")      \
+    X(QUEUE_FULL, "Too many messages are waiting here. This one is recorded but will not be answered; please send it again later.", \
+      "这里等待的消息太多了。这一条已记录但不会回复，请稍后再发。")                                                   \
+    X(STOPPED, "Stopped.", "已停止。")                                                                                \
+    X(NOTHING_TO_STOP, "Nothing is running here.", "当前没有正在进行的任务。")                                        \
+    X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", "好的，已忘记当前会话；磁盘上的历史记录保留。") \
+    X(HELP, "Commands: /status, /stop (cancel), /clear (forget this conversation), /help. Anything else is a message to me.", \
+      "命令：/状态、/停止（取消）、/清除（忘记当前会话）、/帮助。其他内容都会作为消息处理。")                         \
+    X(STATUS, "Running. Waiting here: %u, waiting in all: %u, answered since start: %u.",                             \
+      "运行中。本会话等待 %u 条，全部等待 %u 条，启动以来已回复 %u 条。")                                             \
+    X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", "未知命令。发送 /帮助 查看可用命令。")  \
+    X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s")                                                  \
+    X(MODEL_FAILED, "The language model did not answer (%s). Your message is kept; please send it again in a while.", \
+      "语言模型没有响应（%s）。消息已保留，请稍后重新发送。")                                                         \
+    X(MODEL_NOT_CONFIGURED, "No language model is configured. Set llm.model and llm.apiKey in ship.json and restart.",\
+      "尚未配置语言模型。请在 ship.json 中设置 llm.model 和 llm.apiKey 后重启。")                                     \
+    X(TOO_LONG, "This conversation has grown too long for the model even after shortening it. Send /clear to start afresh, then ask again.", \
+      "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。")                                                \
+    X(GIVEN_UP, "I was interrupted three times while working on this message and have given it up. Please send it again.", \
+      "处理这条消息时连续三次被中断，已放弃。请重新发送。")                                                           \
+    X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。")                                              \
+    X(STEP_LIMIT, "I stopped after %u steps without reaching an answer.", "已执行 %u 步仍未得出答案，先停在这里。")     \
+    X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")
+
+enum sma_notice
+{
+#define X(name, en, zh) SMA_NOTICE_##name,
+    SMA_NOTICE_MAP(X)
+#undef X
+        SMA_NOTICE_COUNT
+};
+
+/** Which language to use for one user: the configured one, else what the platform says, else the adapter's default. */
+enum sma_language sma_notice_language(enum sma_language configured, struct sma_str user_language,
+                                      bool is_chinese_by_default);
+/** Append the notice; arguments as the table says. */
+void sma_notice_format(struct sma_buf *buf, enum sma_language language, enum sma_notice notice, ...);
+
+#endif

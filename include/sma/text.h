@@ -1,0 +1,32 @@
+/*
+ * text.h — small text facts shared by rooms: UTF-8, percent encoding of file names, numbers, stamps.
+ * Threads: any; no state. Nothing allocates unless a sma_buf is passed.
+ */
+#ifndef SMA_TEXT_H
+#define SMA_TEXT_H
+
+#include "sma/base.h"
+#include "sma/buf.h"
+
+bool sma_utf8_is_valid(struct sma_str text);
+/** Bytes of the longest prefix of text that is at most max_bytes and ends at a UTF-8 boundary. */
+size_t sma_utf8_cut(struct sma_str text, size_t max_bytes);
+/** Length in UTF-16 code units (what the platforms count). Invalid bytes count one each. */
+size_t sma_utf16_length(struct sma_str text);
+struct sma_str sma_str_trim(struct sma_str text); /* ASCII white space at both ends */
+bool sma_str_starts_with(struct sma_str text, struct sma_str prefix);
+bool sma_str_is_equal_nocase(struct sma_str a, struct sma_str b); /* ASCII only */
+/** enc(x) of the reference §1.3: percent-encoding with the unreserved set A-Za-z0-9-_.!~*'() and uppercase hex. */
+void sma_buf_put_file_name(struct sma_buf *buf, struct sma_str text);
+/** Reverse of the above. BADINPUT on a broken escape. */
+SMA_CHECKED enum sma_err sma_buf_put_file_name_decoded(struct sma_buf *buf, struct sma_str name);
+/** UTC ISO-8601 with milliseconds and Z, e.g. 2026-11-21T22:17:00.123Z (24 bytes). */
+void sma_buf_put_iso_time(struct sma_buf *buf, int64_t wall_ms);
+/** Whole string as a base-10 integer in [low, high]; BADINPUT otherwise. */
+SMA_CHECKED enum sma_err sma_parse_i64(struct sma_str text, int64_t low, int64_t high, int64_t *ret_number);
+/** Keyed 64-bit hash (SipHash-2-4). */
+uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len);
+/** Edit distance capped at 8, for "did you mean". */
+unsigned sma_text_distance(struct sma_str a, struct sma_str b);
+
+#endif
