@@ -34,6 +34,7 @@ struct sma_config_llm
     double temperature, top_p, frequency_penalty, presence_penalty;
     int64_t max_tokens; /* 0 = not set */
     bool is_stream;     /* default true */
+    int64_t connect_ms, first_byte_ms, idle_ms, total_ms; /* llm.timeouts.*Ms; 0 = the defaults of limits.h */
     bool logs_messages; /* reference §2.6 */
 };
 

@@ -1,0 +1,610 @@
+/*
+ * config.c — a project folder becomes one immutable struct sma_config, or one line that says what to mend.
+ */
+#include "config_priv.h"
+
+#include "sma/limits.h"
+#include "sma/sys.h"
+#include "sma/text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FILE_BYTES_MAX (4 * 1024 * 1024)
+static const char DEFAULT_ROLE[] = "You are a helpful project assistant.\n"
+                                   "Help the people who talk to you with this project.";
+
+/* Owns every string of a config: a list of blocks freed together. */
+struct storage
+{
+    struct storage *next;
+    char bytes[];
+};
+
+struct loading
+{
+    struct sma_config *config;
+    json_t *root;
+    const char *file; /* as shown in messages */
+    sma_config_warn_fn *warn;
+    void *user;
+    struct sma_error *error;
+    char missing_path[8][128]; /* first few placeholders without a variable */
+    char missing_name[8][128];
+    size_t missing_count;
+    bool is_out_of_memory;
+};
+
+static void ignore_warning(void *user, const char *line)
+{
+    (void)user;
+    (void)line;
+}
+
+static const char *keep(struct loading *loading, const char *bytes, size_t len)
+{
+    struct storage *block = malloc(sizeof *block + len + 1);
+    if (block == NULL) {
+        loading->is_out_of_memory = true;
+        return "";
+    }
+    memcpy(block->bytes, bytes, len);
+    block->bytes[len] = '\0';
+    block->next = loading->config->storage;
+    loading->config->storage = block;
+    return block->bytes;
+}
+
+static const char *keep_text(struct loading *loading, const char *text)
+{
+    return keep(loading, text, strlen(text));
+}
+
+static void warn_line(struct loading *loading, const char *format, ...) SMA_PRINTF(2, 3);
+static void warn_line(struct loading *loading, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    loading->warn(loading->user, line);
+}
+
+/* -- values of ship.json ---------------------------------------------------------------------------------------- */
+static const json_t *find(const struct loading *loading, const char *object, const char *name)
+{
+    const json_t *holder = object == NULL ? loading->root : json_object_get(loading->root, object);
+    return json_object_get(holder, name);
+}
+
+/* "${}" and other leftovers of a placeholder count as not configured (reference §2.2). */
+static const char *get_text(struct loading *loading, const char *object, const char *name,
+                            const char *otherwise)
+{
+    const char *text = json_string_value(find(loading, object, name));
+    if (text == NULL || text[0] == '\0' || strcmp(text, "${}") == 0)
+        return keep_text(loading, otherwise);
+    return keep_text(loading, text);
+}
+
+static bool get_number(const struct loading *loading, const char *object, const char *name,
+                       double *ret_number)
+{
+    const json_t *value = find(loading, object, name);
+    if (json_is_number(value))
+        *ret_number = json_number_value(value);
+    else if (json_is_string(value))
+        *ret_number = strtod(json_string_value(value), NULL);
+    else
+        return false;
+    return true;
+}
+
+static int64_t get_integer(const struct loading *loading, const char *object, const char *name,
+                           int64_t otherwise)
+{
+    double number;
+    return get_number(loading, object, name, &number) ? (int64_t)number : otherwise;
+}
+
+static bool read_bool(const json_t *value, bool otherwise)
+{
+    if (json_is_boolean(value))
+        return json_is_true(value);
+    if (json_is_string(value))
+        return strcmp(json_string_value(value), "true") == 0;
+    return otherwise;
+}
+
+static bool get_bool(const struct loading *loading, const char *object, const char *name,
+                     bool otherwise)
+{
+    return read_bool(find(loading, object, name), otherwise);
+}
+
+static bool is_word(const struct loading *loading, const char *object, const char *name,
+                    const char *word)
+{
+    const char *text = json_string_value(find(loading, object, name));
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+static void note_missing(void *user, const char *path, const char *variable)
+{
+    struct loading *loading = user;
+    if (loading->missing_count == SMA_COUNT_OF(loading->missing_path))
+        return;
+    snprintf(loading->missing_path[loading->missing_count], 128, "%s", path);
+    snprintf(loading->missing_name[loading->missing_count], 128, "%s", variable);
+    loading->missing_count++;
+}
+
+/* The variable whose absence removed `path`, or NULL. */
+static const char *missing_variable(const struct loading *loading, const char *path)
+{
+    for (size_t i = 0; i < loading->missing_count; i++)
+        if (strcmp(loading->missing_path[i], path) == 0)
+            return loading->missing_name[i];
+    return NULL;
+}
+
+/* -- files ------------------------------------------------------------------------------------------------------ */
+static enum sma_err read_project_file(struct loading *loading, const char *name, char **ret_bytes,
+                                      size_t *ret_len)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, name);
+    return sma_sys_read_file(sma_sys_real(), path, FILE_BYTES_MAX, ret_bytes, ret_len,
+                             loading->error);
+}
+
+/* dotenv: a variable of the real environment wins; inside the file the last duplicate wins. */
+struct env_names
+{
+    char **names;
+    size_t count, capacity;
+    bool is_out_of_memory;
+};
+
+static bool is_ours(const struct env_names *ours, const char *name)
+{
+    for (size_t i = 0; i < ours->count; i++)
+        if (strcmp(ours->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void set_variable(void *user, const char *name, const char *value)
+{
+    struct env_names *ours = user;
+    if (getenv(name) != NULL && !is_ours(ours, name))
+        return;
+    if (!is_ours(ours, name)) {
+        if (ours->count == ours->capacity) {
+            size_t capacity = ours->capacity == 0 ? 16 : ours->capacity * 2;
+            char **names = realloc(ours->names, capacity * sizeof *names);
+            if (names == NULL) {
+                ours->is_out_of_memory = true;
+                return;
+            }
+            ours->names = names;
+            ours->capacity = capacity;
+        }
+        char *copy = strdup(name);
+        if (copy == NULL) {
+            ours->is_out_of_memory = true;
+            return;
+        }
+        ours->names[ours->count++] = copy;
+    }
+    if (setenv(name, value, 1) != 0)
+        ours->is_out_of_memory = true;
+}
+
+static enum sma_err load_env(struct loading *loading)
+{
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    enum sma_err err = read_project_file(loading, ".env", &bytes, &len);
+    if (err == SMA_ERR_NOTFOUND)
+        return SMA_ERR_OK;
+    if (err != SMA_ERR_OK)
+        return err;
+    struct env_names ours = {0};
+    err = sma_env_parse((struct sma_str){bytes, len}, set_variable, &ours);
+    for (size_t i = 0; i < ours.count; i++)
+        free(ours.names[i]);
+    free(ours.names);
+    return ours.is_out_of_memory ? SMA_ERR_NOMEM : err;
+}
+
+static enum sma_err load_agent_md(struct loading *loading)
+{
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    enum sma_err err = read_project_file(loading, "Agent.md", &bytes, &len);
+    if (err == SMA_ERR_NOTFOUND)
+        return sma_fail(loading->error, SMA_ERR_NOTFOUND,
+                        "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
+                        loading->config->project_dir, loading->config->project_dir);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_str text = {bytes, len};
+    if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
+        text = (struct sma_str){text.ptr + 3, text.len - 3};
+    text = sma_str_trim(text);
+    if (!sma_utf8_is_valid(text))
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s/Agent.md: is not valid UTF-8; save it as UTF-8",
+                        loading->config->project_dir);
+    loading->config->agent_md =
+        text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err load_ship_json(struct loading *loading)
+{
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    enum sma_err err = read_project_file(loading, "ship.json", &bytes, &len);
+    if (err == SMA_ERR_NOTFOUND) {
+        loading->root = json_object();
+        return loading->root == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    const char *text = bytes;
+    if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+        text += 3;
+        len -= 3;
+    }
+    json_error_t where;
+    loading->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
+    if (loading->root == NULL)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
+                        where.column, where.text);
+    if (sma_config_substitute(loading->root, note_missing, loading) != SMA_ERR_OK)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
+    return sma_config_validate(loading->file, loading->root, loading->warn, loading->user,
+                               loading->error);
+}
+
+/* -- llm -------------------------------------------------------------------------------------------------------- */
+static const char *first_variable(const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const char *value = getenv(*names);
+        if (value != NULL && value[0] != '\0')
+            return value;
+    }
+    return NULL;
+}
+
+/* llm.apiKey is resolved a second time, case preserved (reference §2.2). */
+static const char *resolve_key(struct loading *loading)
+{
+    const char *text = json_string_value(find(loading, "llm", "apiKey"));
+    if (text != NULL && text[0] == '$' && text[1] == '{') {
+        size_t len = strlen(text);
+        char name[256];
+        if (text[len - 1] != '}' || len - 3 >= sizeof name || len <= 3) {
+            text = NULL;
+        } else {
+            memcpy(name, text + 2, len - 3);
+            name[len - 3] = '\0';
+            text = getenv(name);
+            if (text == NULL)
+                note_missing(loading, "llm.apiKey", name);
+        }
+    }
+    if (text == NULL || text[0] == '\0') {
+        static const char *const names[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "API_KEY", NULL};
+        text = first_variable(names);
+    }
+    return text == NULL ? "" : keep_text(loading, text);
+}
+
+static bool is_local_url(const char *url)
+{
+    static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]",
+                                        "http://host.docker.internal"};
+    for (size_t i = 0; i < SMA_COUNT_OF(hosts); i++)
+        if (strncmp(url, hosts[i], strlen(hosts[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum sma_err choose_api(struct loading *loading, const struct sma_provider *provider)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    llm->api = provider == NULL ? SMA_LLM_CHAT : provider->api;
+    if (llm->api == SMA_LLM_OFFLINE)
+        return SMA_ERR_OK;
+    if (is_word(loading, "llm", "api", "chat"))
+        llm->api = SMA_LLM_CHAT;
+    else if (is_word(loading, "llm", "api", "responses"))
+        llm->api = SMA_LLM_RESPONSES;
+    else if (is_word(loading, "llm", "api", "messages"))
+        llm->api = SMA_LLM_MESSAGES;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err choose_url(struct loading *loading, const struct sma_provider *provider)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    const char *configured = get_text(loading, "llm", "baseUrl", "");
+    if (configured[0] == '\0' && missing_variable(loading, "llm.baseUrl") != NULL)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.baseUrl uses ${%s}, which is not set; put %s=... into .env",
+                        loading->file, missing_variable(loading, "llm.baseUrl"),
+                        missing_variable(loading, "llm.baseUrl"));
+    if (configured[0] == '\0' && llm->api == SMA_LLM_MESSAGES && getenv("ANTHROPIC_BASE_URL"))
+        configured = keep_text(loading, getenv("ANTHROPIC_BASE_URL"));
+    if (configured[0] == '\0' && provider == NULL)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.provider \"%s\" is unknown and has no llm.baseUrl; known: %s",
+                        loading->file, llm->provider, sma_provider_names());
+    if (configured[0] == '\0')
+        configured = provider->base_url;
+    size_t len = strlen(configured);
+    while (len > 0 && configured[len - 1] == '/')
+        len--;
+    llm->base_url = keep(loading, configured, len);
+    if (len > 0 && strncmp(llm->base_url, "http://", 7) != 0 &&
+        strncmp(llm->base_url, "https://", 8) != 0)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.baseUrl must begin with http:// or https://", loading->file);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err choose_model(struct loading *loading, const struct sma_provider *provider)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    llm->model = get_text(loading, "llm", "model", "");
+    const char *missing = missing_variable(loading, "llm.model");
+    if (llm->model[0] == '\0' && missing != NULL && llm->api != SMA_LLM_OFFLINE)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.model uses ${%s}, which is not set; put %s=... into .env",
+                        loading->file, missing, missing);
+    if (llm->model[0] == '\0' && provider != NULL && provider->default_model != NULL)
+        llm->model = provider->default_model;
+    if (llm->model[0] == '\0')
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.model is not set; name the model to use, e.g. \"llm\": "
+                        "{\"provider\": \"%s\", \"model\": \"...\"}",
+                        loading->file, llm->provider);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err choose_key(struct loading *loading)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    if (llm->api == SMA_LLM_OFFLINE) {
+        llm->api_key = "";
+        return SMA_ERR_OK;
+    }
+    llm->api_key = resolve_key(loading);
+    if (llm->api_key[0] != '\0' || is_local_url(llm->base_url))
+        return SMA_ERR_OK;
+    const char *missing = missing_variable(loading, "llm.apiKey");
+    if (missing != NULL)
+        return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                        "%s: llm.apiKey uses ${%s}, which is not set; put %s=... into .env or the "
+                        "environment (provider \"offline\" needs no key)",
+                        loading->file, missing, missing);
+    return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                    "%s: llm.apiKey is not set and neither ANTHROPIC_API_KEY, OPENAI_API_KEY nor "
+                    "API_KEY is; put LLM_API_KEY=... into .env and \"apiKey\": \"${LLM_API_KEY}\" "
+                    "here (provider \"offline\" needs no key)",
+                    loading->file);
+}
+
+static void read_sampling(struct loading *loading)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    llm->has_temperature = get_number(loading, "llm", "temperature", &llm->temperature);
+    llm->has_top_p = get_number(loading, "llm", "topP", &llm->top_p);
+    llm->has_frequency_penalty =
+        get_number(loading, "llm", "frequencyPenalty", &llm->frequency_penalty);
+    llm->has_presence_penalty =
+        get_number(loading, "llm", "presencePenalty", &llm->presence_penalty);
+    llm->max_tokens = get_integer(loading, "llm", "maxTokens", 0);
+    llm->anthropic_version = get_text(loading, "llm", "anthropicVersion", "2023-06-01");
+    llm->is_stream = get_bool(loading, "llm", "stream", true);
+    const char *logs = getenv("SMA_LOG_LLM_MESSAGES");
+    llm->logs_messages = logs != NULL && logs[0] != '\0' ? strcmp(logs, "0") != 0
+                                                         : get_bool(loading, "llm", "logMessages", true);
+    const json_t *timeouts = find(loading, "llm", "timeouts");
+    llm->connect_ms = json_integer_value(json_object_get(timeouts, "connectMs"));
+    llm->first_byte_ms = json_integer_value(json_object_get(timeouts, "firstByteMs"));
+    llm->idle_ms = json_integer_value(json_object_get(timeouts, "idleMs"));
+    llm->total_ms = json_integer_value(json_object_get(timeouts, "totalMs"));
+}
+
+static enum sma_err read_llm(struct loading *loading, const struct sma_config_overrides *overrides)
+{
+    struct sma_config_llm *llm = &loading->config->llm;
+    bool is_forced = overrides != NULL && overrides->provider != NULL;
+    llm->provider = is_forced ? keep_text(loading, overrides->provider)
+                              : get_text(loading, "llm", "provider", "anthropic");
+    const struct sma_provider *provider = sma_provider_find(llm->provider);
+    enum sma_err err = choose_api(loading, provider);
+    if (err == SMA_ERR_OK)
+        err = choose_url(loading, provider);
+    if (err == SMA_ERR_OK)
+        err = choose_model(loading, provider);
+    if (err == SMA_ERR_OK)
+        err = choose_key(loading);
+    if (err == SMA_ERR_OK)
+        read_sampling(loading);
+    return err;
+}
+
+/* -- the rest --------------------------------------------------------------------------------------------------- */
+static enum sma_err add_adapters(struct loading *loading, const char *block)
+{
+    struct sma_config *config = loading->config;
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(loading->root, block), name, value)
+    {
+        bool is_known = false;
+        for (size_t i = 0; i < config->adapter_count; i++)
+            is_known = is_known || strcmp(config->adapters[i].name, name) == 0;
+        if (is_known) /* `adapters` is read first and wins over `integrations` */
+            continue;
+        if (config->adapter_count == SMA_COUNT_OF(config->adapters))
+            return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
+                            loading->file, block, SMA_COUNT_OF(config->adapters));
+        char *text = json_dumps(value, JSON_COMPACT);
+        if (text == NULL)
+            return SMA_ERR_NOMEM;
+        struct sma_config_adapter *adapter = &config->adapters[config->adapter_count++];
+        adapter->name = keep_text(loading, name);
+        adapter->is_enabled = read_bool(json_object_get(value, "enabled"), false);
+        adapter->json = keep_text(loading, text);
+        free(text);
+    }
+    return SMA_ERR_OK;
+}
+
+static void warn_missing_secrets(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->missing_count; i++) {
+        char name[64] = "";
+        if (sscanf(loading->missing_path[i], "adapters.%63[^.]", name) != 1 &&
+            sscanf(loading->missing_path[i], "integrations.%63[^.]", name) != 1)
+            continue;
+        for (size_t k = 0; k < loading->config->adapter_count; k++)
+            if (strcmp(loading->config->adapters[k].name, name) == 0 &&
+                loading->config->adapters[k].is_enabled)
+                warn_line(loading, "%s: %s uses ${%s}, which is not set; put %s=... into .env",
+                          loading->file, loading->missing_path[i], loading->missing_name[i],
+                          loading->missing_name[i]);
+    }
+}
+
+static void read_permissions(struct loading *loading)
+{
+    loading->config->permissions_json = "";
+    const json_t *permissions = find(loading, NULL, "permissions");
+    if (permissions == NULL)
+        return;
+    char *text = json_dumps(permissions, JSON_COMPACT);
+    if (text == NULL) {
+        loading->is_out_of_memory = true;
+        return;
+    }
+    loading->config->permissions_json = keep_text(loading, text);
+    free(text);
+}
+
+static void read_general(struct loading *loading, const struct sma_config_overrides *overrides)
+{
+    struct sma_config *config = loading->config;
+    const char *slash = strrchr(config->project_dir, '/');
+    config->name = get_text(loading, NULL, "name", slash == NULL ? "agent" : slash + 1);
+    config->version = get_text(loading, NULL, "version", "");
+    config->description = get_text(loading, NULL, "description", "");
+    config->start_host = get_text(loading, "start", "host", "127.0.0.1");
+    config->start_port = (int)get_integer(loading, "start", "port", 3000);
+    config->api_token = get_text(loading, "api", "token", "");
+    config->agent_concurrency = (int)get_integer(loading, "agent", "concurrency", 1);
+    config->queue_is_fair = is_word(loading, "queue", "order", "fair");
+    config->queue_is_collect = is_word(loading, "queue", "mode", "collect");
+    config->queue_chat_waiting_max =
+        (int)get_integer(loading, "queue", "chatWaitingMax", SMA_CHAT_WAITING_COUNT_MAX);
+    config->queue_waiting_max =
+        (int)get_integer(loading, "queue", "waitingMax", SMA_INBOX_WAITING_COUNT_MAX);
+    config->durability_is_none = is_word(loading, NULL, "durability", "none");
+    config->language = is_word(loading, NULL, "language", "zh")   ? SMA_LANGUAGE_ZH
+                       : is_word(loading, NULL, "language", "en") ? SMA_LANGUAGE_EN
+                                                                  : SMA_LANGUAGE_AUTO;
+    config->approvals_expire_s = get_integer(loading, "approvals", "expireS", 86400);
+    if (overrides == NULL)
+        return;
+    if (overrides->host != NULL)
+        config->start_host = keep_text(loading, overrides->host);
+    if (overrides->port != 0)
+        config->start_port = overrides->port < 0 ? 0 : overrides->port;
+}
+
+static enum sma_err resolve_dir(struct loading *loading, const char *dir)
+{
+    char path[PATH_MAX];
+    if (realpath(dir, path) == NULL)
+        return sma_fail_os(loading->error, errno, "%s: not a folder", dir);
+    loading->config->project_dir = keep_text(loading, path);
+    char state[PATH_MAX + 8];
+    snprintf(state, sizeof state, "%s/.ship", path);
+    loading->config->state_dir = keep_text(loading, state);
+    char file[PATH_MAX + 16];
+    snprintf(file, sizeof file, "%s/ship.json", path);
+    loading->file = keep_text(loading, file);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err fill(struct loading *loading, const char *dir,
+                         const struct sma_config_overrides *overrides)
+{
+    enum sma_err err = resolve_dir(loading, dir);
+    if (err == SMA_ERR_OK)
+        err = load_agent_md(loading);
+    if (err == SMA_ERR_OK)
+        err = load_env(loading);
+    if (err == SMA_ERR_OK)
+        err = load_ship_json(loading);
+    if (err == SMA_ERR_OK)
+        err = read_llm(loading, overrides);
+    if (err == SMA_ERR_OK)
+        err = add_adapters(loading, "adapters");
+    if (err == SMA_ERR_OK)
+        err = add_adapters(loading, "integrations");
+    if (err != SMA_ERR_OK)
+        return err;
+    read_general(loading, overrides);
+    read_permissions(loading);
+    warn_missing_secrets(loading);
+    return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
+                                     : SMA_ERR_OK;
+}
+
+enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides *overrides,
+                             sma_config_warn_fn *warn, void *user, struct sma_config **ret_config,
+                             struct sma_error *error)
+{
+    struct sma_config *config = calloc(1, sizeof *config);
+    if (config == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    struct loading loading = {.config = config,
+                              .warn = warn == NULL ? ignore_warning : warn,
+                              .user = user,
+                              .error = error};
+    enum sma_err err = fill(&loading, dir, overrides);
+    json_decref(loading.root);
+    if (err != SMA_ERR_OK) {
+        sma_config_destroy(config);
+        return err;
+    }
+    *ret_config = config;
+    return SMA_ERR_OK;
+}
+
+void sma_config_destroy(struct sma_config *config)
+{
+    if (config == NULL)
+        return;
+    struct storage *block = config->storage;
+    while (block != NULL) {
+        struct storage *next = block->next;
+        free(block);
+        block = next;
+    }
+    free(config);
+}

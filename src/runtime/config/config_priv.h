@@ -1,0 +1,41 @@
+/*
+ * config_priv.h — the parts of runtime/config among themselves.
+ */
+#ifndef SMA_CONFIG_PRIV_H
+#define SMA_CONFIG_PRIV_H
+
+#include "sma/config.h"
+#include <jansson.h>
+
+/* -- env_file.c ------------------------------------------------------------------------------------------------- */
+typedef void sma_env_fn(void *user, const char *name, const char *value);
+/**
+ * Parse the text of a .env file (reference §2.1, the dialect of dotenv 16): every assignment in order, so that a later
+ * duplicate overrides an earlier one in the callback's hands. Lines that are no assignment are skipped, as there.
+ * @return OK | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user);
+
+/* -- schema.c --------------------------------------------------------------------------------------------------- */
+/** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are removed; their paths are
+ *  passed to `missing`. */
+typedef void sma_missing_fn(void *user, const char *path, const char *variable);
+SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, sma_missing_fn *missing, void *user);
+/** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to `warn`. */
+SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root, sma_config_warn_fn *warn, void *user,
+                                             struct sma_error *error);
+
+/* -- providers.c ------------------------------------------------------------------------------------------------ */
+struct sma_provider
+{
+    const char *name;
+    enum sma_llm_api api;
+    const char *base_url;
+    const char *default_model; /* NULL: llm.model must be given */
+};
+/** NULL when the name is not one of ours. */
+const struct sma_provider *sma_provider_find(const char *name);
+/** All names, comma separated, for error lines. */
+const char *sma_provider_names(void);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * env_file.c — the .env dialect of the old program: KEY=VALUE or "KEY: VALUE", optional export, three kinds of quotes
+ * that may span lines, \n and \r only in double quotes, # comments, no expansion.
+ */
+#include "config_priv.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+struct cursor
+{
+    const char *at, *end;
+};
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\v' || byte == '\f';
+}
+
+static bool is_name_byte(char byte)
+{
+    return isalnum((unsigned char)byte) || byte == '_' || byte == '.' || byte == '-';
+}
+
+static void skip_blanks(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && is_blank(*cursor->at))
+        cursor->at++;
+}
+
+static void skip_line(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && *cursor->at != '\n')
+        cursor->at++;
+    if (cursor->at < cursor->end)
+        cursor->at++;
+}
+
+/* The end of a quoted value that starts at cursor->at, or NULL when the quote is never closed. */
+static const char *find_closing_quote(const struct cursor *cursor)
+{
+    char quote = *cursor->at;
+    for (const char *at = cursor->at + 1; at < cursor->end; at++) {
+        if (*at == '\\' && at + 1 < cursor->end && at[1] == quote)
+            at++;
+        else if (*at == quote)
+            return at;
+    }
+    return NULL;
+}
+
+static char *dup_range(const char *from, const char *to)
+{
+    size_t len = (size_t)(to - from);
+    char *copy = malloc(len + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, from, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+/* \n and \r of a double-quoted value become the characters. */
+static void expand_line_ends(char *value)
+{
+    char *to = value;
+    for (const char *from = value; *from != '\0'; from++) {
+        if (from[0] == '\\' && (from[1] == 'n' || from[1] == 'r')) {
+            *to++ = from[1] == 'n' ? '\n' : '\r';
+            from++;
+            continue;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
+}
+
+static char *take_quoted(struct cursor *cursor, const char *closing)
+{
+    char quote = *cursor->at;
+    char *value = dup_range(cursor->at + 1, closing);
+    cursor->at = closing + 1;
+    if (value != NULL && quote == '"')
+        expand_line_ends(value);
+    return value;
+}
+
+static char *take_plain(struct cursor *cursor)
+{
+    const char *from = cursor->at;
+    while (cursor->at < cursor->end && *cursor->at != '\n' && *cursor->at != '\r' &&
+           *cursor->at != '#')
+        cursor->at++;
+    const char *to = cursor->at;
+    while (to > from && (is_blank(to[-1])))
+        to--;
+    return dup_range(from, to);
+}
+
+static char *take_value(struct cursor *cursor)
+{
+    skip_blanks(cursor);
+    if (cursor->at < cursor->end &&
+        (*cursor->at == '\'' || *cursor->at == '"' || *cursor->at == '`')) {
+        const char *closing = find_closing_quote(cursor);
+        if (closing != NULL)
+            return take_quoted(cursor, closing);
+    }
+    return take_plain(cursor);
+}
+
+/* "export " is optional and only a prefix when a name follows. */
+static void skip_export(struct cursor *cursor)
+{
+    static const char word[] = "export";
+    size_t len = sizeof word - 1;
+    if ((size_t)(cursor->end - cursor->at) > len && memcmp(cursor->at, word, len) == 0 &&
+        is_blank(cursor->at[len])) {
+        cursor->at += len;
+        skip_blanks(cursor);
+    }
+}
+
+static bool take_separator(struct cursor *cursor)
+{
+    const char *start = cursor->at;
+    skip_blanks(cursor);
+    if (cursor->at < cursor->end && *cursor->at == '=') {
+        cursor->at++;
+        return true;
+    }
+    cursor->at = start;
+    if (cursor->end - cursor->at >= 2 && cursor->at[0] == ':' && is_blank(cursor->at[1])) {
+        cursor->at += 2;
+        return true;
+    }
+    return false;
+}
+
+enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user)
+{
+    struct cursor cursor = {text.ptr, text.ptr + text.len};
+    if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
+        cursor.at += 3;
+    while (cursor.at < cursor.end) {
+        while (cursor.at < cursor.end && isspace((unsigned char)*cursor.at))
+            cursor.at++;
+        skip_export(&cursor);
+        const char *from = cursor.at;
+        while (cursor.at < cursor.end && is_name_byte(*cursor.at))
+            cursor.at++;
+        const char *to = cursor.at;
+        if (from == to || !take_separator(&cursor)) {
+            skip_line(&cursor);
+            continue;
+        }
+        SMA_AUTO(sma_freep) char *name = dup_range(from, to);
+        SMA_AUTO(sma_freep) char *value = take_value(&cursor);
+        if (name == NULL || value == NULL)
+            return SMA_ERR_NOMEM;
+        each(user, name, value);
+        skip_line(&cursor);
+    }
+    return SMA_ERR_OK;
+}

@@ -1,0 +1,446 @@
+/*
+ * schema.c — placeholders, types, ranges and unknown members of ship.json. One table says what is known.
+ * Source: reference §2.2, §2.3; keys of the new program from DESIGN.
+ */
+#include "config_priv.h"
+
+#include "sma/limits.h"
+#include "sma/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum kind
+{
+    KIND_STRING,
+    KIND_INTEGER,
+    KIND_NUMBER,
+    KIND_BOOL,
+    KIND_OBJECT,
+    KIND_LIST,
+    KIND_ANY,
+    KIND_WORDS, /* one of the comma separated words in `words` */
+};
+
+struct rule
+{
+    const char *path;
+    enum kind kind;
+    double low, high;
+    const char *words;
+};
+
+static const struct rule RULES[] = {
+    {"$schema", KIND_STRING, 0, 0, NULL},
+    {"name", KIND_STRING, 0, 0, NULL},
+    {"version", KIND_STRING, 0, 0, NULL},
+    {"description", KIND_STRING, 0, 0, NULL},
+    {"language", KIND_WORDS, 0, 0, "auto,zh,en"},
+    {"durability", KIND_WORDS, 0, 0, "full,none"},
+    {"access", KIND_ANY, 0, 0, NULL},
+    {"start", KIND_OBJECT, 0, 0, NULL},
+    {"start.port", KIND_INTEGER, 0, 65535, NULL},
+    {"start.host", KIND_STRING, 0, 0, NULL},
+    {"start.interactiveWeb", KIND_BOOL, 0, 0, NULL},
+    {"start.interactivePort", KIND_INTEGER, 0, 65535, NULL},
+    {"api", KIND_OBJECT, 0, 0, NULL},
+    {"api.token", KIND_STRING, 0, 0, NULL},
+    {"skills", KIND_OBJECT, 0, 0, NULL},
+    {"skills.paths", KIND_LIST, 0, 0, NULL},
+    {"skills.allowExternalPaths", KIND_BOOL, 0, 0, NULL},
+    {"llm", KIND_OBJECT, 0, 0, NULL},
+    {"llm.provider", KIND_STRING, 0, 0, NULL},
+    {"llm.model", KIND_STRING, 0, 0, NULL},
+    {"llm.baseUrl", KIND_STRING, 0, 0, NULL},
+    {"llm.apiKey", KIND_STRING, 0, 0, NULL},
+    {"llm.api", KIND_WORDS, 0, 0, "chat,responses,messages"},
+    {"llm.stream", KIND_BOOL, 0, 0, NULL},
+    {"llm.logMessages", KIND_BOOL, 0, 0, NULL},
+    {"llm.temperature", KIND_NUMBER, 0, 2, NULL},
+    {"llm.maxTokens", KIND_INTEGER, 1, 100000000, NULL},
+    {"llm.topP", KIND_NUMBER, 0, 1, NULL},
+    {"llm.frequencyPenalty", KIND_NUMBER, -2, 2, NULL},
+    {"llm.presencePenalty", KIND_NUMBER, -2, 2, NULL},
+    {"llm.anthropicVersion", KIND_STRING, 0, 0, NULL},
+    {"llm.timeouts", KIND_OBJECT, 0, 0, NULL},
+    {"llm.timeouts.connectMs", KIND_INTEGER, 1, 86400000, NULL},
+    {"llm.timeouts.firstByteMs", KIND_INTEGER, 1, 86400000, NULL},
+    {"llm.timeouts.idleMs", KIND_INTEGER, 1, 86400000, NULL},
+    {"llm.timeouts.totalMs", KIND_INTEGER, 1, 86400000, NULL},
+    {"agent", KIND_OBJECT, 0, 0, NULL},
+    {"agent.concurrency", KIND_INTEGER, 1, SMA_CONCURRENCY_MAX, NULL},
+    {"queue", KIND_OBJECT, 0, 0, NULL},
+    {"queue.mode", KIND_WORDS, 0, 0, "serial,collect"},
+    {"queue.order", KIND_WORDS, 0, 0, "fifo,fair"},
+    {"queue.chatWaitingMax", KIND_INTEGER, 1, 100000, NULL},
+    {"queue.waitingMax", KIND_INTEGER, 1, SMA_INBOX_WAITING_COUNT_MAX, NULL},
+    {"approvals", KIND_OBJECT, 0, 0, NULL},
+    {"approvals.expireS", KIND_INTEGER, 0, 31536000, NULL},
+    {"permissions", KIND_OBJECT, 0, 0, NULL},
+    {"adapters", KIND_OBJECT, 0, 0, NULL},
+    {"integrations", KIND_OBJECT, 0, 0, NULL},
+    {"oss", KIND_OBJECT, 0, 0, NULL},
+    {"cloudFiles", KIND_OBJECT, 0, 0, NULL},
+};
+
+/* Objects whose members belong to somebody else: the adapters, the permission engine, features not built yet. */
+static const char *const OPEN_OBJECTS[] = {"permissions", "adapters", "integrations", "oss",
+                                           "cloudFiles"};
+static const char *const ADAPTER_NAMES[] = {"telegram", "feishu", "qq",
+                                            "discord",  "http",   "terminal"};
+
+#define PATH_BYTES_MAX 256
+
+/* -- placeholders ----------------------------------------------------------------------------------------------- */
+/* The variable of a value that is exactly ${NAME} with NAME of A-Z 0-9 _, else false. */
+static bool read_placeholder(const char *value, char *name, size_t name_max)
+{
+    size_t len = strlen(value);
+    if (len < 4 || value[0] != '$' || value[1] != '{' || value[len - 1] != '}' ||
+        len - 3 >= name_max)
+        return false;
+    for (size_t i = 2; i < len - 1; i++) {
+        char byte = value[i];
+        if (!((byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_'))
+            return false;
+        name[i - 2] = byte;
+    }
+    name[len - 3] = '\0';
+    return true;
+}
+
+struct place
+{
+    json_t *node;
+    void *iterator; /* of an object */
+    size_t index;   /* of a list */
+    size_t path_len;
+};
+
+struct walk
+{
+    struct place stack[SMA_JSON_DEPTH_MAX];
+    size_t depth;
+    char path[PATH_BYTES_MAX];
+    sma_missing_fn *missing;
+    void *user;
+};
+
+/* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing variable. */
+static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
+{
+    char name[128];
+    if (!json_is_string(value) || !read_placeholder(json_string_value(value), name, sizeof name))
+        return NULL;
+    const char *found = getenv(name);
+    if (found != NULL)
+        return json_string(found);
+    char path[PATH_BYTES_MAX * 2];
+    snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
+    if (walk->missing != NULL)
+        walk->missing(walk->user, path, name);
+    return json_null();
+}
+
+static void enter(struct walk *walk, json_t *node, const char *key)
+{
+    struct place *place = &walk->stack[walk->depth++];
+    place->node = node;
+    place->iterator = json_is_object(node) ? json_object_iter(node) : NULL;
+    place->index = 0;
+    place->path_len = strlen(walk->path);
+    size_t room = sizeof walk->path - place->path_len;
+    snprintf(walk->path + place->path_len, room, "%s%s",
+             place->path_len == 0 || key[0] == '\0' ? "" : ".", key);
+}
+
+static enum sma_err visit(struct walk *walk, const char *key, json_t *child, json_t **ret_new)
+{
+    *ret_new = replace_string(walk, key, child);
+    if (*ret_new != NULL || !(json_is_object(child) || json_is_array(child)))
+        return SMA_ERR_OK;
+    if (walk->depth == SMA_JSON_DEPTH_MAX)
+        return SMA_ERR_TOOBIG;
+    enter(walk, child, key);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err step_object(struct walk *walk, struct place *place)
+{
+    const char *key = json_object_iter_key(place->iterator);
+    json_t *child = json_object_iter_value(place->iterator);
+    void *iterator = place->iterator;
+    place->iterator = json_object_iter_next(place->node, iterator);
+    json_t *node = place->node, *fresh = NULL;
+    enum sma_err err = visit(walk, key, child, &fresh);
+    if (err != SMA_ERR_OK || fresh == NULL)
+        return err;
+    if (json_is_null(fresh)) {
+        char *copy = strdup(key); /* the key belongs to the member that goes */
+        if (copy == NULL)
+            return SMA_ERR_NOMEM;
+        json_object_del(node, copy);
+        free(copy);
+        return SMA_ERR_OK;
+    }
+    return json_object_iter_set_new(node, iterator, fresh) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
+}
+
+static enum sma_err step_list(struct walk *walk, struct place *place)
+{
+    char key[24];
+    snprintf(key, sizeof key, "%zu", place->index);
+    size_t index = place->index++;
+    json_t *node = place->node, *fresh = NULL;
+    enum sma_err err = visit(walk, key, json_array_get(node, index), &fresh);
+    if (err != SMA_ERR_OK || fresh == NULL)
+        return err;
+    if (json_is_null(fresh)) {
+        json_array_remove(node, index);
+        walk->stack[walk->depth - 1].index--;
+        return SMA_ERR_OK;
+    }
+    return json_array_set_new(node, index, fresh) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
+}
+
+enum sma_err sma_config_substitute(json_t *root, sma_missing_fn *missing, void *user)
+{
+    struct walk walk = {.missing = missing, .user = user};
+    enter(&walk, root, "");
+    while (walk.depth > 0) {
+        struct place *place = &walk.stack[walk.depth - 1];
+        bool is_object = json_is_object(place->node);
+        bool is_at_end =
+            is_object ? place->iterator == NULL : place->index >= json_array_size(place->node);
+        if (is_at_end) {
+            walk.path[place->path_len] = '\0';
+            walk.depth--;
+            continue;
+        }
+        enum sma_err err = is_object ? step_object(&walk, place) : step_list(&walk, place);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+/* -- types and ranges ------------------------------------------------------------------------------------------- */
+static const char *describe_kind(const struct rule *rule)
+{
+    switch (rule->kind) {
+    case KIND_STRING:
+        return "a string";
+    case KIND_INTEGER:
+        return "a whole number";
+    case KIND_NUMBER:
+        return "a number";
+    case KIND_BOOL:
+        return "true or false";
+    case KIND_OBJECT:
+        return "an object";
+    case KIND_LIST:
+        return "a list";
+    case KIND_WORDS:
+        return rule->words;
+    case KIND_ANY:
+        break;
+    }
+    return "any value";
+}
+
+static bool is_one_of(const char *words, const char *word)
+{
+    size_t len = strchr(word, ',') == NULL ? strlen(word) : 0;
+    for (const char *at = words; len > 0 && (at = strstr(at, word)) != NULL; at++)
+        if ((at == words || at[-1] == ',') && (at[len] == '\0' || at[len] == ','))
+            return true;
+    return false;
+}
+
+/* A placeholder yields a string; numbers and booleans written in it are accepted. */
+static bool read_number(const json_t *value, double *ret_number)
+{
+    if (json_is_number(value)) {
+        *ret_number = json_number_value(value);
+        return true;
+    }
+    if (!json_is_string(value) || json_string_length(value) == 0)
+        return false;
+    char *end;
+    *ret_number = strtod(json_string_value(value), &end);
+    return *end == '\0';
+}
+
+static bool is_bool(const json_t *value)
+{
+    if (json_is_boolean(value))
+        return true;
+    return json_is_string(value) && is_one_of("true,false", json_string_value(value));
+}
+
+static enum sma_err check_number(const char *file, const struct rule *rule, const json_t *value,
+                                 struct sma_error *error)
+{
+    double number;
+    bool is_whole = rule->kind == KIND_INTEGER;
+    if (!read_number(value, &number) ||
+        (is_whole && (number != number || number > 9e15 || number < -9e15 ||
+                      number != (double)(int64_t)number)))
+        return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be %s", file, rule->path,
+                        describe_kind(rule));
+    if (!(number >= rule->low && number <= rule->high))
+        return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be between %g and %g", file,
+                        rule->path, rule->low, rule->high);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err check_value(const char *file, const struct rule *rule, const json_t *value,
+                                struct sma_error *error)
+{
+    bool is_right = true;
+    switch (rule->kind) {
+    case KIND_STRING:
+        is_right = json_is_string(value);
+        break;
+    case KIND_INTEGER:
+    case KIND_NUMBER:
+        return check_number(file, rule, value, error);
+    case KIND_BOOL:
+        is_right = is_bool(value);
+        break;
+    case KIND_OBJECT:
+        is_right = json_is_object(value);
+        break;
+    case KIND_LIST:
+        is_right = json_is_array(value);
+        break;
+    case KIND_WORDS:
+        is_right = json_is_string(value) && is_one_of(rule->words, json_string_value(value));
+        break;
+    case KIND_ANY:
+        break;
+    }
+    if (is_right)
+        return SMA_ERR_OK;
+    return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be %s%s", file, rule->path,
+                    rule->kind == KIND_WORDS ? "one of " : "", describe_kind(rule));
+}
+
+/* -- unknown members -------------------------------------------------------------------------------------------- */
+static void warn_unknown(const char *file, const char *path, const char *const *names,
+                         size_t name_count, sma_config_warn_fn *warn, void *user)
+{
+    const char *nearest = NULL;
+    unsigned best = 4;
+    for (size_t i = 0; i < name_count; i++) {
+        unsigned distance = sma_text_distance(sma_str(path), sma_str(names[i]));
+        if (distance < best) {
+            best = distance;
+            nearest = names[i];
+        }
+    }
+    char line[1024];
+    if (nearest != NULL)
+        snprintf(line, sizeof line, "%s: unknown key %s is ignored; did you mean %s?", file, path,
+                 nearest);
+    else
+        snprintf(line, sizeof line, "%s: unknown key %s is ignored", file, path);
+    warn(user, line);
+}
+
+static const struct rule *find_rule(const char *path)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
+        if (strcmp(RULES[i].path, path) == 0)
+            return &RULES[i];
+    return NULL;
+}
+
+static bool is_open_object(const char *path)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(OPEN_OBJECTS); i++)
+        if (strcmp(OPEN_OBJECTS[i], path) == 0)
+            return true;
+    return false;
+}
+
+static enum sma_err check_adapters(const char *file, const char *path, const json_t *block,
+                                   sma_config_warn_fn *warn, void *user, struct sma_error *error)
+{
+    const char *name;
+    const json_t *value;
+    json_object_foreach((json_t *)block, name, value)
+    {
+        char full[PATH_BYTES_MAX];
+        snprintf(full, sizeof full, "%s.%s", path, name);
+        if (!json_is_object(value))
+            return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be an object", file, full);
+        const json_t *enabled = json_object_get(value, "enabled");
+        if (enabled != NULL && !is_bool(enabled))
+            return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s.enabled must be true or false", file,
+                            full);
+        bool is_known = false;
+        for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++)
+            is_known = is_known || strcmp(ADAPTER_NAMES[i], name) == 0;
+        if (is_known)
+            continue;
+        char names[SMA_COUNT_OF(ADAPTER_NAMES)][PATH_BYTES_MAX];
+        const char *pointers[SMA_COUNT_OF(ADAPTER_NAMES)];
+        for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++) {
+            snprintf(names[i], sizeof names[i], "%s.%s", path, ADAPTER_NAMES[i]);
+            pointers[i] = names[i];
+        }
+        warn_unknown(file, full, pointers, SMA_COUNT_OF(ADAPTER_NAMES), warn, user);
+    }
+    return SMA_ERR_OK;
+}
+
+struct checking
+{
+    const char *file;
+    sma_config_warn_fn *warn;
+    void *user;
+    struct sma_error *error;
+};
+
+static enum sma_err check_object(const struct checking *checking, const char *prefix,
+                                 const json_t *object)
+{
+    const char *name;
+    const json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        char path[PATH_BYTES_MAX];
+        snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] == '\0' ? "" : ".", name);
+        const struct rule *rule = find_rule(path);
+        if (rule == NULL) {
+            const char *names[SMA_COUNT_OF(RULES)];
+            for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
+                names[i] = RULES[i].path;
+            warn_unknown(checking->file, path, names, SMA_COUNT_OF(RULES), checking->warn,
+                         checking->user);
+            continue;
+        }
+        enum sma_err err = check_value(checking->file, rule, value, checking->error);
+        if (err != SMA_ERR_OK)
+            return err;
+        if (rule->kind != KIND_OBJECT)
+            continue;
+        if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
+            err = check_adapters(checking->file, path, value, checking->warn, checking->user,
+                                 checking->error);
+        else if (!is_open_object(path))
+            err = check_object(checking, path, value); /* depth is that of RULES: three */
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_config_validate(const char *file, const json_t *root, sma_config_warn_fn *warn,
+                                 void *user, struct sma_error *error)
+{
+    if (!json_is_object(root))
+        return sma_fail(error, SMA_ERR_BADINPUT, "%s: must hold one JSON object { ... }", file);
+    struct checking checking = {file, warn, user, error};
+    return check_object(&checking, "", root);
+}

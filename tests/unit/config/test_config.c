@@ -1,0 +1,253 @@
+/*
+ * Aim: a project folder of either era loads; a wrong one gives one line with file, path in the file and remedy.
+ * Method: write Agent.md, ship.json and .env into a private folder, load, compare fields or the error line.
+ */
+#include "sma/config.h"
+#include "sma/buf.h"
+#include "support/check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/sma-config-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (text == NULL) {
+        (void)unlink(path); /* may be absent */
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    CHECK(fputs(text, file) >= 0);
+    CHECK(fclose(file) == 0);
+}
+
+static void project(const char *ship_json, const char *env)
+{
+    write_file("Agent.md", "  # Role\nBe kind.\n");
+    write_file("ship.json", ship_json);
+    write_file(".env", env);
+    static const char *const names[] = {"LLM_API_KEY",       "LLM_MODEL", "LLM_BASE_URL",
+                                        "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "API_KEY",
+                                        "ANTHROPIC_BASE_URL", "PORT_X"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        unsetenv(names[i]);
+}
+
+static char warnings[4096];
+static void collect(void *user, const char *line)
+{
+    (void)user;
+    size_t len = strlen(warnings);
+    snprintf(warnings + len, sizeof warnings - len, "%s\n", line);
+}
+
+static struct sma_config *load(void)
+{
+    struct sma_config *config = NULL;
+    struct sma_error error = {0};
+    warnings[0] = '\0';
+    enum sma_err err = sma_config_load(dir, NULL, collect, NULL, &config, &error);
+    if (err != SMA_ERR_OK)
+        fprintf(stderr, "%s\n", error.text);
+    CHECK_OK(err);
+    return config;
+}
+
+static void refuse(const char *must_contain)
+{
+    struct sma_config *config = NULL;
+    struct sma_error error = {0};
+    enum sma_err err = sma_config_load(dir, NULL, NULL, NULL, &config, &error);
+    CHECK(err != SMA_ERR_OK && config == NULL);
+    if (strstr(error.text, must_contain) == NULL)
+        fprintf(stderr, "line: %s\nwanted: %s\n", error.text, must_contain);
+    CHECK(strstr(error.text, must_contain) != NULL);
+    CHECK(strchr(error.text, '\n') == NULL);
+}
+
+static void only_agent_md_is_required(void)
+{
+    project(NULL, "ANTHROPIC_API_KEY=k\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("# Role\nBe kind.", config->agent_md);
+    CHECK_TEXT("anthropic", config->llm.provider);
+    CHECK_TEXT("claude-sonnet-4-20250514", config->llm.model);
+    CHECK_INT(SMA_LLM_MESSAGES, config->llm.api);
+    CHECK_TEXT("127.0.0.1", config->start_host);
+    CHECK_INT(3000, config->start_port);
+    CHECK_INT(1, config->agent_concurrency);
+    sma_config_destroy(config);
+    write_file("Agent.md", NULL);
+    refuse("no Agent.md here");
+}
+
+static void a_project_of_the_first_era_loads(void)
+{
+    project("{\"$schema\":\"./.ship/schema/ship.schema.json\",\"name\":\"a\",\"version\":\"1.0.0\","
+            "\"start\":{\"port\":3900,\"host\":\"0.0.0.0\",\"interactiveWeb\":false,\"interactivePort\":3001},"
+            "\"llm\":{\"provider\":\"openai\",\"model\":\"gpt-4o\",\"baseUrl\":\"https://api.openai.com/v1/\","
+            "\"apiKey\":\"${LLM_API_KEY}\",\"temperature\":0.7},"
+            "\"permissions\":{\"read_repo\":true,\"exec_shell\":{\"deny\":[\"rm\"],\"requiresApproval\":false}},"
+            "\"integrations\":{\"telegram\":{\"enabled\":false,\"botToken\":\"${TELEGRAM_BOT_TOKEN}\"},"
+            "\"feishu\":{\"enabled\":false},\"qq\":{\"enabled\":false}}}",
+            "LLM_API_KEY=sk-1\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("", warnings);
+    CHECK_TEXT("sk-1", config->llm.api_key);
+    CHECK_TEXT("https://api.openai.com/v1", config->llm.base_url);
+    CHECK_INT(SMA_LLM_RESPONSES, config->llm.api);
+    CHECK(config->llm.has_temperature && config->llm.temperature == 0.7);
+    CHECK_INT(3900, config->start_port);
+    CHECK_TEXT("0.0.0.0", config->start_host);
+    CHECK_INT(3, config->adapter_count);
+    CHECK_TEXT("telegram", config->adapters[0].name);
+    CHECK(!config->adapters[0].is_enabled);
+    CHECK_TEXT("{\"enabled\":false}", config->adapters[0].json);
+    CHECK(strstr(config->permissions_json, "\"deny\":[\"rm\"]") != NULL);
+    sma_config_destroy(config);
+}
+
+static void placeholders_follow_the_old_rules(void)
+{
+    project("{\"name\":\"${LOWER_case}\",\"description\":\"Bearer ${API_KEY}\",\"start\":{\"port\":\"${PORT_X}\"},"
+            "\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"baseUrl\":\"${LLM_BASE_URL}\","
+            "\"apiKey\":\"${my_key}\"}}",
+            "LLM_MODEL=m\nLLM_BASE_URL=http://127.0.0.1:9/v1\nmy_key=lower\nPORT_X=4000\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("${LOWER_case}", config->name);
+    CHECK_TEXT("Bearer ${API_KEY}", config->description);
+    CHECK_TEXT("lower", config->llm.api_key);
+    CHECK_TEXT("m", config->llm.model);
+    CHECK_INT(4000, config->start_port);
+    CHECK_INT(SMA_LLM_CHAT, config->llm.api);
+    sma_config_destroy(config);
+    unsetenv("my_key");
+}
+
+static void the_environment_wins_over_the_file(void)
+{
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}", "LLM_API_KEY=file\nLLM_API_KEY=last\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("last", config->llm.api_key);
+    CHECK_INT(SMA_LLM_CHAT, config->llm.api);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}", "LLM_API_KEY=file\n");
+    setenv("LLM_API_KEY", "real", 1);
+    config = load();
+    CHECK_TEXT("real", config->llm.api_key);
+    sma_config_destroy(config);
+}
+
+static void wires_are_chosen_as_designed(void)
+{
+    static const struct
+    {
+        const char *llm;
+        enum sma_llm_api api;
+        const char *url;
+    } cases[] = {
+        {"\"provider\":\"anthropic\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1\"", SMA_LLM_MESSAGES, "http://127.0.0.1:1"},
+        {"\"provider\":\"somebody\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1/v1\"", SMA_LLM_CHAT, "http://127.0.0.1:1/v1"},
+        {"\"provider\":\"openai\",\"model\":\"m\",\"api\":\"chat\",\"apiKey\":\"k\"", SMA_LLM_CHAT, "https://api.openai.com/v1"},
+        {"\"provider\":\"deepseek\",\"apiKey\":\"k\"", SMA_LLM_CHAT, "https://api.deepseek.com/v1"},
+        {"\"provider\":\"offline\"", SMA_LLM_OFFLINE, ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        char text[512];
+        snprintf(text, sizeof text, "{\"llm\":{%s}}", cases[i].llm);
+        project(text, NULL);
+        struct sma_config *config = load();
+        CHECK_INT(cases[i].api, config->llm.api);
+        CHECK_TEXT(cases[i].url, config->llm.base_url);
+        sma_config_destroy(config);
+    }
+}
+
+static void wrong_files_give_one_line(void)
+{
+    static const struct
+    {
+        const char *ship_json, *expect;
+    } cases[] = {
+        {"{\"llm\":{\"provider\":\"offline\"},}", "ship.json:1:"},
+        {"[]", "must hold one JSON object"},
+        {"{\"start\":{\"port\":\"80x\"}}", "start.port must be a whole number"},
+        {"{\"start\":{\"port\":70000}}", "start.port must be between 0 and 65535"},
+        {"{\"start\":{\"port\":3.5}}", "start.port must be a whole number"},
+        {"{\"llm\":7}", "llm must be an object"},
+        {"{\"llm\":{\"provider\":5}}", "llm.provider must be a string"},
+        {"{\"llm\":{\"provider\":\"nobody\",\"model\":\"m\"}}", "unknown and has no llm.baseUrl; known: anthropic"},
+        {"{\"llm\":{\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${LLM_API_KEY}\"}}", "${LLM_API_KEY}, which is not set"},
+        {"{\"llm\":{\"provider\":\"openai\",\"model\":\"m\"}}", "llm.apiKey is not set"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"apiKey\":\"k\"}}", "llm.model uses ${LLM_MODEL}"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"${LLM_BASE_URL}\",\"apiKey\":\"k\"}}", "llm.baseUrl uses ${LLM_BASE_URL}"},
+        {"{\"llm\":{\"provider\":\"custom\",\"apiKey\":\"k\"}}", "llm.model is not set"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"ftp://x\"}}", "must begin with http"},
+        {"{\"llm\":{\"provider\":\"offline\",\"api\":\"grpc\"}}", "llm.api must be one of chat,responses,messages"},
+        {"{\"queue\":{\"mode\":\"random\"}}", "queue.mode must be one of serial,collect"},
+        {"{\"queue\":{\"mode\":\"serial,collect\"}}", "queue.mode must be one of"},
+        {"{\"agent\":{\"concurrency\":0}}", "agent.concurrency must be between 1 and 1024"},
+        {"{\"adapters\":{\"telegram\":true}}", "adapters.telegram must be an object"},
+        {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}", "adapters.telegram.enabled must be true or false"},
+        {"{\"llm\":{\"temperature\":9}}", "llm.temperature must be between 0 and 2"},
+        {"{\"name\":\"a\",\"name\":\"b\"}", "duplicate"},
+        {"", "not valid JSON"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        project(cases[i].ship_json, NULL);
+        refuse(cases[i].expect);
+        refuse("ship.json");
+    }
+    project("{\"name\":\"\xff\"}", NULL);
+    refuse("not valid JSON");
+}
+
+static void unknown_keys_name_the_nearest(void)
+{
+    project("{\"lmm\":{},\"llm\":{\"provider\":\"offline\",\"temprature\":1},\"zzzzzzzzz\":1,"
+            "\"adapters\":{\"telegrm\":{\"enabled\":false}}}",
+            NULL);
+    struct sma_config *config = load();
+    CHECK(strstr(warnings, "unknown key lmm is ignored; did you mean llm?") != NULL);
+    CHECK(strstr(warnings, "llm.temprature is ignored; did you mean llm.temperature?") != NULL);
+    CHECK(strstr(warnings, "unknown key zzzzzzzzz is ignored\n") != NULL);
+    CHECK(strstr(warnings, "did you mean adapters.telegram?") != NULL);
+    sma_config_destroy(config);
+}
+
+static void deep_json_is_refused(void)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 1 << 20);
+    sma_buf_put_text(&buf, "{\"oss\":");
+    for (int i = 0; i < 3000; i++)
+        sma_buf_put_text(&buf, "{\"a\":");
+    sma_buf_put_text(&buf, "1");
+    for (int i = 0; i < 3001; i++)
+        sma_buf_put_char(&buf, '}');
+    project(buf.ptr, NULL);
+    refuse("ship.json");
+    sma_buf_fini(&buf);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(dir) != NULL);
+    RUN(only_agent_md_is_required);
+    RUN(a_project_of_the_first_era_loads);
+    RUN(placeholders_follow_the_old_rules);
+    RUN(the_environment_wins_over_the_file);
+    RUN(wires_are_chosen_as_designed);
+    RUN(wrong_files_give_one_line);
+    RUN(unknown_keys_name_the_nearest);
+    RUN(deep_json_is_refused);
+    write_file("Agent.md", NULL);
+    write_file("ship.json", NULL);
+    write_file(".env", NULL);
+    CHECK(rmdir(dir) == 0);
+    return check_summary();
+}
