@@ -1,0 +1,377 @@
+/*
+ * mailbox_ck.c — the only file that sees Concurrency Kit. See docs/notes/mailbox.md for the argument.
+ *
+ * Built without the thread sanitizer, which cannot see CK's ordering; each message is announced to it instead, at push
+ * and at its own delivery (once per batch would hide real races).
+ */
+#include "sma/limits.h"
+#include "sma/mailbox.h"
+
+#include <ck_ec.h>
+#include <ck_pr.h>
+#include <ck_ring.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef SMA_TSAN_ANNOTATE
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define ANNOTATE_PUSH(msg) __tsan_release(msg)
+#define ANNOTATE_TAKE(msg) __tsan_acquire(msg)
+#else
+#define ANNOTATE_PUSH(msg) ((void)0)
+#define ANNOTATE_TAKE(msg) ((void)0)
+#endif
+
+#define LINE_BYTES 64
+#define MAILBOX_MAGIC 0x4D424F58u
+
+/*
+ * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their own; our constants
+ * follow its constants, and what only the producer touches has a last line for itself.
+ */
+struct sma_lane {
+    ck_ring_t ring;
+    ck_ring_buffer_t *slots;
+    struct sma_mailbox *box;
+    unsigned capacity; /* messages; the ring itself is larger, because CK leaves one slot empty */
+    _Alignas(
+        LINE_BYTES) unsigned room; /* pushes that certainly fit before the other side's index is read again */
+};
+
+struct sma_mailbox {
+    /* Written when the consumer parks, is woken or closes; read by every push. */
+    _Alignas(LINE_BYTES) unsigned is_asleep;
+    unsigned is_closed;
+    unsigned is_rung; /* a ring without a message, kept until the consumer has seen it */
+    int fd;           /* EVENT_FD; -1 otherwise */
+    /* The event count: touched only around parking. */
+    _Alignas(LINE_BYTES) ck_ec32_t event_count;
+    /* The consumer's own. */
+    _Alignas(LINE_BYTES) uint32_t magic;
+    enum sma_doorbell_kind kind;
+    struct sma_lane **lanes;
+    unsigned lane_count;
+    unsigned lane_at;
+    unsigned burst_left;
+    uint64_t park_count;
+};
+
+/*
+ * Order the push before the look at is_asleep (and the announcement before the re-check). One locked instruction on
+ * x86-64: a third of the price of mfence. It adds nothing to a word below the stack pointer, so it changes no byte.
+ */
+static inline void fence_full(void)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("lock; addl $0, -8(%%rsp)" ::: "memory", "cc");
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/* -- event count over futex ------------------------------------------------------------------------------------- */
+static int event_time(const struct ck_ec_ops *ops, struct timespec *ret_now)
+{
+    (void)ops;
+    return clock_gettime(CLOCK_MONOTONIC, ret_now);
+}
+
+static void event_wait(const struct ck_ec_wait_state *state, const uint32_t *address,
+                       uint32_t expected, const struct timespec *deadline)
+{
+    (void)state;
+    (void)syscall(
+        SYS_futex, address, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, NULL,
+        FUTEX_BITSET_MATCH_ANY); /* may return early for any reason: the caller looks again */
+}
+
+static void event_wake(const struct ck_ec_ops *ops, const uint32_t *address)
+{
+    (void)ops;
+    (void)syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/*
+ * No spinning (two cores), and a first wait longer than the second after which CK stops its back-off: an idle actor
+ * wakes once, after 2 s, and then never again.
+ */
+static const struct ck_ec_ops event_ops = {
+    .gettime = event_time,
+    .wait32 = event_wait,
+    .wake32 = event_wake,
+    .busy_loop_iter = 1,
+    .initial_wait_ns = 2000000000u,
+};
+static const struct ck_ec_mode event_mode = {.ops = &event_ops, .single_producer = false};
+
+/* -- life ------------------------------------------------------------------------------------------------------- */
+struct sma_mailbox *sma_mailbox_create(enum sma_doorbell_kind kind)
+{
+    struct sma_mailbox *box = aligned_alloc(LINE_BYTES, sizeof *box);
+    if (box == NULL)
+        return NULL;
+    memset(box, 0, sizeof *box);
+    box->magic = MAILBOX_MAGIC;
+    box->kind = kind;
+    box->burst_left = SMA_LANE_BURST_COUNT;
+    box->fd = -1;
+    ck_ec32_init(&box->event_count, 0);
+    if (kind == SMA_DOORBELL_EVENT_FD) {
+        box->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (box->fd < 0) {
+            free(box);
+            return NULL;
+        }
+    }
+    return box;
+}
+
+void sma_mailbox_destroy(struct sma_mailbox *box)
+{
+    if (box == NULL)
+        return;
+    SMA_ASSERT(box->magic == MAILBOX_MAGIC);
+    struct sma_msg *msg;
+    while ((msg = sma_mailbox_take(box)) != NULL)
+        sma_msg_destroy(msg);
+    for (unsigned i = 0; i < box->lane_count; i++) {
+        free(box->lanes[i]->slots);
+        free(box->lanes[i]);
+    }
+    free(box->lanes);
+    if (box->fd >= 0)
+        (void)close(box->fd); /* an eventfd holds nothing that could fail to be written */
+    box->magic = 0;
+    free(box);
+}
+
+struct sma_lane *sma_mailbox_add_lane(struct sma_mailbox *box, size_t capacity)
+{
+    SMA_ASSERT(box->magic == MAILBOX_MAGIC);
+    SMA_ASSERT(capacity >= 1 && capacity <= SMA_LANE_COUNT_MAX);
+    unsigned rounded = 1;
+    while (rounded < capacity)
+        rounded *= 2;
+    struct sma_lane **lanes = realloc(box->lanes, (box->lane_count + 1) * sizeof(*lanes));
+    if (lanes == NULL)
+        return NULL;
+    box->lanes = lanes;
+    struct sma_lane *lane = aligned_alloc(LINE_BYTES, sizeof *lane);
+    /* The slots stay untouched until used, so that a large bound costs no memory while idle. */
+    ck_ring_buffer_t *slots = malloc(2u * rounded * sizeof(*slots));
+    if (lane == NULL || slots == NULL) {
+        free(lane);
+        free(slots);
+        return NULL;
+    }
+    memset(lane, 0, sizeof *lane);
+    ck_ring_init(&lane->ring, 2u * rounded);
+    lane->slots = slots;
+    lane->box = box;
+    lane->capacity = lane->room = rounded;
+    box->lanes[box->lane_count++] = lane;
+    return lane;
+}
+
+/* -- doorbell --------------------------------------------------------------------------------------------------- */
+static void write_fd(int fd)
+{
+    uint64_t one = 1;
+    ssize_t done;
+    do {
+        done = write(fd, &one, sizeof one);
+    } while (done < 0 && errno == EINTR);
+    /* EAGAIN: the counter is at its maximum, so the descriptor is readable already. */
+    SMA_ASSERT(done == (ssize_t)sizeof one || errno == EAGAIN);
+}
+
+static __attribute__((noinline, cold)) void wake_consumer(struct sma_mailbox *box)
+{
+    if (ck_pr_fas_uint(&box->is_asleep, 0) == 0)
+        return; /* another producer rings */
+    if (box->kind == SMA_DOORBELL_EVENT_FD)
+        write_fd(box->fd);
+    else
+        ck_ec32_inc(&box->event_count, &event_mode);
+}
+
+void sma_mailbox_ring(struct sma_mailbox *box)
+{
+    ck_pr_store_uint(&box->is_rung, 1);
+    fence_full();
+    if (ck_pr_load_uint(&box->is_asleep) != 0)
+        wake_consumer(box);
+}
+
+void sma_mailbox_close(struct sma_mailbox *box)
+{
+    ck_pr_store_uint(&box->is_closed, 1);
+}
+
+/* -- push and take ---------------------------------------------------------------------------------------------- */
+static bool has_room(struct sma_lane *lane)
+{
+    if (CK_CC_LIKELY(lane->room > 0))
+        return true;
+    lane->room = lane->capacity - ck_ring_size(&lane->ring);
+    return lane->room > 0;
+}
+
+enum sma_err sma_lane_push(struct sma_lane *lane, struct sma_msg **msg)
+{
+    struct sma_mailbox *box = lane->box;
+    if (CK_CC_UNLIKELY(ck_pr_load_uint(&box->is_closed) != 0))
+        return SMA_ERR_GONE;
+    if (CK_CC_UNLIKELY(!has_room(lane)))
+        return SMA_ERR_FULL;
+    ANNOTATE_PUSH(*msg);
+    bool is_in = ck_ring_enqueue_spsc(&lane->ring, lane->slots, *msg);
+    SMA_ASSERT(is_in); /* the ring is larger than the lane's capacity */
+    lane->room--;
+    *msg = NULL;
+    fence_full();
+    if (CK_CC_UNLIKELY(ck_pr_load_uint(&box->is_asleep) != 0))
+        wake_consumer(box);
+    return SMA_ERR_OK;
+}
+
+size_t sma_lane_count(const struct sma_lane *lane)
+{
+    return ck_ring_size(&lane->ring);
+}
+
+size_t sma_mailbox_count(const struct sma_mailbox *box)
+{
+    size_t count = 0;
+    for (unsigned i = 0; i < box->lane_count; i++)
+        count += ck_ring_size(&box->lanes[i]->ring);
+    return count;
+}
+
+static inline struct sma_msg *take_from(struct sma_lane *lane)
+{
+    void *msg;
+    if (!ck_ring_dequeue_spsc(&lane->ring, lane->slots, &msg))
+        return NULL;
+    ANNOTATE_TAKE(msg);
+    return msg;
+}
+
+static inline void next_lane(struct sma_mailbox *box)
+{
+    box->lane_at = box->lane_at + 1 < box->lane_count ? box->lane_at + 1 : 0;
+    box->burst_left = SMA_LANE_BURST_COUNT;
+}
+
+struct sma_msg *sma_mailbox_take(struct sma_mailbox *box)
+{
+    for (unsigned i = 0; i < box->lane_count; i++) {
+        struct sma_msg *msg = take_from(box->lanes[box->lane_at]);
+        if (msg == NULL) {
+            next_lane(box);
+            continue;
+        }
+        if (--box->burst_left == 0)
+            next_lane(box);
+        return msg;
+    }
+    return NULL;
+}
+
+/* -- parking ---------------------------------------------------------------------------------------------------- */
+static bool is_empty(const struct sma_mailbox *box)
+{
+    for (unsigned i = 0; i < box->lane_count; i++)
+        if (ck_ring_size(&box->lanes[i]->ring) != 0)
+            return false;
+    return true;
+}
+
+static bool has_work(struct sma_mailbox *box)
+{
+    if (ck_pr_load_uint(&box->is_rung) != 0)
+        return ck_pr_fas_uint(&box->is_rung, 0) != 0;
+    return !is_empty(box);
+}
+
+/* Announce sleep, then look once more: the producer pushes, then looks at the announcement. One of the two sees. */
+static bool announce_sleep(struct sma_mailbox *box)
+{
+    ck_pr_store_uint(&box->is_asleep, 1);
+    fence_full();
+    if (!has_work(box))
+        return true;
+    ck_pr_store_uint(&box->is_asleep, 0);
+    return false;
+}
+
+/* A sender on this core gets the chance to add more: fewer, larger batches when senders outnumber cores. */
+static bool has_work_after_yield(struct sma_mailbox *box)
+{
+    if (has_work(box))
+        return true;
+    (void)sched_yield();
+    return has_work(box);
+}
+
+static void count_park(struct sma_mailbox *box)
+{
+    __atomic_store_n(&box->park_count, box->park_count + 1, __ATOMIC_RELAXED);
+}
+
+void sma_mailbox_wait(struct sma_mailbox *box, uint64_t deadline_ns)
+{
+    SMA_ASSERT(box->kind == SMA_DOORBELL_EVENT_COUNT);
+    if (has_work_after_yield(box))
+        return;
+    uint32_t seen = ck_ec32_value(
+        &box->event_count); /* before the announcement: an increment after it ends the wait */
+    if (!announce_sleep(box))
+        return;
+    count_park(box);
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    (void)ck_ec32_wait(
+        &box->event_count, &event_mode, seen,
+        deadline_ns == UINT64_MAX ? NULL : &until); /* time-out or event: the caller looks */
+    ck_pr_store_uint(&box->is_asleep, 0);
+}
+
+int sma_mailbox_fd(const struct sma_mailbox *box)
+{
+    SMA_ASSERT(box->kind == SMA_DOORBELL_EVENT_FD);
+    return box->fd;
+}
+
+bool sma_mailbox_prepare_sleep(struct sma_mailbox *box)
+{
+    SMA_ASSERT(box->kind == SMA_DOORBELL_EVENT_FD);
+    if (has_work_after_yield(box) || !announce_sleep(box))
+        return false;
+    count_park(box);
+    return true;
+}
+
+void sma_mailbox_awake(struct sma_mailbox *box)
+{
+    uint64_t rings;
+    ssize_t done;
+    do {
+        done = read(box->fd, &rings, sizeof rings);
+    } while (done < 0 && errno == EINTR);
+    /* EAGAIN: woken by something else; the announcement is withdrawn all the same. */
+    ck_pr_store_uint(&box->is_asleep, 0);
+}
+
+uint64_t sma_mailbox_park_count(const struct sma_mailbox *box)
+{
+    return __atomic_load_n(&box->park_count, __ATOMIC_RELAXED);
+}

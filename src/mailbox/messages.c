@@ -1,0 +1,41 @@
+/* messages.c — names of the message kinds, and routes copied into a message. */
+#include "sma/messages.h"
+
+const char *sma_msg_kind_name(unsigned kind)
+{
+    static const char *const names[SMA_MSG_KIND_COUNT] = {[SMA_MSG_NONE] = "NONE",
+#define X(name) [SMA_MSG_##name] = #name,
+                                                          SMA_MSG_MAP(X)
+#undef X
+    };
+    return kind < SMA_MSG_KIND_COUNT ? names[kind] : "UNKNOWN";
+}
+
+#define ROUTE_TEXT_MAP(X) \
+    X(channel)            \
+    X(chat_key)           \
+    X(chat_id)            \
+    X(chat_type)          \
+    X(thread_id)          \
+    X(message_id)         \
+    X(user_id)            \
+    X(user_name)          \
+    X(language)
+
+size_t sma_route_space(const struct sma_route *route)
+{
+    size_t bytes = 0;
+#define X(field) bytes += route->field.len + 1;
+    ROUTE_TEXT_MAP(X)
+#undef X
+    return bytes;
+}
+
+struct sma_route sma_route_dup(struct sma_msg *msg, const struct sma_route *route)
+{
+    struct sma_route copy = {.adapter = route->adapter};
+#define X(field) copy.field = sma_msg_dup(msg, route->field);
+    ROUTE_TEXT_MAP(X)
+#undef X
+    return copy;
+}
