@@ -1,0 +1,92 @@
+/* policy.c — see policy.h. */
+#include "runtime/delivery/policy.h"
+
+#define NS_PER_MS 1000000ull
+#define NS_PER_S 1000000000ull
+
+struct sma_rate sma_rate_make(uint32_t count, uint64_t per_ns, uint32_t burst)
+{
+    if (count == 0)
+        return (struct sma_rate){0, 0};
+    uint64_t period = per_ns / count;
+    return (struct sma_rate){period, period * (burst == 0 ? 0 : burst - 1)};
+}
+
+uint64_t sma_rate_ready_at(const struct sma_rate *rate, uint64_t taken)
+{
+    if (rate->period_ns == 0 || taken <= rate->slack_ns)
+        return 0;
+    return taken - rate->slack_ns;
+}
+
+uint64_t sma_rate_take(const struct sma_rate *rate, uint64_t taken, uint64_t now)
+{
+    if (rate->period_ns == 0)
+        return 0;
+    return (taken > now ? taken : now) + rate->period_ns;
+}
+
+uint64_t sma_delivery_backoff_ns(uint32_t attempt, uint64_t random)
+{
+    uint64_t delay = SMA_DELIVERY_RETRY_FIRST_MS * NS_PER_MS;
+    for (uint32_t i = 1; i < attempt && delay < SMA_RETRY_DELAY_MAX_S * NS_PER_S; i++)
+        delay *= 2;
+    if (delay > SMA_RETRY_DELAY_MAX_S * NS_PER_S)
+        delay = SMA_RETRY_DELAY_MAX_S * NS_PER_S;
+    /* half fixed, half by chance: many rows that failed together do not come back together */
+    return delay / 2 + random % (delay / 2 + 1);
+}
+
+static struct sma_delivery_decision give_up(const struct sma_delivery_try *try)
+{
+    /* an earlier attempt may have arrived: then it is not a definite failure */
+    enum sma_delivery_next next =
+        try->unknown_count > 0 ? SMA_DELIVERY_NEXT_UNKNOWN : SMA_DELIVERY_NEXT_FAILED;
+    return (struct sma_delivery_decision){next, 0, false};
+}
+
+static struct sma_delivery_decision back_off(struct sma_delivery_try *try, uint64_t random)
+{
+    if (++try->attempt_count >= SMA_ATTEMPT_COUNT_MAX)
+        return give_up(try);
+    enum sma_delivery_next next =
+        try->unknown_count > 0 ? SMA_DELIVERY_NEXT_REPEAT : SMA_DELIVERY_NEXT_WAIT;
+    uint64_t delay = sma_delivery_backoff_ns(try->attempt_count, random);
+    return (struct sma_delivery_decision){next, delay, false};
+}
+
+static struct sma_delivery_decision wait_as_ordered(struct sma_delivery_try *try,
+                                                    uint32_t retry_after_ms, uint64_t random)
+{
+    uint64_t delay = (retry_after_ms < 1000 ? 1000 : retry_after_ms) * NS_PER_MS;
+    if (try->waited_ns + delay > SMA_DELIVERY_WAIT_MAX_S * NS_PER_S)
+        return give_up(try);
+    try->waited_ns += delay;
+    uint64_t jitter_max = delay / 10 < NS_PER_S ? delay / 10 : NS_PER_S;
+    enum sma_delivery_next next =
+        try->unknown_count > 0 ? SMA_DELIVERY_NEXT_REPEAT : SMA_DELIVERY_NEXT_WAIT;
+    return (struct sma_delivery_decision){next, delay + random % (jitter_max + 1), true};
+}
+
+struct sma_delivery_decision sma_delivery_decide(struct sma_delivery_try *try,
+                                                 enum sma_attempt_class attempt_class,
+                                                 uint32_t retry_after_ms, bool has_idempotency,
+                                                 uint64_t random)
+{
+    switch (attempt_class) {
+    case SMA_ATTEMPT_SENT:
+        return (struct sma_delivery_decision){SMA_DELIVERY_NEXT_SENT, 0, false};
+    case SMA_ATTEMPT_RETRY_AFTER:
+        return wait_as_ordered(try, retry_after_ms, random);
+    case SMA_ATTEMPT_RETRY:
+        return back_off(try, random);
+    case SMA_ATTEMPT_GIVE_UP:
+        return give_up(try);
+    case SMA_ATTEMPT_UNKNOWN:
+        break;
+    }
+    try->unknown_count++;
+    if (has_idempotency || try->unknown_count == 1)
+        return back_off(try, random);
+    return give_up(try);
+}

@@ -1,0 +1,144 @@
+/*
+ * Aim: rates, back-off, the consequences of every outcome, and the timer heap hold what policy.h and timers.h promise.
+ * Method: direct calls; the heap against a sorted list with random operations.
+ */
+#include "runtime/delivery/policy.h"
+#include "runtime/delivery/timers.h"
+#include "support/check.h"
+
+#define S 1000000000ull
+
+static void a_bucket_lets_burst_then_rate_through(void)
+{
+    struct sma_rate rate = sma_rate_make(20, 60 * S, 3);
+    uint64_t taken = 0, now = 1000 * S;
+    for (int i = 0; i < 3; i++) {
+        CHECK(sma_rate_ready_at(&rate, taken) <= now);
+        taken = sma_rate_take(&rate, taken, now);
+    }
+    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
+    now += 3 * S;
+    taken = sma_rate_take(&rate, taken, now);
+    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
+    now += 3600 * S; /* idle for an hour: not more than one burst has gathered */
+    for (int i = 0; i < 3; i++)
+        taken = sma_rate_take(&rate, taken, now);
+    CHECK_INT(now + 3 * S, sma_rate_ready_at(&rate, taken));
+}
+
+static void no_limit_and_no_burst(void)
+{
+    struct sma_rate none = sma_rate_make(0, S, 5);
+    CHECK_INT(0, sma_rate_ready_at(&none, sma_rate_take(&none, 0, 77)));
+    struct sma_rate one = sma_rate_make(2, S, 0);
+    CHECK_INT(77 + S / 2, sma_rate_ready_at(&one, sma_rate_take(&one, 0, 77)));
+}
+
+static void back_off_doubles_with_jitter_up_to_its_cap(void)
+{
+    for (uint32_t attempt = 1; attempt < 40; attempt++) {
+        uint64_t whole = attempt < 10 ? (S << (attempt - 1)) : 300 * S;
+        if (whole > 300 * S)
+            whole = 300 * S;
+        CHECK_INT(whole / 2, sma_delivery_backoff_ns(attempt, 0));
+        for (uint64_t random = 1; random < 1000; random += 37)
+            CHECK(sma_delivery_backoff_ns(attempt, random * 0x9E3779B97F4A7C15ull) <= whole);
+    }
+}
+
+static void retry_ends_after_its_attempts(void)
+{
+    struct sma_delivery_try try = {0};
+    for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
+        CHECK_INT(SMA_DELIVERY_NEXT_WAIT, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
+}
+
+static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
+{
+    struct sma_delivery_try try = {0};
+    struct sma_delivery_decision decision = sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 30000, false, 12345);
+    CHECK_INT(SMA_DELIVERY_NEXT_WAIT, decision.next);
+    CHECK(decision.is_ordered && decision.delay_ns >= 30 * S && decision.delay_ns <= 31 * S);
+    CHECK_INT(0, try.attempt_count);
+    CHECK(sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 0, false, 0).delay_ns == S);
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED,
+              sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 3600 * 1000, false, 0).next);
+}
+
+static void unknown_is_repeated_once_without_idempotency(void)
+{
+    struct sma_delivery_try try = {0};
+    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+    struct sma_delivery_try after_crash = {.unknown_count = 1};
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&after_crash, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+}
+
+static void unknown_is_repeated_under_the_key_with_idempotency(void)
+{
+    struct sma_delivery_try try = {0};
+    for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
+        CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
+}
+
+static void what_may_have_arrived_never_ends_as_failed(void)
+{
+    struct sma_delivery_try try = {0};
+    (void)sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1);
+    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
+    struct sma_delivery_try fresh = {0};
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED, sma_delivery_decide(&fresh, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
+}
+
+#define TIMER_COUNT 200
+static void the_heap_gives_times_in_order(void)
+{
+    struct sma_timers heap;
+    CHECK_OK(sma_timers_init(&heap, TIMER_COUNT));
+    struct sma_timer timers[TIMER_COUNT] = {{0}};
+    uint64_t random = 4242;
+    for (int round = 0; round < 20000; round++) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        struct sma_timer *timer = &timers[(random >> 33) % TIMER_COUNT];
+        if ((random >> 60) < 10)
+            sma_timers_set(&heap, timer, (random >> 20) % 50);
+        else
+            sma_timers_clear(&heap, timer);
+        uint64_t least = UINT64_MAX;
+        uint32_t count = 0;
+        for (int i = 0; i < TIMER_COUNT; i++) {
+            if (timers[i].slot == 0)
+                continue;
+            count++;
+            least = timers[i].at_ns < least ? timers[i].at_ns : least;
+        }
+        CHECK_INT(count, heap.count);
+        CHECK(sma_timers_next_at(&heap) == least);
+    }
+    uint64_t last_at = 0, last_order = 0;
+    CHECK(sma_timers_take_due(&heap, 0) == NULL || heap.count > 0);
+    for (struct sma_timer *timer; (timer = sma_timers_take_due(&heap, 100)) != NULL;) {
+        CHECK(timer->at_ns > last_at || (timer->at_ns == last_at && timer->order > last_order));
+        last_at = timer->at_ns;
+        last_order = timer->order;
+    }
+    CHECK_INT(0, heap.count);
+    sma_timers_fini(&heap);
+}
+
+int main(void)
+{
+    RUN(a_bucket_lets_burst_then_rate_through);
+    RUN(no_limit_and_no_burst);
+    RUN(back_off_doubles_with_jitter_up_to_its_cap);
+    RUN(retry_ends_after_its_attempts);
+    RUN(an_ordered_wait_is_kept_and_costs_no_attempt);
+    RUN(unknown_is_repeated_once_without_idempotency);
+    RUN(unknown_is_repeated_under_the_key_with_idempotency);
+    RUN(what_may_have_arrived_never_ends_as_failed);
+    RUN(the_heap_gives_times_in_order);
+    return check_summary();
+}
