@@ -133,6 +133,10 @@ struct sma_supervise_options
     int stop_fd; /* readable = stop as on SIGTERM; -1 = none. Used by in-process chat and tests */
 };
 SMA_CHECKED int sma_system_supervise(struct sma_system *system, const struct sma_supervise_options *options);
+/** Hand a new configuration snapshot to every actor (RELOAD). Thread: the supervisor's, from on_reload. The snapshot
+ *  must live until the system is destroyed. */
+struct sma_config;
+void sma_system_reload(struct sma_system *system, const struct sma_config *config);
 /** Prometheus lines of every actor: mailbox depth, messages handled, wait and handling time, parks. Thread: any. */
 void sma_system_format_metrics(const struct sma_system *system, struct sma_buf *buf);
 /** The context of an actor, for code that acts in its place (tests). */

@@ -92,4 +92,12 @@ SMA_CHECKED enum sma_err sma_config_load(const char *dir, const struct sma_confi
                                          struct sma_error *error);
 void sma_config_destroy(struct sma_config *config); /* accepts NULL */
 
+struct sma_buf;
+/** Append the JSON Schema of ship.json (for editors), made from the table that load() checks with. */
+void sma_config_format_schema(struct sma_buf *buf);
+/** Which provider a well-known model name belongs to (reference §2.4), "custom" for others. */
+const char *sma_config_provider_of_model(const char *model);
+/** The default base URL of a provider, "" when it has none of its own. */
+const char *sma_config_base_url(const char *provider);
+
 #endif

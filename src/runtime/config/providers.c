@@ -29,3 +29,24 @@ const char *sma_provider_names(void)
 {
     return "anthropic, openai, custom, deepseek, moonshot, qwen, zhipu, openrouter, ollama, offline";
 }
+
+const char *sma_config_provider_of_model(const char *model)
+{
+    static const struct
+    {
+        const char *prefix, *provider;
+    } families[] = {{"claude-", "anthropic"},
+                    {"gpt-", "openai"},
+                    {"deepseek-", "deepseek"},
+                    {"offline", "offline"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(families); i++)
+        if (strncmp(model, families[i].prefix, strlen(families[i].prefix)) == 0)
+            return families[i].provider;
+    return "custom";
+}
+
+const char *sma_config_base_url(const char *provider)
+{
+    const struct sma_provider *found = sma_provider_find(provider);
+    return found == NULL ? "" : found->base_url;
+}

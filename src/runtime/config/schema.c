@@ -4,6 +4,7 @@
  */
 #include "config_priv.h"
 
+#include "sma/buf.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 #include <stdio.h>
@@ -443,4 +444,74 @@ enum sma_err sma_config_validate(const char *file, const json_t *root, sma_confi
         return sma_fail(error, SMA_ERR_BADINPUT, "%s: must hold one JSON object { ... }", file);
     struct checking checking = {file, warn, user, error};
     return check_object(&checking, "", root);
+}
+
+/* -- the schema for editors ------------------------------------------------------------------------------------- */
+static void put_type(struct sma_buf *buf, const struct rule *rule)
+{
+    switch (rule->kind) {
+    case KIND_STRING:
+        sma_buf_put_text(buf, "\"type\":\"string\"");
+        break;
+    case KIND_INTEGER:
+    case KIND_NUMBER:
+        sma_buf_printf(buf, "\"type\":\"%s\",\"minimum\":%.0f,\"maximum\":%.0f",
+                       rule->kind == KIND_INTEGER ? "integer" : "number", rule->low, rule->high);
+        break;
+    case KIND_BOOL:
+        sma_buf_put_text(buf, "\"type\":\"boolean\"");
+        break;
+    case KIND_LIST:
+        sma_buf_put_text(buf, "\"type\":\"array\"");
+        break;
+    case KIND_WORDS:
+        sma_buf_put_text(buf, "\"enum\":[\"");
+        for (const char *at = rule->words; *at != '\0'; at++)
+            if (*at == ',')
+                sma_buf_put_text(buf, "\",\"");
+            else
+                sma_buf_put_char(buf, *at);
+        sma_buf_put_text(buf, "\"]");
+        break;
+    case KIND_OBJECT:
+    case KIND_ANY:
+        break;
+    }
+}
+
+static bool is_child_of(const char *path, const char *parent)
+{
+    size_t len = strlen(parent);
+    if (len > 0 && (strncmp(path, parent, len) != 0 || path[len] != '.'))
+        return false;
+    return strchr(path + (len == 0 ? 0 : len + 1), '.') == NULL;
+}
+
+/* The table is three levels deep, and so is this. */
+static void put_members(struct sma_buf *buf, const char *parent)
+{
+    bool is_first = true;
+    sma_buf_put_text(buf, "\"type\":\"object\",\"properties\":{");
+    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++) {
+        if (!is_child_of(RULES[i].path, parent))
+            continue;
+        const char *dot = strrchr(RULES[i].path, '.');
+        sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",", dot == NULL ? RULES[i].path : dot + 1);
+        is_first = false;
+        if (RULES[i].kind != KIND_OBJECT)
+            put_type(buf, &RULES[i]);
+        else if (is_open_object(RULES[i].path))
+            sma_buf_put_text(buf, "\"type\":\"object\"");
+        else
+            put_members(buf, RULES[i].path);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_config_format_schema(struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"ship.json\",");
+    put_members(buf, "");
+    sma_buf_put_char(buf, '}');
 }

@@ -1,0 +1,331 @@
+/*
+ * log.c — the log actor: one line on the terminal, one JSON line in .ship/logs/<UTC date>.jsonl, both redacted.
+ *
+ * Log lines are signals: senders never wait, lines beyond the lane are dropped and counted. Known secret values are
+ * replaced by value, wherever they occur (a Telegram token stands in the path of a URL, not under a key name).
+ * Source: reference §3 (terminal form), §11.4 (file form).
+ */
+#include "sma/actors.h"
+#include "sma/metrics.h"
+#include "sma/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG_FILE_BYTES_MAX (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
+#define LOG_DAYS_KEPT 30
+#define LOG_BATCH_BYTES_MAX (1024 * 1024)
+#define SECRET_COUNT_MAX 32
+#define SECRET_LEN_MIN 6 /* shorter values would redact ordinary words */
+
+struct sma_log
+{
+    char *dir;
+    char *secrets[SECRET_COUNT_MAX];
+    size_t secret_count;
+    bool is_quiet, shows_debug, is_tty, is_failing;
+    int fd;
+    char date[16]; /* of the open file */
+    off_t size;
+    uint64_t line_number;
+    uint64_t dropped_seen;
+    int64_t last_wall_ms;
+    struct sma_buf file_batch, screen_batch, scratch;
+};
+
+static const struct
+{
+    const char *word, *colour;
+} LEVELS[] = {
+    [SMA_LOG_DEBUG] = {"debug", "\033[90m"}, [SMA_LOG_INFO] = {"info", ""},
+    [SMA_LOG_ACTION] = {"action", "\033[36m"}, [SMA_LOG_WARN] = {"warn", "\033[33m"},
+    [SMA_LOG_ERROR] = {"error", "\033[31m"},
+};
+
+/* -- secrets ---------------------------------------------------------------------------------------------------- */
+static void add_secret(struct sma_log *log, const char *value)
+{
+    if (value == NULL || strlen(value) < SECRET_LEN_MIN || log->secret_count == SECRET_COUNT_MAX)
+        return;
+    char *copy = strdup(value);
+    if (copy != NULL)
+        log->secrets[log->secret_count++] = copy;
+}
+
+static bool is_secret_name(const char *name)
+{
+    static const char *const words[] = {"token", "secret", "key", "password"};
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
+        if (strcasestr(name, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+static void add_adapter_secrets(struct sma_log *log, const char *block)
+{
+    json_t *root = json_loads(block, 0, NULL);
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value) if (json_is_string(value) && is_secret_name(name))
+        add_secret(log, json_string_value(value));
+    json_decref(root);
+}
+
+static void put_redacted(const struct sma_log *log, struct sma_buf *out, struct sma_str text)
+{
+    size_t at = 0;
+    while (at < text.len) {
+        size_t best = text.len;
+        size_t best_len = 0;
+        for (size_t i = 0; i < log->secret_count; i++) {
+            size_t len = strlen(log->secrets[i]);
+            const char *hit = memmem(text.ptr + at, text.len - at, log->secrets[i], len);
+            if (hit != NULL && (size_t)(hit - text.ptr) < best) {
+                best = (size_t)(hit - text.ptr);
+                best_len = len;
+            }
+        }
+        sma_buf_put(out, text.ptr + at, best - at);
+        if (best_len > 0)
+            sma_buf_put_text(out, "[redacted]");
+        at = best + best_len;
+    }
+}
+
+/* -- files ------------------------------------------------------------------------------------------------------ */
+static void report_failure(struct sma_log *log, const char *what)
+{
+    if (!log->is_failing)
+        fprintf(stderr, "log: %s %s: %s; the log goes to the terminal only\n", what, log->dir,
+                strerror(errno));
+    log->is_failing = true;
+}
+
+/* Names are dates, so the alphabet is the calendar: everything before the cut-off goes. */
+static void prune_old(const struct sma_log *log, const struct sma_sys *sys, int64_t wall_ms)
+{
+    struct sma_buf cutoff;
+    sma_buf_init(&cutoff, 64);
+    sma_buf_put_iso_time(&cutoff, wall_ms - (int64_t)LOG_DAYS_KEPT * 86400 * 1000);
+    DIR *dir = opendir(log->dir);
+    const struct dirent *entry;
+    while (dir != NULL && cutoff.err == SMA_ERR_OK && (entry = readdir(dir)) != NULL) {
+        size_t len = strlen(entry->d_name);
+        if (len != 16 || strcmp(entry->d_name + 10, ".jsonl") != 0 ||
+            memcmp(entry->d_name, cutoff.ptr, 10) >= 0)
+            continue;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", log->dir, entry->d_name);
+        (void)sys->unlink(sys->self, path); /* tried again tomorrow */
+    }
+    if (dir != NULL)
+        closedir(dir);
+    sma_buf_fini(&cutoff);
+}
+
+static bool open_day(struct sma_log *log, const struct sma_sys *sys, const char *date,
+                     int64_t wall_ms)
+{
+    if (log->fd >= 0 && strcmp(log->date, date) == 0)
+        return true;
+    if (log->fd >= 0)
+        (void)sys->close(sys->self, log->fd); /* every line was written already */
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.jsonl", log->dir, date);
+    log->fd = sys->open(sys->self, path, O_WRONLY | O_CREAT, 0600);
+    if (log->fd < 0) {
+        report_failure(log, "cannot open a file in");
+        return false;
+    }
+    log->size = lseek(log->fd, 0, SEEK_END);
+    snprintf(log->date, sizeof log->date, "%s", date);
+    prune_old(log, sys, wall_ms);
+    return true;
+}
+
+static void write_files(struct sma_log *log, const struct sma_sys *sys)
+{
+    if (log->file_batch.len == 0)
+        return;
+    struct sma_error error;
+    if (log->fd >= 0 && sma_sys_write_all(sys, log->fd, log->file_batch.ptr, log->file_batch.len,
+                                          log->size, &error) == SMA_ERR_OK) {
+        log->size += (off_t)log->file_batch.len;
+        log->is_failing = false;
+    } else if (log->fd >= 0) {
+        errno = error.os_errno;
+        report_failure(log, "cannot write to");
+    }
+    sma_buf_clear(&log->file_batch);
+}
+
+/* -- one line --------------------------------------------------------------------------------------------------- */
+static void put_base36(struct sma_buf *buf, uint64_t number)
+{
+    char digits[16];
+    size_t count = 0;
+    do {
+        digits[count++] = "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36];
+        number /= 36;
+    } while (number > 0);
+    while (count > 0)
+        sma_buf_put_char(buf, digits[--count]);
+}
+
+static void put_file_line(struct sma_log *log, const struct sma_log_line *line)
+{
+    struct sma_buf *out = &log->file_batch;
+    sma_buf_put_text(out, "{\"id\":\"");
+    put_base36(out, (uint64_t)line->wall_ms * 1000 + log->line_number++ % 1000);
+    sma_buf_put_text(out, "\",\"timestamp\":\"");
+    sma_buf_put_iso_time(out, line->wall_ms);
+    sma_buf_printf(out, "\",\"type\":\"%s\",\"message\":", LEVELS[line->level].word);
+    sma_buf_clear(&log->scratch);
+    put_redacted(log, &log->scratch, line->text);
+    sma_buf_put_json_string(out, sma_buf_str(&log->scratch));
+    if (line->details_json.len > 0) {
+        sma_buf_put_text(out, ",\"details\":");
+        put_redacted(log, out, line->details_json);
+    }
+    sma_buf_printf(out, ",\"level\":\"%s\"}\n", LEVELS[line->level].word);
+}
+
+/* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another line. */
+static void put_screen_line(struct sma_log *log, const struct sma_log_line *line)
+{
+    time_t seconds = (time_t)(line->wall_ms / 1000);
+    struct tm local;
+    localtime_r(&seconds, &local);
+    struct sma_buf *out = &log->screen_batch;
+    const char *colour = log->is_tty ? LEVELS[line->level].colour : "";
+    char word[16];
+    snprintf(word, sizeof word, "%s", LEVELS[line->level].word);
+    for (char *at = word; *at != '\0'; at++)
+        *at = (char)(*at - 'a' + 'A');
+    sma_buf_printf(out, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour, local.tm_min,
+                   local.tm_sec, word);
+    sma_buf_clear(&log->scratch);
+    put_redacted(log, &log->scratch, line->text);
+    for (size_t i = 0; i < log->scratch.len; i++) {
+        char byte = log->scratch.ptr[i];
+        bool is_control = (unsigned char)byte < 0x20 || byte == 0x7f;
+        sma_buf_put_char(out, is_control ? ' ' : byte);
+    }
+    sma_buf_put_text(out, colour[0] == '\0' ? "\n" : "\033[0m\n");
+}
+
+static void add_line(struct sma_log *log, const struct sma_log_line *line,
+                     const struct sma_sys *sys)
+{
+    struct sma_buf date;
+    sma_buf_init(&date, 64);
+    sma_buf_put_iso_time(&date, line->wall_ms);
+    if (date.err == SMA_ERR_OK) {
+        date.ptr[10] = '\0';
+        if (strcmp(log->date, date.ptr) != 0)
+            write_files(log, sys); /* what is pending belongs to the old day */
+        bool is_worth = log->size < LOG_FILE_BYTES_MAX || line->level >= SMA_LOG_WARN;
+        if (open_day(log, sys, date.ptr, line->wall_ms) && is_worth)
+            put_file_line(log, line);
+    }
+    sma_buf_fini(&date);
+    int least = log->is_quiet ? SMA_LOG_WARN : log->shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO;
+    if (line->level >= least)
+        put_screen_line(log, line);
+    log->last_wall_ms = line->wall_ms;
+}
+
+static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct sma_log *log = state;
+    if ((*msg)->kind != SMA_MSG_LOG)
+        return;
+    const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
+    SMA_ASSERT(line->level >= SMA_LOG_DEBUG && line->level <= SMA_LOG_ERROR);
+    add_line(log, line, sma_ctx_sys(ctx));
+}
+
+static void batch_end(void *state, struct sma_ctx *ctx)
+{
+    struct sma_log *log = state;
+    uint64_t dropped = sma_counter_get(SMA_COUNTER_log_dropped_total);
+    if (dropped > log->dropped_seen) {
+        char text[96];
+        snprintf(text, sizeof text, "%llu log lines were dropped: too many at once",
+                 (unsigned long long)(dropped - log->dropped_seen));
+        log->dropped_seen = dropped;
+        struct sma_log_line line = {SMA_LOG_WARN, sma_ctx_wall(ctx), sma_str(text), {NULL, 0}};
+        add_line(log, &line, sma_ctx_sys(ctx));
+    }
+    write_files(log, sma_ctx_sys(ctx));
+    if (log->screen_batch.len > 0) {
+        fwrite(log->screen_batch.ptr, 1, log->screen_batch.len, stderr);
+        sma_buf_clear(&log->screen_batch);
+    }
+}
+
+static void stop(void *state, struct sma_ctx *ctx)
+{
+    batch_end(state, ctx);
+    struct sma_log *log = state;
+    if (log->fd >= 0)
+        (void)sma_ctx_sys(ctx)->close(sma_ctx_sys(ctx)->self, log->fd); /* all lines are written */
+    log->fd = -1;
+}
+
+const struct sma_actor_ops sma_log_actor_ops = {
+    .name = "log", .handle = handle, .batch_end = batch_end, .stop = stop};
+
+enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_log **ret_log,
+                            struct sma_error *error)
+{
+    struct sma_log *log = calloc(1, sizeof *log);
+    if (log == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
+    log->fd = -1;
+    log->is_quiet = options->is_quiet;
+    log->shows_debug = options->shows_debug;
+    log->is_tty = isatty(STDERR_FILENO) == 1;
+    sma_buf_init(&log->file_batch, LOG_BATCH_BYTES_MAX * 4);
+    sma_buf_init(&log->screen_batch, LOG_BATCH_BYTES_MAX);
+    sma_buf_init(&log->scratch, LOG_BATCH_BYTES_MAX);
+    if (asprintf(&log->dir, "%s/logs", options->config->state_dir) < 0) {
+        log->dir = NULL;
+        sma_log_destroy(log);
+        return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
+    }
+    enum sma_err err = sma_sys_make_dirs(sma_sys_real(), log->dir, error);
+    if (err != SMA_ERR_OK) {
+        sma_log_destroy(log);
+        return err;
+    }
+    add_secret(log, options->config->llm.api_key);
+    add_secret(log, options->config->api_token);
+    for (size_t i = 0; i < options->config->adapter_count; i++)
+        add_adapter_secrets(log, options->config->adapters[i].json);
+    *ret_log = log;
+    return SMA_ERR_OK;
+}
+
+void sma_log_destroy(struct sma_log *log)
+{
+    if (log == NULL)
+        return;
+    for (size_t i = 0; i < log->secret_count; i++) {
+        explicit_bzero(log->secrets[i], strlen(log->secrets[i]));
+        free(log->secrets[i]);
+    }
+    if (log->fd >= 0)
+        close(log->fd);
+    sma_buf_fini(&log->file_batch);
+    sma_buf_fini(&log->screen_batch);
+    sma_buf_fini(&log->scratch);
+    free(log->dir);
+    free(log);
+}

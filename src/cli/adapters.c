@@ -1,0 +1,13 @@
+/*
+ * adapters.c — the one line per platform.
+ */
+#include "adapters.h"
+
+#include "adapters/http/http.h"
+#include "adapters/terminal/terminal.h"
+
+const struct sma_adapter_entry sma_adapter_table[] = {
+    {&sma_http_adapter_ops, .is_on_by_default = true, .is_http = true},
+    {&sma_terminal_adapter_ops, .is_on_by_default = true},
+    {NULL},
+};

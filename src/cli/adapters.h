@@ -1,0 +1,17 @@
+/*
+ * adapters.h — the table of adapters: adding a platform is one folder and one line in adapters.c.
+ */
+#ifndef SMA_CLI_ADAPTERS_H
+#define SMA_CLI_ADAPTERS_H
+
+#include "sma/adapter.h"
+
+struct sma_adapter_entry
+{
+    const struct sma_adapter_ops *ops;
+    bool is_on_by_default; /* runs without a block in ship.json */
+    bool is_http;          /* takes a port */
+};
+extern const struct sma_adapter_entry sma_adapter_table[]; /* ends with ops == NULL */
+
+#endif

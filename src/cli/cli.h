@@ -1,0 +1,23 @@
+/*
+ * cli.h — the command line: each command is one function that returns the exit status.
+ */
+#ifndef SMA_CLI_H
+#define SMA_CLI_H
+
+#include "sma/base.h"
+
+int sma_cli_start(int argc, char **argv);
+int sma_cli_init(int argc, char **argv);
+int sma_cli_chat(int argc, char **argv);
+int sma_cli_status(int argc, char **argv);
+int sma_cli_alias(int argc, char **argv);
+int sma_cli_help(const char *command); /* NULL: the overview */
+
+/* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */
+int sma_cli_fail(const char *format, ...) SMA_PRINTF(1, 2);
+/* getopt_long met something it does not know: one line naming it. Returns 1. */
+int sma_cli_bad_option(char **argv, int index, int option, const char *command);
+/** Words for booleans on the command line (reference §3): true 1 yes y on / false 0 no n off, any case. */
+bool sma_cli_parse_bool(const char *text, bool *ret_value);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * help.c — what each command does, for the terminal. The man page says the same at more length.
+ */
+#include "cli.h"
+
+#include <stdio.h>
+
+static const char OVERVIEW[] =
+    "shipmyagent " SMA_VERSION " - a folder with an Agent.md becomes a chat agent\n"
+    "\n"
+    "  shipmyagent [start] [FOLDER]   serve the project in FOLDER (default: this folder)\n"
+    "  shipmyagent chat [FOLDER]      talk to it in the terminal, or in a pipe\n"
+    "  shipmyagent init [FOLDER]      make a project: Agent.md, ship.json, .ship/\n"
+    "  shipmyagent status [FOLDER]    what the running service is doing\n"
+    "  shipmyagent alias              add the short name `sma` to your shell\n"
+    "  shipmyagent help [COMMAND]     more on one command\n"
+    "  shipmyagent --version\n";
+
+static const struct
+{
+    const char *name, *text;
+} COMMANDS[] = {
+    {"start",
+     "shipmyagent [start] [FOLDER] [options]\n"
+     "  -p, --port PORT               HTTP port (default: start.port of ship.json, else 3000; 0 = any free one)\n"
+     "  -h, --host HOST               address to listen on (default: start.host, else 127.0.0.1);\n"
+     "                                any other than loopback asks every request for the API token\n"
+     "      --provider NAME           use this provider instead of llm.provider (e.g. offline)\n"
+     "      --interactive-web [BOOL]  accepted for old scripts; the page is served on the HTTP port\n"
+     "      --interactive-port PORT   likewise\n"
+     "SIGTERM or Ctrl-C stops in order: nothing accepted is lost. SIGHUP re-reads the configuration.\n"},
+    {"chat",
+     "shipmyagent chat [FOLDER] [options]\n"
+     "  -n, --name NAME               name of the conversation (default: your login name)\n"
+     "      --provider NAME           when a service has to be started: use this provider\n"
+     "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
+     "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole input is one message:\n"
+     "  echo 'What is in this folder?' | shipmyagent chat\n"},
+    {"init",
+     "shipmyagent init [FOLDER] [options]\n"
+     "  -y, --yes                     ask nothing: take the options given and the defaults\n"
+     "      --force                   overwrite an existing Agent.md and ship.json\n"
+     "      --name NAME               name of the agent (default: name of the folder)\n"
+     "      --provider NAME           anthropic, openai, deepseek, custom, offline, ... (default: by model)\n"
+     "      --model NAME              e.g. claude-sonnet-4-5, gpt-4o, deepseek-chat\n"
+     "      --base-url URL            where the provider answers\n"
+     "      --adapter NAME            none (default), telegram, feishu, qq\n"
+     "      --qq-sandbox              use QQ's sandbox\n"},
+    {"status",
+     "shipmyagent status [FOLDER] [--json]\n"
+     "Asks the running service. Exit status 0: running; 3: not running.\n"},
+    {"alias",
+     "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
+     "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
+};
+
+int sma_cli_help(const char *command)
+{
+    if (command == NULL) {
+        fputs(OVERVIEW, stdout);
+        return 0;
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(COMMANDS); i++)
+        if (strcmp(COMMANDS[i].name, command) == 0) {
+            fputs(COMMANDS[i].text, stdout);
+            return 0;
+        }
+    return sma_cli_fail("help: there is no command %s; see `shipmyagent help`", command);
+}

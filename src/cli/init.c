@@ -1,0 +1,321 @@
+/*
+ * init.c — `shipmyagent init`: a new project, by questions or by options. Everything is asked before anything is
+ * written, so that leaving in the middle leaves nothing behind.
+ * Source: reference §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
+ */
+#include "cli.h"
+
+#include "sma/config.h"
+#include "sma/sys.h"
+#include "sma/text.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES_MAX 512
+
+struct answers
+{
+    const char *dir;
+    char name[ANSWER_BYTES_MAX], model[ANSWER_BYTES_MAX], provider[ANSWER_BYTES_MAX];
+    char base_url[ANSWER_BYTES_MAX], adapter[ANSWER_BYTES_MAX];
+    bool is_qq_sandbox, is_yes, is_forced;
+};
+
+static const char *const MODELS[] = {"claude-sonnet-4-5",
+                                     "claude-haiku",
+                                     "claude-3-5-sonnet-20241022",
+                                     "claude-3-opus-20240229",
+                                     "gpt-4",
+                                     "gpt-4-turbo",
+                                     "gpt-4o",
+                                     "gpt-3.5-turbo",
+                                     "deepseek-chat",
+                                     "custom",
+                                     "offline"};
+static const char *const ADAPTERS[] = {"none", "telegram", "feishu", "qq"};
+
+static const char AGENT_MD[] =
+    "# Role\n\n"
+    "You are the assistant of this project. You help people understand it and work with it by exploring and\n"
+    "analysing what is here.\n\n"
+    "# How you work\n\n"
+    "- Read before you answer; say what you found and where.\n"
+    "- Give concrete guidance that can be acted upon.\n"
+    "- Explain findings in plain words, the conclusion first.\n"
+    "- Change files only when you are explicitly asked to.\n";
+
+/* -- questions -------------------------------------------------------------------------------------------------- */
+static bool ask(const char *question, const char *otherwise, char *answer)
+{
+    printf("%s [%s]: ", question, otherwise);
+    fflush(stdout);
+    char line[ANSWER_BYTES_MAX];
+    if (fgets(line, sizeof line, stdin) == NULL)
+        return false;
+    struct sma_str text = sma_str_trim(sma_str(line));
+    snprintf(answer, ANSWER_BYTES_MAX, "%.*s", (int)text.len, text.ptr);
+    if (text.len == 0)
+        snprintf(answer, ANSWER_BYTES_MAX, "%s", otherwise);
+    return true;
+}
+
+/* By number or by name. */
+static bool ask_choice(const char *question, const char *const *choices, size_t count, char *answer)
+{
+    printf("%s\n", question);
+    for (size_t i = 0; i < count; i++)
+        printf("  %zu) %s\n", i + 1, choices[i]);
+    for (;;) {
+        if (!ask("number or name", choices[0], answer))
+            return false;
+        int64_t number;
+        if (sma_parse_i64(sma_str(answer), 1, (int64_t)count, &number) == SMA_ERR_OK)
+            snprintf(answer, ANSWER_BYTES_MAX, "%s", choices[number - 1]);
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(answer, choices[i]) == 0)
+                return true;
+        printf("%s is not in the list.\n", answer);
+    }
+}
+
+static bool exists(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* 0: go on; 1: failure; 2: the user does not want to. */
+static int ask_everything(struct answers *answers)
+{
+    char line[ANSWER_BYTES_MAX];
+    bool is_there = exists(answers->dir, "Agent.md") || exists(answers->dir, "ship.json");
+    if (is_there && !answers->is_forced) {
+        if (!ask("Agent.md or ship.json exists here. Overwrite?", "no", line))
+            return 1;
+        bool is_wanted;
+        if (!sma_cli_parse_bool(line, &is_wanted) || !is_wanted)
+            return 2;
+        answers->is_forced = true;
+    }
+    char otherwise[ANSWER_BYTES_MAX];
+    snprintf(otherwise, sizeof otherwise, "%s", answers->name);
+    if (!ask("Name of the agent", otherwise, answers->name))
+        return 1;
+    if (answers->model[0] == '\0' &&
+        !ask_choice("Language model:", MODELS, SMA_COUNT_OF(MODELS), answers->model))
+        return 1;
+    if (answers->adapter[0] == '\0' &&
+        !ask_choice("Platform to connect:", ADAPTERS, SMA_COUNT_OF(ADAPTERS), answers->adapter))
+        return 1;
+    if (strcmp(answers->adapter, "qq") == 0) {
+        if (!ask("Use QQ's sandbox?", "no", line))
+            return 1;
+        (void)sma_cli_parse_bool(line, &answers->is_qq_sandbox); /* anything else: no */
+    }
+    return 0;
+}
+
+/* -- files ------------------------------------------------------------------------------------------------------ */
+static void put_member(struct sma_buf *buf, const char *name, const char *value, const char *end)
+{
+    sma_buf_printf(buf, "    \"%s\": ", name);
+    sma_buf_put_json_string(buf, sma_str(value));
+    sma_buf_put_text(buf, end);
+}
+
+static void put_adapter(struct sma_buf *buf, const struct answers *answers, const char *name,
+                        const char *members, const char *end)
+{
+    sma_buf_printf(buf, "    \"%s\": { \"enabled\": %s, %s }%s\n", name,
+                   strcmp(answers->adapter, name) == 0 ? "true" : "false", members, end);
+}
+
+static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
+{
+    bool is_custom = strcmp(answers->model, "custom") == 0;
+    bool is_offline = strcmp(answers->provider, "offline") == 0;
+    sma_buf_put_text(buf, "{\n  \"$schema\": \"./.ship/schema/ship.schema.json\",\n  \"name\": ");
+    sma_buf_put_json_string(buf, sma_str(answers->name));
+    sma_buf_put_text(buf, ",\n  \"version\": \"1.0.0\",\n  \"start\": { \"port\": 3000, \"host\": \"127.0.0.1\" },\n"
+                          "  \"llm\": {\n");
+    put_member(buf, "provider", answers->provider, ",\n");
+    put_member(buf, "model", is_custom ? "${LLM_MODEL}" : answers->model, is_offline ? "\n" : ",\n");
+    if (!is_offline) {
+        const char *url = answers->base_url[0] != '\0' ? answers->base_url
+                          : is_custom                  ? "${LLM_BASE_URL}"
+                                                       : sma_config_base_url(answers->provider);
+        put_member(buf, "baseUrl", url, ",\n");
+        put_member(buf, "apiKey", "${LLM_API_KEY}", ",\n");
+        sma_buf_put_text(buf, "    \"temperature\": 0.7\n");
+    }
+    sma_buf_put_text(buf, "  },\n  \"adapters\": {\n");
+    put_adapter(buf, answers, "telegram", "\"botToken\": \"${TELEGRAM_BOT_TOKEN}\"", ",");
+    put_adapter(buf, answers, "feishu",
+                "\"appId\": \"${FEISHU_APP_ID}\", \"appSecret\": \"${FEISHU_APP_SECRET}\"", ",");
+    char qq[128];
+    snprintf(qq, sizeof qq,
+             "\"appId\": \"${QQ_APP_ID}\", \"appSecret\": \"${QQ_APP_SECRET}\", \"sandbox\": %s",
+             answers->is_qq_sandbox ? "true" : "false");
+    put_adapter(buf, answers, "qq", qq, "");
+    sma_buf_put_text(buf, "  }\n}\n");
+}
+
+static void put_mcp_schema(struct sma_buf *buf)
+{
+    sma_buf_put_text(
+        buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"mcp.json\",\"type\":\"object\","
+             "\"properties\":{\"servers\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\","
+             "\"required\":[\"type\"],\"properties\":{\"type\":{\"enum\":[\"stdio\",\"sse\",\"http\"]},"
+             "\"command\":{\"type\":\"string\"},\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+             "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+             "\"url\":{\"type\":\"string\"},\"headers\":{\"type\":\"object\","
+             "\"additionalProperties\":{\"type\":\"string\"}}}}}},\"required\":[\"servers\"]}\n");
+}
+
+static int write_one(const struct answers *answers, const char *name, struct sma_buf *buf)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", answers->dir, name);
+    struct sma_error error;
+    enum sma_err err = buf->err;
+    if (err == SMA_ERR_OK)
+        err = sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(buf), 0644, &error);
+    else
+        (void)sma_fail(&error, err, "%s: %s", path, sma_err_text(err));
+    sma_buf_clear(buf);
+    return err == SMA_ERR_OK ? 0 : sma_cli_fail("init: %s", error.text);
+}
+
+static int make_dirs(const struct answers *answers)
+{
+    static const char *const names[] = {"routes", "logs", ".cache", "chats",
+                                        "public", "mcp",  "schema"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/.ship/%s", answers->dir, names[i]);
+        struct sma_error error;
+        if (sma_sys_make_dirs(sma_sys_real(), path, &error) != SMA_ERR_OK)
+            return sma_cli_fail("init: %s", error.text);
+    }
+    return 0;
+}
+
+static int write_everything(const struct answers *answers)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 256 * 1024);
+    int status = make_dirs(answers);
+    sma_buf_put_text(&buf, AGENT_MD);
+    status = status != 0 ? status : write_one(answers, "Agent.md", &buf);
+    put_ship_json(&buf, answers);
+    status = status != 0 ? status : write_one(answers, "ship.json", &buf);
+    sma_config_format_schema(&buf);
+    status = status != 0 ? status : write_one(answers, ".ship/schema/ship.schema.json", &buf);
+    put_mcp_schema(&buf);
+    status = status != 0 ? status : write_one(answers, ".ship/mcp/mcp.schema.json", &buf);
+    if (!exists(answers->dir, ".ship/mcp/mcp.json")) {
+        sma_buf_put_text(&buf, "{\n  \"$schema\": \"./mcp.schema.json\",\n  \"servers\": {}\n}\n");
+        status = status != 0 ? status : write_one(answers, ".ship/mcp/mcp.json", &buf);
+    }
+    sma_buf_fini(&buf);
+    return status;
+}
+
+/* -- command ---------------------------------------------------------------------------------------------------- */
+static int parse_options(int argc, char **argv, struct answers *answers)
+{
+    static const struct option longs[] = {
+        {"yes", no_argument, NULL, 'y'},           {"force", no_argument, NULL, 'f'},
+        {"name", required_argument, NULL, 'n'},    {"provider", required_argument, NULL, 'o'},
+        {"model", required_argument, NULL, 'm'},   {"base-url", required_argument, NULL, 'u'},
+        {"adapter", required_argument, NULL, 'a'}, {"integration", required_argument, NULL, 'a'},
+        {"qq-sandbox", no_argument, NULL, 'q'},    {NULL, 0, NULL, 0}};
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, ":y", longs, NULL)) != -1) {
+        char *text = option == 'n'   ? answers->name
+                     : option == 'o' ? answers->provider
+                     : option == 'm' ? answers->model
+                     : option == 'u' ? answers->base_url
+                     : option == 'a' ? answers->adapter
+                                     : NULL;
+        if (text != NULL)
+            snprintf(text, ANSWER_BYTES_MAX, "%s", optarg);
+        else if (option == 'y')
+            answers->is_yes = true;
+        else if (option == 'f')
+            answers->is_forced = true;
+        else if (option == 'q')
+            answers->is_qq_sandbox = true;
+        else
+            return sma_cli_bad_option(argv, optind - 1, optopt, "init");
+    }
+    if (argc - optind > 1)
+        return sma_cli_fail("init: one folder, please; %s is one too many", argv[optind + 1]);
+    if (optind < argc)
+        answers->dir = argv[optind];
+    return 0;
+}
+
+static int check_answers(struct answers *answers)
+{
+    if (answers->model[0] == '\0')
+        snprintf(answers->model, ANSWER_BYTES_MAX, "%s",
+                 strcmp(answers->provider, "offline") == 0 ? "offline" : MODELS[0]);
+    if (answers->provider[0] == '\0')
+        snprintf(answers->provider, ANSWER_BYTES_MAX, "%s",
+                 sma_config_provider_of_model(answers->model));
+    if (answers->adapter[0] == '\0')
+        snprintf(answers->adapter, ANSWER_BYTES_MAX, "none");
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTERS); i++)
+        if (strcmp(answers->adapter, ADAPTERS[i]) == 0)
+            return 0;
+    return sma_cli_fail("init: --adapter takes none, telegram, feishu or qq, not %s",
+                        answers->adapter);
+}
+
+static int print_next_steps(const struct answers *answers)
+{
+    printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
+    if (strcmp(answers->provider, "offline") != 0)
+        printf("  echo 'LLM_API_KEY=...' >> %s/.env     (your provider's key)\n", answers->dir);
+    printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
+           answers->dir, answers->dir);
+    return 0;
+}
+
+int sma_cli_init(int argc, char **argv)
+{
+    struct answers answers = {.dir = "."};
+    int status = parse_options(argc, argv, &answers);
+    if (status != 0)
+        return status;
+    struct sma_error error;
+    if (sma_sys_make_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
+        return sma_cli_fail("init: %s", error.text);
+    char real[PATH_MAX];
+    if (answers.name[0] == '\0' && realpath(answers.dir, real) != NULL)
+        snprintf(answers.name, ANSWER_BYTES_MAX, "%.500s", strrchr(real, '/') + 1);
+    bool is_there = exists(answers.dir, "Agent.md") || exists(answers.dir, "ship.json");
+    if (!answers.is_yes && isatty(STDIN_FILENO) != 1)
+        return sma_cli_fail("init: standard input is no terminal, so there is nobody to ask; "
+                            "use --yes and options (see `shipmyagent help init`)");
+    if (answers.is_yes && is_there && !answers.is_forced)
+        return sma_cli_fail("init: %s has an Agent.md or ship.json already; --force overwrites",
+                            answers.dir);
+    status = answers.is_yes ? 0 : ask_everything(&answers);
+    if (status == 2) {
+        puts("Nothing was changed.");
+        return 0;
+    }
+    if (status != 0)
+        return sma_cli_fail("init: input ended; nothing was changed");
+    status = check_answers(&answers);
+    status = status != 0 ? status : write_everything(&answers);
+    return status != 0 ? status : print_next_steps(&answers);
+}

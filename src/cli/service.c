@@ -1,0 +1,268 @@
+/*
+ * service.c — wiring: which actors there are, in which order they start, who knows what of whom.
+ *
+ * Leaves first: log, store, model, dispatcher, agent, then the adapters, so that whoever takes a message in finds
+ * everything behind it ready.
+ */
+#include "service.h"
+
+#include "adapters.h"
+#include "adapters/http/http.h"
+#include "lock.h"
+#include "sma/actors.h"
+#include "sma/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define RELOAD_COUNT_MAX 64 /* old snapshots stay valid until the end; this bounds them */
+
+struct sma_service
+{
+    struct sma_config *config;
+    struct sma_config *reloaded[RELOAD_COUNT_MAX];
+    size_t reloaded_count;
+    struct sma_config_overrides overrides;
+    int lock_fd;
+    struct sma_adapter adapters[SMA_ADAPTER_COUNT_MAX];
+    size_t adapter_count;
+    struct sma_log *log;
+    struct sma_store *store;
+    struct sma_model *model;
+    struct sma_dispatcher *dispatcher;
+    struct sma_agent *agent;
+    struct sma_system *system;
+};
+
+static void warn_on_stderr(void *user, const char *line)
+{
+    (void)user;
+    fprintf(stderr, "shipmyagent: %s\n", line);
+}
+
+static const struct sma_config_adapter *find_block(const struct sma_config *config,
+                                                   const char *name)
+{
+    for (size_t i = 0; i < config->adapter_count; i++)
+        if (strcmp(config->adapters[i].name, name) == 0)
+            return &config->adapters[i];
+    return NULL;
+}
+
+/* http and terminal are part of the program: on unless switched off. Platforms are on when enabled. */
+static bool is_wanted(const struct sma_adapter_entry *entry, const struct sma_config_adapter *block,
+                      const struct sma_service_options *options)
+{
+    if (entry->is_http && !options->has_http)
+        return false;
+    if (block == NULL)
+        return entry->is_on_by_default;
+    return block->is_enabled || (entry->is_on_by_default && strstr(block->json, "\"enabled\"") == NULL);
+}
+
+static enum sma_err add_adapters(struct sma_service *service,
+                                 const struct sma_service_options *options, struct sma_error *error)
+{
+    for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
+        const struct sma_adapter_entry *entry = &sma_adapter_table[i];
+        const struct sma_config_adapter *block = find_block(service->config, entry->ops->name);
+        static const struct sma_config_adapter no_block = {"", true, ""};
+        if (!is_wanted(entry, block, options))
+            continue;
+        if (service->adapter_count == SMA_ADAPTER_COUNT_MAX)
+            return sma_fail(error, SMA_ERR_TOOBIG, "more than %d adapters are enabled",
+                            SMA_ADAPTER_COUNT_MAX);
+        struct sma_adapter *adapter = &service->adapters[service->adapter_count];
+        adapter->ops = entry->ops;
+        adapter->actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + service->adapter_count);
+        enum sma_err err = entry->ops->create(service->config, block == NULL ? &no_block : block,
+                                              &adapter->state, error);
+        if (err == SMA_ERR_NOTFOUND) /* enabled but without credentials: skipped, as in the old program */
+            continue;
+        if (err != SMA_ERR_OK)
+            return err;
+        service->adapter_count++;
+    }
+    return SMA_ERR_OK;
+}
+
+/* A project may enable a platform that this build does not have: say so instead of staying silent. */
+static void warn_unknown_platforms(const struct sma_config *config)
+{
+    for (size_t i = 0; i < config->adapter_count; i++) {
+        bool is_known = false;
+        for (size_t k = 0; sma_adapter_table[k].ops != NULL; k++)
+            is_known = is_known ||
+                       strcmp(sma_adapter_table[k].ops->name, config->adapters[i].name) == 0;
+        if (config->adapters[i].is_enabled && !is_known)
+            fprintf(stderr,
+                    "shipmyagent: adapters.%s is enabled, but this version has no such adapter; "
+                    "it is skipped\n",
+                    config->adapters[i].name);
+    }
+}
+
+static void format_metrics(void *user, struct sma_buf *buf)
+{
+    sma_system_format_metrics(user, buf);
+}
+
+static enum sma_err create_actors(struct sma_service *service,
+                                  const struct sma_service_options *options,
+                                  struct sma_error *error)
+{
+    struct sma_log_options log = {.config = service->config, .is_quiet = options->is_quiet};
+    const char *debug = getenv("SMA_DEBUG");
+    log.shows_debug = debug != NULL && debug[0] != '\0';
+    enum sma_err err = sma_log_create(&log, &service->log, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = add_adapters(service, options, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_store_options store = {service->config, service->adapters, service->adapter_count};
+    err = sma_store_create(&store, &service->store, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_model_create(service->config, &service->model, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
+                                                service->adapter_count};
+    err = sma_dispatcher_create(&dispatcher, &service->dispatcher, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    return sma_agent_create(service->config, service->adapters, service->adapter_count,
+                            &service->agent, error);
+}
+
+static enum sma_err register_actors(struct sma_service *service)
+{
+    struct sma_system_options options = {.sys = sma_sys_real()};
+    service->system = sma_system_create(&options);
+    if (service->system == NULL)
+        return SMA_ERR_NOMEM;
+    bool is_offline = service->config->llm.api == SMA_LLM_OFFLINE;
+    const struct
+    {
+        enum sma_actor_id id;
+        const struct sma_actor_ops *ops;
+        void *state;
+    } actors[] = {
+        {SMA_ACTOR_LOG, &sma_log_actor_ops, service->log},
+        {SMA_ACTOR_STORE, &sma_store_actor_ops, service->store},
+        {SMA_ACTOR_MODEL, is_offline ? &sma_model_offline_actor_ops : &sma_model_actor_ops,
+         service->model},
+        {SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service->dispatcher},
+        {SMA_ACTOR_AGENT, &sma_agent_actor_ops, service->agent},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(actors); i++) {
+        enum sma_err err =
+            sma_system_add(service->system, actors[i].id, actors[i].ops, actors[i].state);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    for (size_t i = 0; i < service->adapter_count; i++) {
+        const struct sma_adapter *adapter = &service->adapters[i];
+        enum sma_err err =
+            sma_system_add(service->system, adapter->actor, adapter->ops->actor, adapter->state);
+        if (err != SMA_ERR_OK)
+            return err;
+        if (adapter->ops == &sma_http_adapter_ops)
+            sma_http_set_metrics_source(adapter->state, format_metrics, service->system);
+    }
+    return SMA_ERR_OK;
+}
+
+static enum sma_err fill(struct sma_service *service, const struct sma_service_options *options,
+                         struct sma_error *error)
+{
+    service->overrides = options->overrides;
+    enum sma_err err = sma_config_load(options->dir, &options->overrides, warn_on_stderr, NULL,
+                                       &service->config, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    warn_unknown_platforms(service->config);
+    err = sma_lock_take(service->config->state_dir, &service->lock_fd, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = create_actors(service, options, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = register_actors(service);
+    return err == SMA_ERR_OK ? err : sma_fail(error, err, "cannot make the actors: %s", sma_err_text(err));
+}
+
+enum sma_err sma_service_create(const struct sma_service_options *options,
+                                struct sma_service **ret_service, struct sma_error *error)
+{
+    struct sma_service *service = calloc(1, sizeof *service);
+    if (service == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    service->lock_fd = -1;
+    enum sma_err err = fill(service, options, error);
+    if (err != SMA_ERR_OK) {
+        sma_service_destroy(service);
+        return err;
+    }
+    *ret_service = service;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_service_start(struct sma_service *service, struct sma_error *error)
+{
+    return sma_system_start(service->system, error);
+}
+
+/* SIGHUP: a snapshot that can be read is handed to every actor; one that cannot leaves everything as it is. */
+static void reload(void *user)
+{
+    struct sma_service *service = user;
+    struct sma_error error;
+    struct sma_config *config = NULL;
+    if (service->reloaded_count == RELOAD_COUNT_MAX) {
+        fprintf(stderr, "shipmyagent: re-read %d times; restart to go on changing the configuration\n",
+                RELOAD_COUNT_MAX);
+        return;
+    }
+    if (sma_config_load(service->config->project_dir, &service->overrides, warn_on_stderr, NULL,
+                        &config, &error) != SMA_ERR_OK) {
+        fprintf(stderr, "shipmyagent: configuration kept as it was: %s\n", error.text);
+        return;
+    }
+    service->reloaded[service->reloaded_count++] = config;
+    sma_system_reload(service->system, config);
+}
+
+int sma_service_run(struct sma_service *service, int stop_fd)
+{
+    struct sma_supervise_options options = {
+        .on_reload = reload, .user = service, .stop_fd = stop_fd};
+    return sma_system_supervise(service->system, &options);
+}
+
+void sma_service_destroy(struct sma_service *service)
+{
+    if (service == NULL)
+        return;
+    sma_system_destroy(service->system);
+    for (size_t i = 0; i < service->adapter_count; i++)
+        service->adapters[i].ops->destroy(service->adapters[i].state);
+    sma_agent_destroy(service->agent);
+    sma_dispatcher_destroy(service->dispatcher);
+    sma_model_destroy(service->model);
+    sma_store_destroy(service->store);
+    sma_log_destroy(service->log);
+    if (service->lock_fd >= 0)
+        close(service->lock_fd);
+    for (size_t i = 0; i < service->reloaded_count; i++)
+        sma_config_destroy(service->reloaded[i]);
+    sma_config_destroy(service->config);
+    free(service);
+}
+
+const struct sma_config *sma_service_config(const struct sma_service *service)
+{
+    return service->config;
+}

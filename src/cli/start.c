@@ -1,0 +1,94 @@
+/*
+ * start.c — `shipmyagent start`: serve one project until told to stop.
+ */
+#include "cli.h"
+
+#include "service.h"
+#include "sma/text.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int parse_port(const char *text, int *ret_port)
+{
+    int64_t port;
+    if (sma_parse_i64(sma_str(text), 0, 65535, &port) != SMA_ERR_OK)
+        return sma_cli_fail("start: port %s is not a number from 0 (any free port) to 65535", text);
+    *ret_port = port == 0 ? -1 : (int)port;
+    return 0;
+}
+
+/* Old scripts give these; the page lives on the HTTP port now, so only their form is checked. */
+static int check_interactive(int option, const char *text)
+{
+    bool value;
+    int port;
+    if (option == 'w')
+        return text == NULL || sma_cli_parse_bool(text, &value)
+                   ? 0
+                   : sma_cli_fail("start: --interactive-web takes true or false, not %s", text);
+    return parse_port(text, &port);
+}
+
+static int parse_options(int argc, char **argv, struct sma_service_options *options)
+{
+    static const struct option longs[] = {{"port", required_argument, NULL, 'p'},
+                                          {"host", required_argument, NULL, 'h'},
+                                          {"provider", required_argument, NULL, 'o'},
+                                          {"interactive-web", optional_argument, NULL, 'w'},
+                                          {"interactive-port", required_argument, NULL, 'i'},
+                                          {"help", no_argument, NULL, '?' + 128},
+                                          {NULL, 0, NULL, 0}};
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, ":p:h:", longs, NULL)) != -1) {
+        int status = 0;
+        if (option == 'p')
+            status = parse_port(optarg, &options->overrides.port);
+        else if (option == 'h')
+            options->overrides.host = optarg;
+        else if (option == 'o')
+            options->overrides.provider = optarg;
+        else if (option == 'w' || option == 'i')
+            status = check_interactive(option, optarg);
+        else if (option == '?' + 128)
+            exit(sma_cli_help("start"));
+        else
+            status = sma_cli_bad_option(argv, optind - 1, optopt, "start");
+        if (status != 0)
+            return status;
+    }
+    /* `--interactive-web false`: the value stands as an argument of its own */
+    bool value;
+    if (optind < argc - 1 && sma_cli_parse_bool(argv[optind], &value))
+        optind++;
+    if (argc - optind > 1)
+        return sma_cli_fail("start: one folder, please; %s is one too many", argv[optind + 1]);
+    if (optind < argc)
+        options->dir = argv[optind];
+    return 0;
+}
+
+int sma_cli_start(int argc, char **argv)
+{
+    struct sma_service_options options = {.dir = ".", .has_http = true};
+    int status = parse_options(argc, argv, &options);
+    if (status != 0)
+        return status;
+    struct sma_error error;
+    struct sma_service *service = NULL;
+    if (sma_service_create(&options, &service, &error) != SMA_ERR_OK)
+        return sma_cli_fail("%s", error.text);
+    const struct sma_config *config = sma_service_config(service);
+    printf("shipmyagent %s  %s  (%s, %s)\n", SMA_VERSION, config->project_dir, config->llm.provider,
+           config->llm.model);
+    fflush(stdout);
+    if (sma_service_start(service, &error) != SMA_ERR_OK) {
+        sma_service_destroy(service);
+        return sma_cli_fail("%s", error.text);
+    }
+    status = sma_service_run(service, -1);
+    sma_service_destroy(service);
+    return status;
+}
