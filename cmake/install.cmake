@@ -1,1 +1,32 @@
-# Install rules and the deb are completed in packaging/.
+# What a package holds: the binary and its short name, man page, systemd unit, completion, an example project.
+if(NOT TARGET shipmyagent)
+    return()
+endif()
+install(TARGETS shipmyagent RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(CODE "file(CREATE_LINK shipmyagent
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/sma\" SYMBOLIC)")
+install(FILES packaging/shipmyagent.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(CODE "file(CREATE_LINK shipmyagent.1
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/sma.1\" SYMBOLIC)")
+configure_file(packaging/shipmyagent@.service.in shipmyagent@.service @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/shipmyagent@.service DESTINATION lib/systemd/system)
+install(FILES packaging/shipmyagent.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME shipmyagent)
+install(CODE "file(CREATE_LINK shipmyagent
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sma\" SYMBOLIC)")
+install(FILES README.md CHANGELOG.md RELIABILITY.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME shipmyagent)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "ShipMyAgent maintainers <maintainers@users.noreply.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# A plugin that is loaded by name, which the linker does not see:
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libwebsockets-evlib-uv, ca-certificates")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap")
+include(CPack)

@@ -1,0 +1,22 @@
+# bash completion for shipmyagent and sma
+_shipmyagent() {
+    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
+    if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "start chat init status alias help" -- "$word"; compgen -d -- "$word")
+        return
+    fi
+    case $command in
+    chat) options="--name --provider" ;;
+    init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;
+    status) options="--json" ;;
+    alias) options="--shell --dry-run --print" ;;
+    help) options="start chat init status alias" ;;
+    *) options="--port --host --provider --version --help" ;;
+    esac
+    if [[ $word == -* || $command == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+    fi
+}
+complete -o filenames -F _shipmyagent shipmyagent sma
