@@ -1,0 +1,486 @@
+#include "decode_priv.h"
+
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* -- life -------------------------------------------------------------------------------------------------------- */
+static void take_event(void *user, struct sma_str name, struct sma_str data);
+
+static bool wants_reasoning(const struct sma_config_llm *llm)
+{
+    return strcasecmp(llm->provider, "deepseek") == 0 || strstr(llm->base_url, "api.deepseek.com") != NULL;
+}
+
+struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
+{
+    struct sma_decoder *decoder = calloc(1, sizeof *decoder);
+    if (decoder == NULL)
+        return NULL;
+    decoder->api = llm->api;
+    decoder->is_reasoning_echoed = wants_reasoning(llm);
+    sma_sse_init(&decoder->sse, take_event, decoder);
+    sma_buf_init(&decoder->document, SMA_SSE_LINE_BYTES_MAX);
+    sma_buf_init(&decoder->content, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&decoder->reasoning, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&decoder->reasoning_details, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&decoder->refusal, SMA_ANSWER_BYTES_MAX);
+    /* Escaping can make six bytes of one. */
+    sma_buf_init(&decoder->fragment, 6 * (size_t)SMA_ANSWER_BYTES_MAX + 65536);
+    return decoder;
+}
+
+static void drop_parts(struct sma_decoder *decoder)
+{
+    for (size_t i = 0; i < decoder->part_count; i++) {
+        struct sma_part *part = &decoder->parts[i];
+        sma_buf_fini(&part->id);
+        sma_buf_fini(&part->item_id);
+        sma_buf_fini(&part->name);
+        sma_buf_fini(&part->content);
+        sma_buf_fini(&part->signature);
+        sma_buf_fini(&part->raw);
+        sma_send_text_fini(&part->send_text);
+    }
+    decoder->part_count = 0;
+}
+
+void sma_decoder_destroy(struct sma_decoder *decoder)
+{
+    if (decoder == NULL)
+        return;
+    drop_parts(decoder);
+    sma_sse_fini(&decoder->sse);
+    sma_buf_fini(&decoder->document);
+    sma_buf_fini(&decoder->content);
+    sma_buf_fini(&decoder->reasoning);
+    sma_buf_fini(&decoder->reasoning_details);
+    sma_buf_fini(&decoder->refusal);
+    sma_buf_fini(&decoder->fragment);
+    free(decoder->parts);
+    free(decoder->calls);
+    free(decoder);
+}
+
+/* A long answer must not keep its memory in a pool of decoders. */
+static void forget(struct sma_buf *buf)
+{
+    if (buf->cap > 65536) {
+        size_t max = buf->max;
+        sma_buf_fini(buf);
+        sma_buf_init(buf, max);
+    } else {
+        sma_buf_clear(buf);
+    }
+}
+
+void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed)
+{
+    drop_parts(decoder);
+    sma_sse_reset(&decoder->sse);
+    forget(&decoder->sse.line);
+    forget(&decoder->sse.data);
+    forget(&decoder->document);
+    forget(&decoder->content);
+    forget(&decoder->reasoning);
+    forget(&decoder->reasoning_details);
+    forget(&decoder->refusal);
+    forget(&decoder->fragment);
+    free(decoder->calls);
+    decoder->calls = NULL;
+    decoder->call_count = decoder->answer_bytes = decoder->latest_send_at = 0;
+    decoder->event_count = 0;
+    decoder->is_decided = decoder->is_document = decoder->is_done = decoder->is_finishing = false;
+    decoder->is_finished = decoder->is_length = decoder->is_filtered = decoder->has_content = false;
+    decoder->status = SMA_DECODED_OK;
+    decoder->reasoning_name[0] = '\0';
+    decoder->decoded = (struct sma_decoded){0};
+    decoder->id_seed = id_seed;
+}
+
+/* -- what the formats build with --------------------------------------------------------------------------------- */
+void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status)
+{
+    if (decoder->status == SMA_DECODED_OK)
+        decoder->status = status;
+    decoder->is_done = true;
+}
+
+static void fail_for(struct sma_decoder *decoder, enum sma_err err)
+{
+    if (err != SMA_ERR_OK)
+        sma_decode_fail(decoder, err == SMA_ERR_NOMEM ? SMA_DECODED_NOMEM : SMA_DECODED_TOOBIG);
+}
+
+void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma_str piece)
+{
+    if (piece.len == 0)
+        return;
+    if (piece.len > SMA_ANSWER_BYTES_MAX - decoder->answer_bytes) {
+        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
+        return;
+    }
+    decoder->answer_bytes += piece.len;
+    sma_buf_put_str(buf, piece);
+    fail_for(decoder, buf->err);
+}
+
+struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_kind kind)
+{
+    if (decoder->part_count == SMA_DECODE_CALL_COUNT_MAX) {
+        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
+        return NULL;
+    }
+    if (decoder->part_count == decoder->part_cap) {
+        size_t cap = decoder->part_cap == 0 ? 4 : 2 * decoder->part_cap;
+        struct sma_part *grown = realloc(decoder->parts, cap * sizeof *grown);
+        if (grown == NULL) {
+            sma_decode_fail(decoder, SMA_DECODED_NOMEM);
+            return NULL;
+        }
+        decoder->parts = grown;
+        decoder->part_cap = cap;
+    }
+    struct sma_part *part = &decoder->parts[decoder->part_count++];
+    *part = (struct sma_part){.kind = kind};
+    sma_buf_init(&part->id, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->item_id, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->name, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->content, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->signature, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->raw, 6 * (size_t)SMA_ANSWER_BYTES_MAX);
+    sma_send_text_init(&part->send_text, SMA_ANSWER_BYTES_MAX);
+    return part;
+}
+
+struct sma_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index)
+{
+    for (size_t i = decoder->part_count; i > 0; i--) {
+        struct sma_part *part = &decoder->parts[i - 1];
+        if (part->has_index && part->index == index)
+            return part;
+    }
+    return NULL;
+}
+
+void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, struct sma_str name)
+{
+    if (name.len == 0 || part->name.len > 0)
+        return;
+    sma_decode_add(decoder, &part->name, name);
+    if (!sma_str_is_equal(name, SMA_STR("chat_send")))
+        return;
+    part->is_send = true;
+    decoder->latest_send_at = (size_t)(part - decoder->parts) + 1;
+    sma_send_text_feed(&part->send_text, sma_buf_str(&part->content));
+}
+
+void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str piece)
+{
+    if (piece.len == 0)
+        return;
+    part->last_piece = part->content.len;
+    sma_decode_add(decoder, &part->content, piece);
+    if (part->is_send && decoder->status == SMA_DECODED_OK)
+        sma_send_text_feed(&part->send_text, piece);
+}
+
+void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole)
+{
+    if (sma_str_is_equal(sma_buf_str(&part->content), whole))
+        return;
+    decoder->answer_bytes -= part->content.len;
+    sma_buf_clear(&part->content);
+    sma_send_text_fini(&part->send_text);
+    sma_send_text_init(&part->send_text, SMA_ANSWER_BYTES_MAX);
+    sma_decode_add_arguments(decoder, part, whole);
+}
+
+void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part, const json_t *value)
+{
+    if (json_is_string(value)) {
+        sma_decode_add_arguments(decoder, part, sma_json_str(value));
+        return;
+    }
+    if (!json_is_object(value) && !json_is_array(value))
+        return;
+    struct sma_buf text;
+    sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
+    sma_json_dump(&text, value);
+    fail_for(decoder, text.err);
+    if (text.err == SMA_ERR_OK)
+        sma_decode_add_arguments(decoder, part, sma_buf_str(&text));
+    sma_buf_fini(&text);
+}
+
+void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part)
+{
+    if (!part->is_invalid) {
+        sma_buf_put_str(buf, sma_buf_str(&part->content));
+        return;
+    }
+    sma_buf_put_text(buf, "{\"invalid_arguments\":");
+    sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+    sma_buf_put_char(buf, '}');
+}
+
+bool sma_decode_has_calls(const struct sma_decoder *decoder)
+{
+    return decoder->status == SMA_DECODED_OK && !decoder->is_length && !decoder->is_filtered;
+}
+
+/* -- input ------------------------------------------------------------------------------------------------------- */
+static void take_event(void *user, struct sma_str name, struct sma_str data)
+{
+    struct sma_decoder *decoder = user;
+    if (decoder->is_done)
+        return;
+    decoder->event_count++;
+    if (sma_str_starts_with(data, SMA_STR("[DONE]"))) {
+        /* The explicit end of a chat stream, also where the reason to stop was left out. */
+        decoder->is_finishing |= decoder->api == SMA_LLM_CHAT || decoder->api == SMA_LLM_OFFLINE;
+        decoder->is_done = true;
+        return;
+    }
+    json_t *event = sma_json_parse(data);
+    if (!json_is_object(event)) {
+        /* Cut in the middle of an event: the end of the stream decides, not this. */
+        sma_decode_fail(decoder, decoder->is_finished ? SMA_DECODED_TRUNCATED : SMA_DECODED_GARBAGE);
+        json_decref(event);
+        return;
+    }
+    if (decoder->api == SMA_LLM_RESPONSES)
+        sma_decode_responses_event(decoder, name, event);
+    else if (decoder->api == SMA_LLM_MESSAGES)
+        sma_decode_messages_event(decoder, name, event);
+    else
+        sma_decode_chat_event(decoder, name, event);
+    json_decref(event);
+}
+
+static void take_document(struct sma_decoder *decoder)
+{
+    json_t *document = sma_json_parse(sma_str_trim(sma_buf_str(&decoder->document)));
+    if (document == NULL) {
+        sma_decode_fail(decoder, SMA_DECODED_TRUNCATED);
+        return;
+    }
+    const json_t *error = json_object_get(document, "error");
+    if (json_is_array(document) || json_is_object(error) || json_is_string(error))
+        sma_decode_fail_with(decoder, document);
+    else if (decoder->api == SMA_LLM_RESPONSES)
+        sma_decode_responses_document(decoder, document);
+    else if (decoder->api == SMA_LLM_MESSAGES)
+        sma_decode_messages_document(decoder, document);
+    else
+        sma_decode_chat_document(decoder, document);
+    json_decref(document);
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' || (unsigned char)byte == 0xef ||
+           (unsigned char)byte == 0xbb || (unsigned char)byte == 0xbf; /* the last three: a byte order mark */
+}
+
+void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len)
+{
+    while (!decoder->is_decided && len > 0) {
+        if (is_blank(*bytes)) {
+            bytes++;
+            len--;
+            continue;
+        }
+        decoder->is_decided = true;
+        decoder->is_document = *bytes == '{' || *bytes == '[';
+        if (*bytes == '<') {
+            snprintf(decoder->decoded.error.message, sizeof decoder->decoded.error.message,
+                     "an HTML page instead of an answer");
+            sma_decode_fail(decoder, SMA_DECODED_GARBAGE);
+        }
+    }
+    if (decoder->is_done || len == 0)
+        return;
+    if (!decoder->is_document) {
+        fail_for(decoder, sma_sse_feed(&decoder->sse, bytes, len));
+        return;
+    }
+    decoder->event_count++;
+    sma_buf_put(&decoder->document, bytes, len);
+    fail_for(decoder, decoder->document.err);
+}
+
+bool sma_decoder_is_done(const struct sma_decoder *decoder)
+{
+    return decoder->is_done;
+}
+
+bool sma_decoder_is_finishing(const struct sma_decoder *decoder)
+{
+    return decoder->is_finishing;
+}
+
+uint64_t sma_decoder_event_count(const struct sma_decoder *decoder)
+{
+    return decoder->event_count;
+}
+
+/* -- output ------------------------------------------------------------------------------------------------------ */
+struct sma_str sma_visible_text(struct sma_str content)
+{
+    static const struct sma_str open = {"<think>", 7}, close = {"</think>", 8};
+    size_t start = 0;
+    while (start < content.len && (content.ptr[start] == ' ' || content.ptr[start] == '\n' ||
+                                   content.ptr[start] == '\r' || content.ptr[start] == '\t'))
+        start++;
+    struct sma_str rest = {content.ptr + start, content.len - start};
+    if (!sma_str_starts_with(rest, open)) {
+        bool may_become = rest.len > 0 && rest.len < open.len && memcmp(open.ptr, rest.ptr, rest.len) == 0;
+        return may_become ? (struct sma_str){"", 0} : content;
+    }
+    const char *end = memmem(rest.ptr, rest.len, close.ptr, close.len);
+    if (end == NULL)
+        return (struct sma_str){"", 0};
+    end += close.len;
+    const char *limit = content.ptr + content.len;
+    while (end < limit && (*end == ' ' || *end == '\n' || *end == '\r' || *end == '\t'))
+        end++;
+    return (struct sma_str){end, (size_t)(limit - end)};
+}
+
+static struct sma_str filled(const struct sma_buf *buf)
+{
+    return (struct sma_str){buf->len > 0 ? buf->ptr : "", buf->len};
+}
+
+struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret_is_send_text)
+{
+    *ret_is_send_text = false;
+    if (decoder->latest_send_at > 0) {
+        const struct sma_part *part = &decoder->parts[decoder->latest_send_at - 1];
+        *ret_is_send_text = true;
+        return filled(&part->send_text.text);
+    }
+    if (decoder->content.len == 0)
+        return filled(&decoder->refusal);
+    return sma_visible_text(filled(&decoder->content));
+}
+
+static bool is_object_text(struct sma_str text)
+{
+    json_t *value = sma_json_parse(text);
+    bool is_object = json_is_object(value);
+    json_decref(value);
+    return is_object;
+}
+
+/* A missing or repeated id gets one of our own: results are matched by it. */
+static void settle_id(struct sma_decoder *decoder, size_t number)
+{
+    struct sma_part *part = &decoder->parts[number];
+    bool is_taken = part->id.len == 0;
+    for (size_t i = 0; i < number && !is_taken; i++)
+        is_taken = decoder->parts[i].kind == SMA_PART_CALL &&
+                   sma_str_is_equal(sma_buf_str(&decoder->parts[i].id), sma_buf_str(&part->id));
+    if (!is_taken)
+        return;
+    sma_buf_clear(&part->id);
+    sma_buf_printf(&part->id, "call_%llx_%zu", (unsigned long long)decoder->id_seed, number + 1);
+    fail_for(decoder, part->id.err);
+}
+
+static void settle_call(struct sma_decoder *decoder, size_t number)
+{
+    struct sma_part *part = &decoder->parts[number];
+    settle_id(decoder, number);
+    struct sma_str whole = sma_str_trim(filled(&part->content));
+    if (whole.len == 0) {
+        sma_buf_clear(&part->content);
+        sma_buf_put_text(&part->content, "{}");
+        fail_for(decoder, part->content.err);
+        return;
+    }
+    if (is_object_text(whole))
+        return;
+    /* Some servers repeat the whole arguments in the last piece. */
+    struct sma_str last = {part->content.ptr + part->last_piece, part->content.len - part->last_piece};
+    if (part->last_piece > 0 && is_object_text(last)) {
+        memmove(part->content.ptr, last.ptr, last.len);
+        part->content.len = last.len;
+        return;
+    }
+    part->is_invalid = true;
+}
+
+static void settle_calls(struct sma_decoder *decoder)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < decoder->part_count; i++)
+        if (decoder->parts[i].kind == SMA_PART_CALL) {
+            settle_call(decoder, i);
+            count++;
+        }
+    if (count == 0 || !sma_decode_has_calls(decoder))
+        return;
+    decoder->calls = calloc(count, sizeof *decoder->calls);
+    if (decoder->calls == NULL) {
+        sma_decode_fail(decoder, SMA_DECODED_NOMEM);
+        return;
+    }
+    for (size_t i = 0; i < decoder->part_count; i++) {
+        const struct sma_part *part = &decoder->parts[i];
+        if (part->kind != SMA_PART_CALL)
+            continue;
+        decoder->calls[decoder->call_count++] = (struct sma_model_call){
+            .id = filled(&part->id),
+            .name = filled(&part->name),
+            .arguments = filled(&part->content),
+            .is_invalid = part->is_invalid,
+        };
+    }
+}
+
+static void put_fragment(struct sma_decoder *decoder)
+{
+    if (decoder->status != SMA_DECODED_OK)
+        return;
+    if (decoder->api == SMA_LLM_RESPONSES)
+        sma_decode_responses_fragment(decoder);
+    else if (decoder->api == SMA_LLM_MESSAGES)
+        sma_decode_messages_fragment(decoder);
+    else
+        sma_decode_chat_fragment(decoder);
+    fail_for(decoder, decoder->fragment.err);
+}
+
+const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
+{
+    struct sma_decoded *decoded = &decoder->decoded;
+    if (decoder->is_finished)
+        return decoded;
+    decoder->is_finished = true;
+    if (decoder->is_document && !decoder->is_done)
+        take_document(decoder);
+    else if (!decoder->is_done)
+        fail_for(decoder, sma_sse_finish(&decoder->sse));
+    if (decoder->status == SMA_DECODED_TRUNCATED && decoder->is_finishing && !decoder->is_document)
+        decoder->status = SMA_DECODED_OK; /* complete but for a torn event after the end */
+    if (decoder->status == SMA_DECODED_OK && !decoder->is_finishing)
+        sma_decode_fail(decoder, SMA_DECODED_TRUNCATED);
+    settle_calls(decoder);
+    put_fragment(decoder);
+    struct sma_str content = filled(decoder->content.len > 0 ? &decoder->content : &decoder->refusal);
+    decoded->status = decoder->status;
+    decoded->text = sma_visible_text(content);
+    decoded->reasoning = filled(&decoder->reasoning);
+    decoded->fragment = filled(&decoder->fragment);
+    decoded->calls = decoder->calls;
+    decoded->call_count = decoder->status == SMA_DECODED_OK ? decoder->call_count : 0;
+    decoded->finish = decoder->is_length          ? SMA_FINISH_LENGTH
+                      : decoder->is_filtered      ? SMA_FINISH_FILTERED
+                      : decoder->call_count > 0   ? SMA_FINISH_TOOLS
+                                                  : SMA_FINISH_STOP;
+    return decoded;
+}

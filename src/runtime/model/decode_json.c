@@ -1,0 +1,143 @@
+/* JSON as servers really send it: parsed leniently, read without trusting types. */
+#include "decode_priv.h"
+
+#include "sma/text.h"
+
+struct sma_str sma_json_str(const json_t *value)
+{
+    if (!json_is_string(value))
+        return (struct sma_str){"", 0};
+    return (struct sma_str){json_string_value(value), json_string_length(value)};
+}
+
+struct sma_str sma_json_get_str(const json_t *object, const char *key)
+{
+    return sma_json_str(json_object_get(object, key));
+}
+
+uint64_t sma_json_get_u64(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value))
+        return 0;
+    double number = json_number_value(value);
+    return number > 0 && number < 1e15 ? (uint64_t)number : 0;
+}
+
+bool sma_json_is(const json_t *object, const char *key, const char *text)
+{
+    return sma_str_is_equal(sma_json_get_str(object, key), sma_str(text));
+}
+
+static int put_dump(const char *bytes, size_t len, void *user)
+{
+    struct sma_buf *buf = user;
+    sma_buf_put(buf, bytes, len);
+    return buf->err == SMA_ERR_OK ? 0 : -1;
+}
+
+void sma_json_dump(struct sma_buf *buf, const json_t *value)
+{
+    if (json_dump_callback(value, put_dump, buf, JSON_COMPACT | JSON_ENCODE_ANY) != 0 &&
+        buf->err == SMA_ERR_OK)
+        buf->err = SMA_ERR_NOMEM;
+}
+
+/* jansson recurses per level: bound the levels before it sees them. */
+static bool is_shallow(struct sma_str text)
+{
+    bool is_in_string = false;
+    int depth = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.ptr[i];
+        if (is_in_string) {
+            if (byte == '\\')
+                i++;
+            else if (byte == '"')
+                is_in_string = false;
+        } else if (byte == '"') {
+            is_in_string = true;
+        } else if (byte == '{' || byte == '[') {
+            if (++depth > SMA_JSON_DEPTH_MAX)
+                return false;
+        } else if (byte == '}' || byte == ']') {
+            depth--;
+        }
+    }
+    return true;
+}
+
+static int read_unit(struct sma_str text, size_t at)
+{
+    if (at + 6 > text.len || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u')
+        return -1;
+    int unit = 0;
+    for (size_t i = at + 2; i < at + 6; i++) {
+        char byte = text.ptr[i];
+        int digit = byte >= '0' && byte <= '9'   ? byte - '0'
+                    : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                    : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                                 : -1;
+        if (digit < 0)
+            return -1;
+        unit = unit << 4 | digit;
+    }
+    return unit;
+}
+
+/* Bytes of the UTF-8 character at text[at], or 0 when it is broken. */
+static size_t character_length(struct sma_str text, size_t at)
+{
+    unsigned char first = (unsigned char)text.ptr[at];
+    size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (at + length > text.len)
+        return 0;
+    return sma_utf8_is_valid((struct sma_str){text.ptr + at, length}) ? length : 0;
+}
+
+/* Some gateways cut characters and surrogate pairs between two events; jansson refuses the whole event then. */
+static void put_repaired(struct sma_buf *buf, struct sma_str text)
+{
+    size_t i = 0;
+    while (i < text.len) {
+        int unit = read_unit(text, i);
+        if (unit >= 0xd800 && unit <= 0xdfff) {
+            int second = unit < 0xdc00 ? read_unit(text, i + 6) : -1;
+            if (second >= 0xdc00 && second <= 0xdfff) {
+                sma_buf_put(buf, text.ptr + i, 12);
+                i += 12;
+            } else {
+                sma_buf_put_text(buf, "\\ufffd");
+                i += 6;
+            }
+        } else if (text.ptr[i] == '\\' && i + 1 < text.len) {
+            size_t length = character_length(text, i + 1);
+            sma_buf_put(buf, text.ptr + i, length == 1 ? 2 : 1);
+            i += length == 1 ? 2 : 1;
+        } else {
+            size_t length = character_length(text, i);
+            if (length == 0)
+                sma_buf_put_text(buf, "\xef\xbf\xbd");
+            else
+                sma_buf_put(buf, text.ptr + i, length);
+            i += length == 0 ? 1 : length;
+        }
+    }
+}
+
+json_t *sma_json_parse(struct sma_str text)
+{
+    if (text.len == 0 || !is_shallow(text))
+        return NULL;
+    json_error_t error;
+    json_t *value = json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, &error);
+    if (value != NULL || json_error_code(&error) == json_error_premature_end_of_input)
+        return value;
+    struct sma_buf repaired;
+    sma_buf_init(&repaired, text.len * 3 + 16);
+    put_repaired(&repaired, text);
+    if (repaired.err == SMA_ERR_OK)
+        value = json_loadb(repaired.ptr, repaired.len, JSON_ALLOW_NUL, &error);
+    sma_buf_fini(&repaired);
+    return value;
+}

@@ -1,0 +1,249 @@
+/* OpenAI Responses API. Output items go back verbatim. Source: protocols/llm.md §3. */
+#include "decode_priv.h"
+
+#include <stdio.h>
+
+static void take_usage(struct sma_decoder *decoder, const json_t *usage)
+{
+    if (!json_is_object(usage))
+        return;
+    decoder->decoded.input_tokens = sma_json_get_u64(usage, "input_tokens");
+    decoder->decoded.output_tokens = sma_json_get_u64(usage, "output_tokens");
+    decoder->decoded.cached_tokens =
+        sma_json_get_u64(json_object_get(usage, "input_tokens_details"), "cached_tokens");
+}
+
+static enum sma_part_kind item_kind(const json_t *item)
+{
+    if (sma_json_is(item, "type", "function_call"))
+        return SMA_PART_CALL;
+    return sma_json_is(item, "type", "message") ? SMA_PART_TEXT : SMA_PART_OTHER;
+}
+
+/* Fragments are keyed by output_index, or by item_id where a server leaves the index out. */
+static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *event, const json_t *item)
+{
+    const json_t *index = json_object_get(event, "output_index");
+    if (json_is_integer(index))
+        return sma_decode_find_part(decoder, json_integer_value(index));
+    struct sma_str id = sma_json_get_str(event, "item_id");
+    if (id.len == 0)
+        id = sma_json_get_str(item, "id");
+    for (size_t i = decoder->part_count; i > 0 && id.len > 0; i--)
+        if (sma_str_is_equal(sma_buf_str(&decoder->parts[i - 1].item_id), id))
+            return &decoder->parts[i - 1];
+    return NULL;
+}
+
+static struct sma_part *add_item(struct sma_decoder *decoder, const json_t *event, const json_t *item)
+{
+    struct sma_part *part = sma_decode_add_part(decoder, item_kind(item));
+    if (part == NULL)
+        return NULL;
+    const json_t *index = json_object_get(event, "output_index");
+    part->has_index = json_is_integer(index);
+    part->index = json_integer_value(index);
+    sma_decode_add(decoder, &part->item_id, sma_json_get_str(item, "id"));
+    if (part->kind == SMA_PART_CALL) {
+        sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
+        sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
+        sma_decode_add_arguments_value(decoder, part, json_object_get(item, "arguments"));
+    }
+    return part;
+}
+
+static void put_item_text(struct sma_buf *buf, const json_t *item)
+{
+    const json_t *content = json_object_get(item, "content");
+    for (size_t i = 0; i < json_array_size(content); i++) {
+        const json_t *part = json_array_get(content, i);
+        struct sma_str text = sma_json_get_str(part, "text");
+        sma_buf_put_str(buf, text.len > 0 ? text : sma_json_get_str(part, "refusal"));
+    }
+}
+
+/* Reasoning can be sent back only with what carries it: nothing is stored on the server's side. */
+static bool is_returnable(const json_t *item)
+{
+    if (!sma_json_is(item, "type", "reasoning"))
+        return true;
+    return sma_json_get_str(item, "encrypted_content").len > 0 ||
+           json_array_size(json_object_get(item, "content")) > 0;
+}
+
+/* The item as the server finished it: trusted over the pieces that came before. */
+static void close_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+{
+    part->is_closed = true;
+    if (part->kind == SMA_PART_CALL) {
+        if (part->id.len == 0)
+            sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
+        sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
+        const json_t *arguments = json_object_get(item, "arguments");
+        if (json_is_string(arguments))
+            sma_decode_set_arguments(decoder, part, sma_json_str(arguments));
+        else if (part->content.len == 0)
+            sma_decode_add_arguments_value(decoder, part, arguments);
+        return;
+    }
+    struct sma_buf text;
+    sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
+    put_item_text(&text, item);
+    if (part->kind == SMA_PART_TEXT && text.len > 0 &&
+        !sma_str_is_equal(sma_buf_str(&text), sma_buf_str(&part->content))) {
+        decoder->answer_bytes -= part->content.len;
+        sma_buf_clear(&part->content);
+        sma_decode_add(decoder, &part->content, sma_buf_str(&text));
+    }
+    sma_buf_fini(&text);
+    sma_buf_clear(&part->raw);
+    if (is_returnable(item))
+        sma_json_dump(&part->raw, item);
+    if (part->raw.err != SMA_ERR_OK)
+        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
+}
+
+static void take_item(struct sma_decoder *decoder, const json_t *event, const json_t *item, bool is_done)
+{
+    if (!json_is_object(item))
+        return;
+    struct sma_part *part = find_item(decoder, event, item);
+    if (part == NULL)
+        part = add_item(decoder, event, item);
+    if (part != NULL && is_done)
+        close_item(decoder, part, item);
+}
+
+/* The visible text is that of the message items, in order. */
+static void gather_text(struct sma_decoder *decoder)
+{
+    sma_buf_clear(&decoder->content);
+    for (size_t i = 0; i < decoder->part_count; i++)
+        if (decoder->parts[i].kind == SMA_PART_TEXT)
+            sma_buf_put_str(&decoder->content, sma_buf_str(&decoder->parts[i].content));
+    if (decoder->content.err == SMA_ERR_NOMEM)
+        sma_decode_fail(decoder, SMA_DECODED_NOMEM);
+}
+
+static void take_end(struct sma_decoder *decoder, const json_t *response)
+{
+    const json_t *output = json_object_get(response, "output");
+    take_usage(decoder, json_object_get(response, "usage"));
+    if (json_is_object(json_object_get(response, "error")) || sma_json_is(response, "status", "failed") ||
+        sma_json_is(response, "status", "cancelled")) {
+        sma_decode_fail_with(decoder, response);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(output) && decoder->status == SMA_DECODED_OK; i++) {
+        json_t *place = json_pack("{s:I}", "output_index", (json_int_t)i);
+        take_item(decoder, place, json_array_get(output, i), true);
+        json_decref(place);
+    }
+    if (sma_json_is(response, "status", "incomplete")) {
+        const json_t *details = json_object_get(response, "incomplete_details");
+        decoder->is_filtered = sma_json_is(details, "reason", "content_filter");
+        decoder->is_length = !decoder->is_filtered;
+    }
+    gather_text(decoder);
+    decoder->is_finishing = decoder->is_done = true;
+}
+
+static void take_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
+{
+    struct sma_part *part = find_item(decoder, event, NULL);
+    struct sma_str delta = sma_json_get_str(event, "delta");
+    if (part == NULL)
+        return;
+    if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.delta"))) {
+        sma_decode_add_arguments(decoder, part, delta);
+    } else if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.done"))) {
+        const json_t *arguments = json_object_get(event, "arguments");
+        if (json_is_string(arguments))
+            sma_decode_set_arguments(decoder, part, sma_json_str(arguments));
+    } else if (part->kind == SMA_PART_TEXT &&
+               (sma_str_is_equal(type, SMA_STR("response.output_text.delta")) ||
+                sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {
+        sma_decode_add(decoder, &part->content, delta);
+        if (decoder->status == SMA_DECODED_OK)
+            sma_buf_put_str(&decoder->content, delta); /* as it can be shown now; settled at the end */
+    }
+}
+
+void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name, json_t *event)
+{
+    struct sma_str type = sma_json_get_str(event, "type");
+    if (type.len == 0)
+        type = name;
+    const json_t *response = json_object_get(event, "response");
+    const json_t *error = json_object_get(event, "error");
+    if (sma_str_is_equal(type, SMA_STR("error")) || json_is_object(error) || json_is_string(error)) {
+        if (!json_is_object(error) && !json_is_string(error))
+            json_object_del(event, "type"); /* the event's own name, not the kind of error */
+        sma_decode_fail_with(decoder, event);
+    } else if (sma_str_is_equal(type, SMA_STR("response.failed"))) {
+        sma_decode_fail_with(decoder, response != NULL ? response : event);
+    } else if (sma_str_is_equal(type, SMA_STR("response.completed")) ||
+               sma_str_is_equal(type, SMA_STR("response.incomplete"))) {
+        take_end(decoder, response);
+        decoder->is_length |= sma_str_is_equal(type, SMA_STR("response.incomplete")) && !decoder->is_filtered;
+    } else if (sma_str_is_equal(type, SMA_STR("response.output_item.added"))) {
+        take_item(decoder, event, json_object_get(event, "item"), false);
+    } else if (sma_str_is_equal(type, SMA_STR("response.output_item.done"))) {
+        take_item(decoder, event, json_object_get(event, "item"), true);
+    } else if (sma_str_is_equal(type, SMA_STR("response.reasoning_summary_text.delta")) ||
+               sma_str_is_equal(type, SMA_STR("response.reasoning_text.delta"))) {
+        sma_decode_add(decoder, &decoder->reasoning, sma_json_get_str(event, "delta"));
+    } else {
+        take_piece(decoder, type, event);
+    }
+}
+
+void sma_decode_responses_document(struct sma_decoder *decoder, json_t *document)
+{
+    if (!json_is_array(json_object_get(document, "output"))) {
+        sma_decode_fail_with(decoder, document);
+        return;
+    }
+    take_end(decoder, document);
+}
+
+static void put_call(struct sma_buf *buf, const struct sma_part *part)
+{
+    sma_buf_put_text(buf, "{\"type\":\"function_call\",");
+    if (part->item_id.len > 0) {
+        sma_buf_put_text(buf, "\"id\":");
+        sma_buf_put_json_string(buf, sma_buf_str(&part->item_id));
+        sma_buf_put_char(buf, ',');
+    }
+    sma_buf_put_text(buf, "\"call_id\":");
+    sma_buf_put_json_string(buf, sma_buf_str(&part->id));
+    sma_buf_put_json_key(buf, "name");
+    sma_buf_put_json_string(buf, sma_buf_str(&part->name));
+    sma_buf_put_json_key(buf, "arguments");
+    sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_decode_responses_fragment(struct sma_decoder *decoder)
+{
+    struct sma_buf *buf = &decoder->fragment;
+    bool has_calls = sma_decode_has_calls(decoder);
+    for (size_t i = 0; i < decoder->part_count; i++) {
+        const struct sma_part *part = &decoder->parts[i];
+        bool is_sent = part->kind == SMA_PART_CALL ? has_calls : part->raw.len > 0 || part->content.len > 0;
+        /* Of a cut answer only the text is kept: reasoning without what it led to is refused. */
+        if (!is_sent || (part->kind == SMA_PART_OTHER && !has_calls))
+            continue;
+        if (buf->len > 0)
+            sma_buf_put_char(buf, ',');
+        if (part->kind == SMA_PART_CALL) {
+            put_call(buf, part);
+        } else if (part->raw.len > 0) {
+            sma_buf_put_str(buf, sma_buf_str(&part->raw));
+        } else {
+            sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+            sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+            sma_buf_put_char(buf, '}');
+        }
+    }
+}
