@@ -131,6 +131,8 @@ struct sma_supervise_options
     void (*on_reload)(void *user); /* may be NULL */
     void *user;
     int stop_fd; /* readable = stop as on SIGTERM; -1 = none. Used by in-process chat and tests */
+    bool leaves_signals; /* take no signals here: the caller does, and stops by stop_fd */
+    unsigned drain_ms;   /* bound of the whole ordered shutdown; 0 = SMA_DRAIN_S */
 };
 SMA_CHECKED int sma_system_supervise(struct sma_system *system, const struct sma_supervise_options *options);
 /** Hand a new configuration snapshot to every actor (RELOAD). Thread: the supervisor's, from on_reload. The snapshot

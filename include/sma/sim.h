@@ -21,7 +21,12 @@ void sma_sim_advance(struct sma_system *system, uint64_t ns);
 /** Shift the wall clock (not the monotonic one) by ms. */
 void sma_sim_shift_wall(struct sma_system *system, int64_t ms);
 uint64_t sma_sim_trace_hash(const struct sma_system *system);
-/** Drop all actors' mailboxes without stop(): a crash. The system must then be destroyed. */
+/** Push a LIFE message as the supervisor would (ordered shutdown in a simulation). */
+void sma_sim_life(struct sma_system *system, enum sma_actor_id to, unsigned phase);
+/** Whether the actor has answered this phase with sma_ctx_life_done. */
+bool sma_sim_life_is_done(const struct sma_system *system, enum sma_actor_id id, unsigned phase);
+/** Drop all actors' mailboxes without stop(): a crash. The system must then be destroyed. (Destroying a simulated
+ *  system that has not crashed calls every stop(), last started first.) */
 void sma_sim_crash(struct sma_system *system);
 
 #endif

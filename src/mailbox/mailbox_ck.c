@@ -61,6 +61,7 @@ struct sma_mailbox {
     unsigned lane_count;
     unsigned lane_at;
     unsigned burst_left;
+    bool has_taken; /* since the last park: only then is yielding worth its price */
     uint64_t park_count;
 };
 
@@ -281,6 +282,7 @@ struct sma_msg *sma_mailbox_take(struct sma_mailbox *box)
         }
         if (--box->burst_left == 0)
             next_lane(box);
+        box->has_taken = true;
         return msg;
     }
     return NULL;
@@ -318,6 +320,9 @@ static bool has_work_after_yield(struct sma_mailbox *box)
 {
     if (has_work(box))
         return true;
+    if (!box->has_taken)
+        return false;
+    box->has_taken = false;
     (void)sched_yield();
     return has_work(box);
 }

@@ -1,0 +1,183 @@
+/*
+ * Aim: one seed is one run; another seed is another; virtual time jumps; a crash stops nothing in an orderly way.
+ * Method: a fake agent asks a fake store in a loop with random waits, under the seeded scheduler.
+ */
+#include "sma/messages.h"
+#include "sma/sim.h"
+#include "support/check.h"
+
+#define SECOND_NS 1000000000ull
+
+struct asker {
+    unsigned asked, answered, wakes, batches, life;
+    uint64_t draws;
+    bool has_stopped;
+};
+
+static void ask(struct asker *asker, struct sma_ctx *ctx)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_SESSION, struct sma_session_ask, 0);
+    CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL));
+    asker->asked++;
+}
+
+static enum sma_err agent_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)state;
+    (void)error;
+    CHECK(sma_ctx_loop(ctx) == NULL);
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + SECOND_NS);
+    return SMA_ERR_OK;
+}
+
+static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct asker *asker = state;
+    if ((*msg)->kind == SMA_MSG_LIFE) {
+        asker->life = SMA_MSG_BODY(*msg, struct sma_life)->phase;
+        sma_ctx_life_done(ctx, asker->life);
+        return;
+    }
+    CHECK_INT(SMA_MSG_SESSION_TURNS, (*msg)->kind);
+    asker->answered++;
+    asker->draws ^= sma_ctx_random(ctx);
+}
+
+static void agent_batch_end(void *state, struct sma_ctx *ctx)
+{
+    (void)ctx;
+    ((struct asker *)state)->batches++;
+}
+
+static void agent_wake(void *state, struct sma_ctx *ctx)
+{
+    struct asker *asker = state;
+    asker->wakes++;
+    for (uint64_t i = 1 + sma_ctx_random(ctx) % 5; i > 0; i--)
+        ask(asker, ctx);
+    if (asker->wakes < 50)
+        sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + sma_ctx_random(ctx) % (60 * SECOND_NS));
+}
+
+static void agent_stop(void *state, struct sma_ctx *ctx)
+{
+    (void)ctx;
+    ((struct asker *)state)->has_stopped = true;
+}
+
+static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    (void)state;
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
+    sma_ctx_answer(ctx, *msg, &answer);
+}
+
+static const struct sma_actor_ops agent_ops = {.name = "agent",
+                                               .is_on_loop = true,
+                                               .start = agent_start,
+                                               .handle = agent_handle,
+                                               .batch_end = agent_batch_end,
+                                               .wake = agent_wake,
+                                               .stop = agent_stop};
+static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
+
+static struct sma_system *create(uint64_t seed, struct asker *asker)
+{
+    *asker = (struct asker){0};
+    struct sma_system *system =
+        sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = seed});
+    CHECK(system != NULL);
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_STORE, &store_ops, NULL));
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, asker));
+    CHECK_OK(sma_system_start(system, NULL));
+    return system;
+}
+
+static uint64_t hash_of(uint64_t seed, struct asker *asker)
+{
+    struct sma_system *system = create(seed, asker);
+    CHECK(sma_sim_run(system, 100000, UINT64_MAX) > 50);
+    CHECK(!sma_sim_step(system));
+    uint64_t hash = sma_sim_trace_hash(system);
+    CHECK(sma_sim_now(system) >
+          60 * SECOND_NS); /* fifty waits of up to a minute took no time at all */
+    sma_system_destroy(system);
+    CHECK(asker->has_stopped);
+    CHECK_INT(50, asker->wakes);
+    CHECK(asker->asked >= 50 && asker->asked == asker->answered);
+    return hash;
+}
+
+static void one_seed_is_one_run(void)
+{
+    struct asker first, second;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        CHECK(hash_of(seed, &first) == hash_of(seed, &second));
+        CHECK(memcmp(&first, &second, sizeof first) == 0);
+    }
+}
+
+static void another_seed_is_another_run(void)
+{
+    struct asker asker;
+    uint64_t hashes[20];
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        hashes[seed] = hash_of(seed, &asker);
+        for (uint64_t other = 0; other < seed; other++)
+            CHECK(hashes[seed] != hashes[other]);
+    }
+}
+
+static void time_stops_where_told(void)
+{
+    struct asker asker;
+    struct sma_system *system = create(7, &asker);
+    uint64_t begin = sma_sim_now(system);
+    CHECK_INT(0, (long long)sma_sim_run(
+                     system, 100, begin + SECOND_NS / 2)); /* the first wake is in one second */
+    CHECK_INT((long long)(begin + SECOND_NS / 2), (long long)sma_sim_now(system));
+    CHECK_INT(0, asker.wakes);
+    sma_sim_advance(system, SECOND_NS);
+    CHECK(sma_sim_step(system));
+    CHECK_INT(1, asker.wakes);
+    const struct sma_ctx *ctx = sma_system_ctx(system, SMA_ACTOR_AGENT);
+    int64_t wall = sma_ctx_wall(ctx);
+    uint64_t now = sma_ctx_now(ctx);
+    sma_sim_shift_wall(system, -3600000);
+    CHECK_INT(wall - 3600000, sma_ctx_wall(ctx));
+    CHECK(now == sma_ctx_now(ctx));
+    sma_system_destroy(system);
+}
+
+static void life_reaches_actors_and_comes_back(void)
+{
+    struct asker asker;
+    struct sma_system *system = create(3, &asker);
+    sma_sim_life(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    CHECK(!sma_sim_life_is_done(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    (void)sma_sim_run(system, 100000, UINT64_MAX);
+    CHECK(sma_sim_life_is_done(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    CHECK_INT(SMA_PHASE_DRAIN, asker.life);
+    sma_system_destroy(system);
+}
+
+static void a_crash_stops_nobody(void)
+{
+    struct asker asker;
+    struct sma_system *system = create(5, &asker);
+    (void)sma_sim_run(system, 20, UINT64_MAX);
+    sma_sim_crash(system);
+    CHECK(!sma_sim_step(system));
+    sma_system_destroy(system);
+    CHECK(!asker.has_stopped);
+}
+
+int main(void)
+{
+    RUN(one_seed_is_one_run);
+    RUN(another_seed_is_another_run);
+    RUN(time_stops_where_told);
+    RUN(life_reaches_actors_and_comes_back);
+    RUN(a_crash_stops_nobody);
+    return check_summary();
+}
