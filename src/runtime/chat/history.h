@@ -204,7 +204,7 @@ struct sma_history_item
     bool is_user; /* else assistant, or another role when is_raw */
     struct sma_str role, user_id, user_name, message_id;
     struct sma_str text; /* cut at the answer's byte limit when it alone is longer */
-    struct sma_str line; /* the entry as it stands in the file, without newline */
+    struct sma_str line; /* the entry as it stands in the file, without newline; empty unless is_raw */
 };
 struct sma_history_reader;
 

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #define HISTORY_BLOCK_BYTES (256 * 1024)
+#define HISTORY_PATH_BYTES_MAX 8192
 #define HISTORY_REPORT_MEMORY 256 /* damaged lines remembered, so that each is reported once */
 
 /* One chat whose main file has been touched. Kept in a hash table and in a list ordered by use. */
@@ -21,11 +22,11 @@ struct history_chat
     char *key;                          /* chat key, NUL-terminated; key_len bytes */
     size_t key_len;
     int fd;              /* main file, -1 = closed */
-    bool is_checked;     /* lines counted, end repaired; the four below are true */
-    bool is_dirty;       /* bytes written and not synced */
-    uint64_t written;    /* end of what has been written */
-    uint64_t reserved;   /* end of what has been promised */
-    uint64_t line_count; /* newlines below `written` */
+    bool is_checked;     /* lines counted, end repaired: the ends below are true */
+    bool is_dirty;       /* bytes written and not synced; the file is open */
+    uint64_t written;    /* end of the places that were dealt with */
+    uint64_t reserved;   /* end of the places that were promised; equal to written when nothing is outstanding */
+    uint64_t line_count; /* newlines in the file */
 };
 
 /* Highest archive number of a stem; only chats that have archives. Sorted by hash. */
@@ -79,6 +80,7 @@ void history_close_main(struct sma_history *history, struct history_chat *chat);
 SMA_CHECKED enum sma_err history_sync_chat(struct sma_history *history, struct history_chat *chat,
                                            struct sma_error *error);
 SMA_CHECKED enum sma_err history_sync_directory(struct sma_history *history, struct sma_error *error);
+/* -- history_files.c -- */
 /** Append "<directory>/<stem><ending>" with a NUL to buf, e.g. ending ".jsonl". */
 void history_put_path(struct sma_buf *buf, const struct sma_history *history, const char *stem, const char *ending);
 /** The same for an archive: "<directory>/<stem>.archive-<number>.jsonl<ending>". */
@@ -91,7 +93,10 @@ void history_report_line(struct sma_history *history, const char *path, int fd, 
 /** Highest archive number of the chat, 0 = none; reads the directory once. */
 SMA_CHECKED enum sma_err history_archive_max(struct sma_history *history, const char *stem, uint32_t *ret_number,
                                              struct sma_error *error);
-SMA_CHECKED enum sma_err history_archive_note(struct sma_history *history, const char *stem, uint32_t number);
+/** An archive with this number exists now. */
+void history_archive_note(struct sma_history *history, const char *stem, uint32_t number);
+/** "<stem>.archive-<n>.jsonl": length of the stem, and n. */
+bool history_parse_archive_name(struct sma_str name, size_t *ret_stem_len, uint32_t *ret_number);
 /** Bytes of an open file. */
 SMA_CHECKED enum sma_err history_file_size(int fd, uint64_t *ret_size, struct sma_error *error);
 /** Read exactly len bytes at offset; IO when the file ends before. */
@@ -99,8 +104,26 @@ SMA_CHECKED enum sma_err history_read_exact(const struct sma_sys *sys, int fd, v
                                             struct sma_error *error);
 
 /* -- history_repair.c -- */
-/** Count the lines of an open main file, repair its end, set is_checked. */
-SMA_CHECKED enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat,
+/** Repair the end of an open main file; set line_count and is_checked. *ret_end is its size afterwards. */
+SMA_CHECKED enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat, uint64_t *ret_end,
                                             struct sma_error *error);
+
+/* -- history_rotate.c -- */
+/** The plan of a rotation that was cut between its renames, guessed from the files. EMPTY when it is not so. */
+SMA_CHECKED enum sma_err history_guess_plan(struct sma_history *history, struct sma_str chat_key, uint32_t number,
+                                            struct sma_history_plan *ret_plan, struct sma_error *error);
+
+/* -- history_match.c -- */
+/* A compiled keyword. */
+struct history_matcher;
+/** BADINPUT (too long, not UTF-8) | NOMEM. A keyword that is no pattern is taken as plain text. */
+SMA_CHECKED enum sma_err history_matcher_create(const struct sma_sys *sys, struct sma_str keyword,
+                                                struct history_matcher **ret_matcher, struct sma_error *error);
+void history_matcher_destroy(struct history_matcher *matcher);
+/** False when the text of this raw line cannot match: no need to parse it. */
+bool history_matcher_may_match(const struct history_matcher *matcher, struct sma_str line);
+/** Does the decoded text match? TOOBIG: the pattern needs too much work. */
+SMA_CHECKED enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text, bool *ret_matches,
+                                               struct sma_error *error);
 
 #endif
