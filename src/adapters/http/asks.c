@@ -1,0 +1,108 @@
+/* asks.c — the two tables behind every open question: pending by ask id, watch by run. Fixed pools, no allocation. */
+#include "http_priv.h"
+
+#include <stdlib.h>
+
+enum sma_err http_tables_create(struct sma_http *http)
+{
+    http->pendings = calloc(HTTP_PENDING_COUNT_MAX, sizeof *http->pendings);
+    http->pending_buckets = malloc(HTTP_BUCKET_COUNT * sizeof *http->pending_buckets);
+    http->watches = calloc(SMA_ASK_AWAIT_COUNT_MAX, sizeof *http->watches);
+    http->watch_buckets = malloc(HTTP_BUCKET_COUNT * sizeof *http->watch_buckets);
+    if (http->pendings == NULL || http->pending_buckets == NULL || http->watches == NULL ||
+        http->watch_buckets == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < HTTP_PENDING_COUNT_MAX; i++)
+        http->pendings[i].next = i + 1 == HTTP_PENDING_COUNT_MAX ? HTTP_NONE : i + 1;
+    for (uint32_t i = 0; i < SMA_ASK_AWAIT_COUNT_MAX; i++)
+        http->watches[i].next = i + 1 == SMA_ASK_AWAIT_COUNT_MAX ? HTTP_NONE : i + 1;
+    for (uint32_t i = 0; i < HTTP_BUCKET_COUNT; i++)
+        http->pending_buckets[i] = http->watch_buckets[i] = HTTP_NONE;
+    return SMA_ERR_OK;
+}
+
+void http_tables_destroy(struct sma_http *http)
+{
+    free(http->pendings);
+    free(http->pending_buckets);
+    free(http->watches);
+    free(http->watch_buckets);
+}
+
+enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const struct http_conn *conn, uint64_t seq,
+                            struct sma_msg **msg)
+{
+    if (http->free_pending == HTTP_NONE)
+        return SMA_ERR_FULL;
+    uint64_t ask_id;
+    enum sma_err err = sma_ctx_ask(http->ctx, SMA_ACTOR_STORE, msg, 0, &ask_id);
+    if (err != SMA_ERR_OK)
+        return err;
+    uint32_t index = http->free_pending;
+    struct http_pending *pending = &http->pendings[index];
+    http->free_pending = pending->next;
+    uint32_t *bucket = &http->pending_buckets[ask_id % HTTP_BUCKET_COUNT];
+    *pending = (struct http_pending){.ask_id = ask_id,
+                                     .seq = seq,
+                                     .conn = conn == NULL ? HTTP_NONE : conn->index,
+                                     .generation = conn == NULL ? 0 : conn->generation,
+                                     .next = *bucket,
+                                     .kind = kind};
+    *bucket = index;
+    if (kind == HTTP_ASK_INGRESS)
+        http->pending_ingress_count++;
+    return SMA_ERR_OK;
+}
+
+enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id, struct http_pending *ret_pending)
+{
+    uint32_t *link = &http->pending_buckets[ask_id % HTTP_BUCKET_COUNT];
+    while (*link != HTTP_NONE && http->pendings[*link].ask_id != ask_id)
+        link = &http->pendings[*link].next;
+    if (*link == HTTP_NONE)
+        return SMA_ERR_NOTFOUND;
+    uint32_t index = *link;
+    struct http_pending *pending = &http->pendings[index];
+    *link = pending->next;
+    *ret_pending = *pending;
+    pending->next = http->free_pending;
+    http->free_pending = index;
+    if (ret_pending->kind == HTTP_ASK_INGRESS)
+        http->pending_ingress_count--;
+    return SMA_ERR_OK;
+}
+
+uint32_t http_watch_find(const struct sma_http *http, uint64_t seq)
+{
+    uint32_t watch = http->watch_buckets[seq % HTTP_BUCKET_COUNT];
+    while (watch != HTTP_NONE && http->watches[watch].seq != seq)
+        watch = http->watches[watch].next;
+    return watch;
+}
+
+uint32_t http_watch_create(struct sma_http *http, uint64_t seq)
+{
+    uint32_t watch = http->free_watch;
+    if (watch == HTTP_NONE)
+        return HTTP_NONE;
+    http->free_watch = http->watches[watch].next;
+    uint32_t *bucket = &http->watch_buckets[seq % HTTP_BUCKET_COUNT];
+    http->watches[watch] = (struct http_watch){.seq = seq, .first_conn = HTTP_NONE, .next = *bucket};
+    *bucket = watch;
+    http->watch_count++;
+    return watch;
+}
+
+void http_watch_destroy(struct sma_http *http, uint32_t watch)
+{
+    uint32_t *link = &http->watch_buckets[http->watches[watch].seq % HTTP_BUCKET_COUNT];
+    while (*link != watch) {
+        SMA_ASSERT(*link != HTTP_NONE);
+        link = &http->watches[*link].next;
+    }
+    SMA_ASSERT(http->watches[watch].first_conn == HTTP_NONE);
+    *link = http->watches[watch].next;
+    http->watches[watch].next = http->free_watch;
+    http->free_watch = watch;
+    http->watch_count--;
+}

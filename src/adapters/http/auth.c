@@ -1,0 +1,114 @@
+/* auth.c — Host, Origin and the token. Everything that decides about trust stands in this file. */
+#include "http_priv.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+static void digest_of(struct sma_str token, unsigned char digest[32])
+{
+    SHA256((const unsigned char *)token.ptr, token.len, digest);
+}
+
+static void put_name(struct http_auth *auth, size_t index, const char *name)
+{
+    bool is_bare_ipv6 = strchr(name, ':') != NULL && name[0] != '[';
+    snprintf(auth->names[index], sizeof auth->names[index], is_bare_ipv6 ? "[%s]" : "%s", name);
+}
+
+enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
+{
+    struct http_auth auth = {.port = atomic_load(&http->port)};
+    const char *host = http->config->start_host;
+    put_name(&auth, 0, "localhost");
+    put_name(&auth, 1, "127.0.0.1");
+    put_name(&auth, 2, "::1");
+    put_name(&auth, 3, host);
+    bool is_configured = http->config->api_token[0] != '\0';
+    auth.is_token_needed = !http->is_loopback || is_configured;
+    /* A page that rebinds its name to us cannot know the token; without the token only our own names are let in. */
+    auth.is_any_host = !http->is_loopback;
+    if (is_configured) {
+        digest_of(sma_str(http->config->api_token), auth.digest);
+    } else if (auth.is_token_needed) {
+        struct sma_buf token;
+        sma_buf_init(&token, HTTP_TOKEN_BYTES_MAX);
+        enum sma_err err = http_token_file_read(http, &token, error);
+        if (err == SMA_ERR_OK)
+            digest_of(sma_buf_str(&token), auth.digest);
+        if (token.ptr != NULL)
+            OPENSSL_cleanse(token.ptr, token.len);
+        sma_buf_fini(&token);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    http->auth = auth;
+    return SMA_ERR_OK;
+}
+
+static bool is_right(const struct http_auth *auth, struct sma_str token)
+{
+    unsigned char digest[32];
+    if (token.len == 0 || token.len > HTTP_TOKEN_BYTES_MAX)
+        return false;
+    digest_of(token, digest);
+    return CRYPTO_memcmp(digest, auth->digest, sizeof digest) == 0;
+}
+
+bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_request *request)
+{
+    if (!auth->is_token_needed)
+        return true;
+    if (request->has_authorization) {
+        struct sma_str value = request->authorization;
+        struct sma_str scheme = {value.ptr, value.len < 7 ? value.len : 7};
+        if (!sma_str_is_equal_nocase(scheme, SMA_STR("bearer ")))
+            return false;
+        return is_right(auth, sma_str_trim((struct sma_str){value.ptr + 7, value.len - 7}));
+    }
+    return request->has_api_token && is_right(auth, request->api_token);
+}
+
+/* Split "name:port" (or "[v6]:port"); *port = 80 when there is none. */
+static bool split_host(struct sma_str host, struct sma_str *name, int64_t *port)
+{
+    const char *colon = memrchr(host.ptr, ':', host.len);
+    const char *bracket = memrchr(host.ptr, ']', host.len);
+    *port = 80;
+    *name = host;
+    if (colon != NULL && (bracket == NULL || colon > bracket)) {
+        name->len = (size_t)(colon - host.ptr);
+        if (sma_parse_i64((struct sma_str){colon + 1, host.len - name->len - 1}, 1, 65535, port) != SMA_ERR_OK)
+            return false;
+    }
+    return name->len > 0;
+}
+
+bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_request *request)
+{
+    struct sma_str name;
+    int64_t port;
+    if (request->host.len == 0 || request->host.len > 255 || !split_host(request->host, &name, &port))
+        return false;
+    if (auth->is_any_host)
+        return true;
+    if (port != auth->port)
+        return false;
+    for (size_t i = 0; i < SMA_COUNT_OF(auth->names); i++)
+        if (sma_str_is_equal_nocase(name, sma_str(auth->names[i])))
+            return true;
+    return false;
+}
+
+bool http_auth_allows_origin(const struct sma_http_request *request)
+{
+    if (!request->has_origin)
+        return true;
+    struct sma_str origin = request->origin;
+    size_t scheme = origin.len > 7 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 7}, SMA_STR("http://")) ? 7
+                    : origin.len > 8 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 8}, SMA_STR("https://"))
+                        ? 8
+                        : 0;
+    if (scheme == 0)
+        return false; /* "null" too */
+    return sma_str_is_equal_nocase((struct sma_str){origin.ptr + scheme, origin.len - scheme}, request->host);
+}

@@ -1,0 +1,112 @@
+/* body.c — the JSON of POST /api/execute, reference §4.3. */
+#include "http_priv.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* jansson recurses once per level: look first. Strings are skipped, so brackets inside them do not count. */
+static bool is_too_deep(struct sma_str json)
+{
+    size_t depth = 0;
+    bool is_string = false;
+    for (size_t i = 0; i < json.len; i++) {
+        char c = json.ptr[i];
+        if (is_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                is_string = false;
+        } else if (c == '"') {
+            is_string = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > SMA_JSON_DEPTH_MAX)
+                return true;
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+/* A member that may be absent or null, else must be a string within max bytes. */
+static enum sma_err take_string(const json_t *root, const char *name, size_t bytes_max, struct sma_str *ret_text,
+                                struct sma_error *error)
+{
+    const json_t *value = json_object_get(root, name);
+    *ret_text = SMA_STR("");
+    if (value == NULL || json_is_null(value))
+        return SMA_ERR_OK;
+    if (!json_is_string(value))
+        return sma_fail(error, SMA_ERR_BADINPUT, "Member \"%s\" must be a string", name);
+    *ret_text = (struct sma_str){json_string_value(value), json_string_length(value)};
+    if (ret_text->len > bytes_max)
+        return sma_fail(error, SMA_ERR_BADINPUT, "Member \"%s\" is longer than %zu bytes", name, bytes_max);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err read_members(const json_t *root, struct http_execute_body *body, struct sma_error *error)
+{
+    struct sma_str session_id, actor_id;
+    if (!json_is_object(root))
+        return sma_fail(error, SMA_ERR_BADINPUT, "The request body must be a JSON object");
+    enum sma_err err = take_string(root, "instructions", SIZE_MAX, &body->instructions, error);
+    if (err == SMA_ERR_OK)
+        err = take_string(root, "chatId", SMA_ID_BYTES_MAX, &body->chat_id, error);
+    if (err == SMA_ERR_OK)
+        err = take_string(root, "sessionId", SMA_ID_BYTES_MAX, &session_id, error);
+    if (err == SMA_ERR_OK)
+        err = take_string(root, "userId", SMA_ID_BYTES_MAX, &body->user_id, error);
+    if (err == SMA_ERR_OK)
+        err = take_string(root, "actorId", SMA_ID_BYTES_MAX, &actor_id, error);
+    if (err == SMA_ERR_OK)
+        err = take_string(root, "messageId", SMA_ID_BYTES_MAX, &body->message_id, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (sma_str_trim(body->instructions).len == 0)
+        return sma_fail(error, SMA_ERR_BADINPUT, "Missing instructions field: send {\"instructions\": \"...\"}");
+    if (body->instructions.len > SMA_TEXT_BYTES_MAX)
+        return sma_fail(error, SMA_ERR_TOOBIG, "instructions is %zu bytes long, the limit is %d",
+                        body->instructions.len, SMA_TEXT_BYTES_MAX);
+    body->chat_id = sma_str_trim(body->chat_id);
+    if (body->chat_id.len == 0)
+        body->chat_id = sma_str_trim(session_id);
+    if (body->chat_id.len == 0)
+        body->chat_id = SMA_STR("default");
+    if (body->user_id.len == 0)
+        body->user_id = actor_id.len > 0 ? actor_id : SMA_STR("api");
+    return SMA_ERR_OK;
+}
+
+static enum sma_err describe_problem(struct sma_str text, const json_error_t *problem, struct sma_error *error)
+{
+    if (!sma_utf8_is_valid(text))
+        return sma_fail(error, SMA_ERR_BADINPUT, "Invalid JSON: the body is not valid UTF-8");
+    return sma_fail(error, SMA_ERR_BADINPUT, "Invalid JSON at line %d, column %d (%s): %.*s", problem->line,
+                    problem->column, problem->text, (int)sma_utf8_cut(text, 50), text.ptr);
+}
+
+enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *ret_body, struct sma_error *error)
+{
+    json_error_t problem;
+    if (sma_str_trim(text).len == 0)
+        return sma_fail(error, SMA_ERR_BADINPUT, "Request body is empty");
+    if (is_too_deep(text))
+        return sma_fail(error, SMA_ERR_BADINPUT, "JSON is nested deeper than %d levels", SMA_JSON_DEPTH_MAX);
+    http_json_arena_begin();
+    struct http_execute_body body = {.root = json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem)};
+    enum sma_err err = body.root == NULL ? describe_problem(text, &problem, error)
+                                         : read_members(body.root, &body, error);
+    if (err != SMA_ERR_OK) {
+        http_execute_fini(&body);
+        return err;
+    }
+    *ret_body = body;
+    return SMA_ERR_OK;
+}
+
+void http_execute_fini(struct http_execute_body *body)
+{
+    json_decref(body->root);
+    body->root = NULL;
+    http_json_arena_end();
+}

@@ -1,0 +1,222 @@
+/* execute.c — POST /api/execute: from a body to one INGRESS, from ACCEPTED to an answer, a wait or a stream. */
+#include "http_priv.h"
+
+#include <stdio.h>
+
+/* Fixed: equal bodies must hash alike after a restart. It guards against mistakes of callers, not against attackers,
+ * who would need to be the same authorised caller anyway. */
+static const uint8_t body_key[16] = {'s', 'm', 'a', '-', 'h', 't', 't', 'p', '-', 'b', 'o', 'd', 'y', '-', '0', '1'};
+
+static void make_message_id(struct sma_http *http, char hex[32])
+{
+    static const char digits[] = "0123456789abcdef";
+    if (http->random_used + 16 > sizeof http->random) {
+        http->sys->random_bytes(http->sys->self, http->random, sizeof http->random);
+        http->random_used = 0;
+    }
+    for (size_t i = 0; i < 16; i++) {
+        unsigned char byte = http->random[http->random_used++];
+        hex[2 * i] = digits[byte >> 4];
+        hex[2 * i + 1] = digits[byte & 15];
+    }
+}
+
+/* siphash(user NUL instructions): what must be equal under one message id. 0 would mean "not compared". */
+static uint64_t hash_body(const struct sma_ingress *ingress)
+{
+    uint64_t parts[2] = {
+        sma_siphash(body_key, ingress->route.user_id.ptr, ingress->route.user_id.len),
+        sma_siphash(body_key, ingress->text.ptr, ingress->text.len),
+    };
+    uint64_t hash = sma_siphash(body_key, parts, sizeof parts);
+    return hash == 0 ? 1 : hash;
+}
+
+static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_execute_body *body)
+{
+    struct sma_http *http = conn->server;
+    static const char prefix[] = "api:chat:";
+    size_t prefix_len = sizeof prefix - 1;
+    size_t space = prefix_len + body->chat_id.len + body->user_id.len + conn->message_id_len +
+                   body->instructions.len + 8 * 16;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
+    if (msg == NULL)
+        return NULL;
+    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
+    char *key = sma_msg_space(msg, prefix_len + body->chat_id.len + 1);
+    memcpy(key, prefix, prefix_len);
+    memcpy(key + prefix_len, body->chat_id.ptr, body->chat_id.len);
+    struct sma_route *route = &ingress->route;
+    route->adapter = (uint8_t)sma_ctx_self(http->ctx);
+    route->channel = SMA_STR("api");
+    route->channel = sma_msg_dup(msg, route->channel);
+    route->chat_key = (struct sma_str){key, prefix_len + body->chat_id.len};
+    route->chat_id = (struct sma_str){key + prefix_len, body->chat_id.len};
+    route->user_id = sma_msg_dup(msg, body->user_id);
+    route->message_id = sma_msg_dup(msg, (struct sma_str){conn->message_id, conn->message_id_len});
+    ingress->event_key = route->message_id;
+    ingress->text = sma_msg_dup(msg, body->instructions);
+    ingress->wall_ms = sma_ctx_wall(http->ctx);
+    ingress->body_hash = hash_body(ingress);
+    ingress->control = (uint8_t)sma_control_parse(ingress->text);
+    ingress->kind = ingress->control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
+    ingress->addressed = SMA_ADDRESSED_PRIVATE;
+    ingress->stamps.read_ns = conn->read_ns;
+    ingress->stamps.parsed_ns = http_now(http);
+    return msg;
+}
+
+void http_execute(struct http_conn *conn, struct sma_str text)
+{
+    struct sma_http *http = conn->server;
+    struct http_execute_body body;
+    struct sma_error error;
+    enum sma_err err = http_execute_parse(text, &body, &error);
+    if (err != SMA_ERR_OK) {
+        http_respond_error(conn, err == SMA_ERR_TOOBIG ? 413 : 400, NULL, "%s", error.text);
+        return;
+    }
+    if (body.message_id.len > 0) {
+        memcpy(conn->message_id, body.message_id.ptr, body.message_id.len);
+        conn->message_id_len = body.message_id.len;
+    } else {
+        make_message_id(http, conn->message_id);
+        conn->message_id_len = 32;
+    }
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(conn, &body);
+    http_execute_fini(&body);
+    err = msg == NULL ? SMA_ERR_NOMEM : http_ask_store(http, HTTP_ASK_INGRESS, conn, 0, &msg);
+    if (err != SMA_ERR_OK)
+        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): send the message again",
+                           sma_err_text(err));
+}
+
+/* -- the answer of the store ------------------------------------------------------------------------------------ */
+
+/* A caller's id may hold anything a JSON string may; a header line may not. */
+static bool is_header_safe(struct sma_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < 0x21 || text.ptr[i] > 0x7e)
+            return false;
+    return text.len > 0;
+}
+
+static void put_ids(struct http_conn *conn, const struct sma_accepted *accepted, struct sma_buf *buf)
+{
+    sma_buf_put_json_key(buf, "runId");
+    sma_buf_printf(buf, "\"%llu\"", (unsigned long long)accepted->seq);
+    sma_buf_put_json_key(buf, "messageId");
+    sma_buf_put_json_string(buf, (struct sma_str){conn->message_id, conn->message_id_len});
+}
+
+static void respond_accepted(struct http_conn *conn, const struct sma_accepted *accepted)
+{
+    char extra[SMA_ID_BYTES_MAX + 256];
+    int used = snprintf(extra, sizeof extra, "Location: /api/runs/%llu\r\nPreference-Applied: respond-async\r\n",
+                        (unsigned long long)accepted->seq);
+    struct sma_str id = {conn->message_id, conn->message_id_len};
+    if (is_header_safe(id))
+        snprintf(extra + used, sizeof extra - (size_t)used, "X-Message-Id: %.*s\r\n", (int)id.len, id.ptr);
+    struct sma_buf body;
+    sma_buf_init(&body, 16384);
+    sma_buf_put_text(&body, "{\"success\":true,\"status\":");
+    sma_buf_put_text(&body, accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
+    put_ids(conn, accepted, &body);
+    sma_buf_printf(&body, ",\"position\":%u,\"location\":\"/api/runs/%llu\"}", accepted->position,
+                   (unsigned long long)accepted->seq);
+    http_respond(conn, 202, HTTP_JSON, sma_buf_str(&body), extra);
+    sma_buf_fini(&body);
+}
+
+static void respond_refused(struct http_conn *conn, const struct sma_accepted *accepted, int status,
+                            const char *fallback)
+{
+    char extra[64];
+    struct sma_buf body;
+    unsigned retry_s = accepted->retry_after_ms == 0 ? HTTP_RETRY_S : (accepted->retry_after_ms + 999) / 1000;
+    snprintf(extra, sizeof extra, "Retry-After: %u\r\n", retry_s);
+    sma_buf_init(&body, 65536);
+    sma_buf_put_text(&body, "{\"success\":false,\"message\":");
+    sma_buf_put_json_string(&body, accepted->reason.len > 0 ? accepted->reason : sma_str(fallback));
+    if (accepted->seq != 0)
+        put_ids(conn, accepted, &body);
+    sma_buf_put_char(&body, '}');
+    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), status == 503 ? extra : NULL);
+    sma_buf_fini(&body);
+}
+
+static void respond_ignored(struct http_conn *conn, const struct sma_accepted *accepted)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 65536);
+    sma_buf_put_text(&body, "{\"success\":false,\"output\":\"\",\"toolCalls\":[],\"status\":\"ignored\",\"message\":");
+    sma_buf_put_json_string(&body, accepted->reason.len > 0
+                                       ? accepted->reason
+                                       : SMA_STR("The message is recorded and not run, by the project's policy"));
+    put_ids(conn, accepted, &body);
+    sma_buf_put_char(&body, '}');
+    http_respond(conn, 200, HTTP_JSON, sma_buf_str(&body), NULL);
+    sma_buf_fini(&body);
+}
+
+static void open_stream(struct http_conn *conn, const struct sma_accepted *accepted)
+{
+    struct sma_buf json;
+    sma_buf_init(&json, 8192);
+    sma_buf_put_char(&json, '{');
+    put_ids(conn, accepted, &json);
+    sma_buf_printf(&json, ",\"position\":%u}", accepted->position);
+    http_put_stream_head(conn);
+    http_put_event(conn, "accepted", sma_buf_str(&json));
+    sma_buf_fini(&json);
+    conn->state = HTTP_STREAM;
+    http_conn_flush(conn);
+}
+
+static void wait_for_result(struct http_conn *conn, const struct sma_accepted *accepted)
+{
+    uint64_t now = http_now(conn->server);
+    conn->seq = accepted->seq;
+    conn->is_poll = false;
+    conn->wait_end_ns = now + SMA_HTTP_WAIT_S * UINT64_C(1000000000);
+    if (conn->wants_stream)
+        open_stream(conn, accepted);
+    else
+        conn->state = HTTP_WAIT;
+    if (conn->state != HTTP_STREAM && conn->state != HTTP_WAIT)
+        return; /* the client has left while its stream was opened */
+    http_conn_deadline(conn, conn->state == HTTP_WAIT ? conn->wait_end_ns
+                                                      : now + HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
+    if (http_watch_join(conn, accepted->seq) != SMA_ERR_OK)
+        http_run_later(conn, "Too many callers are waiting");
+}
+
+void http_execute_accepted(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
+{
+    const struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
+    struct http_conn *conn = http_conn_find(http, pending->conn, pending->generation);
+    if (conn == NULL || conn->state != HTTP_BUSY)
+        return; /* the client has left; what was accepted runs */
+    switch (accepted->verdict) {
+    case SMA_VERDICT_ACCEPTED:
+    case SMA_VERDICT_DUPLICATE:
+        if (conn->wants_async)
+            respond_accepted(conn, accepted);
+        else
+            wait_for_result(conn, accepted);
+        return;
+    case SMA_VERDICT_IGNORED:
+        respond_ignored(conn, accepted);
+        return;
+    case SMA_VERDICT_CONFLICT:
+        respond_refused(conn, accepted, 409, "This messageId was used for another message: choose a new one");
+        return;
+    case SMA_VERDICT_BUSY:
+        respond_refused(conn, accepted, 503, "Too many messages are waiting; this one is recorded and will not run");
+        return;
+    default:
+        respond_refused(conn, accepted, 503, "The message could not be stored: send it again");
+        return;
+    }
+}

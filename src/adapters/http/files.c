@@ -1,0 +1,123 @@
+/* files.c — the small files of the HTTP adapter: service.json, api-token, public/. */
+#include "http_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_BYTES 4608
+
+static enum sma_err put_path(char *path, const char *dir, const char *name, struct sma_error *error)
+{
+    int len = snprintf(path, PATH_BYTES, "%s/%s", dir, name);
+    if (len < 0 || len >= PATH_BYTES)
+        return sma_fail(error, SMA_ERR_TOOBIG, "path too long: %s/%s", dir, name);
+    return SMA_ERR_OK;
+}
+
+enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error)
+{
+    char path[PATH_BYTES];
+    enum sma_err err = put_path(path, http->config->state_dir, "service.json", error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_sys_make_dirs(http->sys, http->config->state_dir, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_buf buf;
+    sma_buf_init(&buf, 4096);
+    sma_buf_printf(&buf, "{\"pid\":%ld,\"port\":%d,\"host\":", (long)getpid(), atomic_load(&http->port));
+    sma_buf_put_json_string(&buf, sma_str(http->config->start_host));
+    sma_buf_put_text(&buf, "}\n");
+    err = buf.err;
+    if (err == SMA_ERR_OK)
+        err = sma_sys_write_file_atomic(http->sys, path, sma_buf_str(&buf), 0600, error);
+    sma_buf_fini(&buf);
+    http->has_service_file = err == SMA_ERR_OK;
+    return err;
+}
+
+void http_service_file_remove(struct sma_http *http)
+{
+    char path[PATH_BYTES];
+    if (!http->has_service_file)
+        return;
+    http->has_service_file = false;
+    if (put_path(path, http->config->state_dir, "service.json", NULL) == SMA_ERR_OK)
+        (void)http->sys->unlink(http->sys->self, path); /* a leftover only misleads until the next start */
+}
+
+static enum sma_err make_token(struct sma_http *http, const char *path, struct sma_buf *token,
+                               struct sma_error *error)
+{
+    unsigned char bytes[32];
+    http->sys->random_bytes(http->sys->self, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        sma_buf_printf(token, "%02x", bytes[i]);
+    explicit_bzero(bytes, sizeof bytes);
+    enum sma_err err = sma_sys_make_dirs(http->sys, http->config->state_dir, error);
+    if (err == SMA_ERR_OK)
+        err = token->err != SMA_ERR_OK ? token->err
+                                       : sma_sys_write_file_atomic(http->sys, path, sma_buf_str(token), 0600, error);
+    return err;
+}
+
+enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token, struct sma_error *error)
+{
+    char path[PATH_BYTES];
+    enum sma_err err = put_path(path, http->config->state_dir, "api-token", error);
+    if (err != SMA_ERR_OK)
+        return err;
+    char *bytes = NULL;
+    size_t len = 0;
+    err = sma_sys_read_file(http->sys, path, HTTP_TOKEN_BYTES_MAX, &bytes, &len, error);
+    if (err == SMA_ERR_NOTFOUND)
+        return make_token(http, path, ret_token, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_str token = sma_str_trim((struct sma_str){bytes, len});
+    if (token.len < 16)
+        err = sma_fail(error, SMA_ERR_BADINPUT,
+                       "%s holds no usable token (16 characters at least): delete the file and start again", path);
+    else
+        sma_buf_put_str(ret_token, token);
+    explicit_bzero(bytes, len);
+    free(bytes);
+    return err != SMA_ERR_OK ? err : ret_token->err;
+}
+
+enum sma_err http_static_read(struct sma_http *http, const char *name, struct sma_buf *buf)
+{
+    char path[PATH_BYTES];
+    enum sma_err err = put_path(path, http->config->project_dir, "public", NULL);
+    if (err != SMA_ERR_OK)
+        return err;
+    int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return SMA_ERR_NOTFOUND;
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    close(dir);
+    if (fd < 0)
+        return SMA_ERR_NOTFOUND;
+    struct stat facts;
+    err = SMA_ERR_OK;
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
+        err = SMA_ERR_NOTFOUND;
+    else if (facts.st_size > (off_t)HTTP_STATIC_BYTES_MAX)
+        err = SMA_ERR_TOOBIG;
+    while (err == SMA_ERR_OK) {
+        char *place = sma_buf_reserve(buf, 65536);
+        ssize_t got = place == NULL ? -1 : read(fd, place, 65536);
+        if (got < 0 && place != NULL && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            err = got == 0 ? buf->err : place == NULL ? buf->err : SMA_ERR_IO;
+            break;
+        }
+        buf->len += (size_t)got;
+    }
+    close(fd);
+    return err;
+}

@@ -1,0 +1,102 @@
+/* response.c — status lines, headers, error bodies and event-stream framing. */
+#include "http_priv.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *reason_of(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 202: return "Accepted";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 411: return "Length Required";
+    case 413: return "Content Too Large";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 503: return "Service Unavailable";
+    case 505: return "HTTP Version Not Supported";
+    default: return "Error";
+    }
+}
+
+void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body, const char *extra)
+{
+    struct sma_buf *out = &conn->out;
+    if (status >= 400)
+        SMA_METRIC_ADD(http_rejected_total, 1);
+    sma_buf_put_text(out, "HTTP/1.1 ");
+    sma_buf_put_u64(out, (uint64_t)status);
+    sma_buf_put_char(out, ' ');
+    sma_buf_put_text(out, reason_of(status));
+    sma_buf_put_text(out, "\r\nContent-Type: ");
+    sma_buf_put_text(out, type);
+    sma_buf_put_text(out, "\r\nContent-Length: ");
+    sma_buf_put_u64(out, body.len);
+    sma_buf_put_text(out, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+    if (extra != NULL)
+        sma_buf_put_text(out, extra);
+    if (conn->closes_after)
+        sma_buf_put_text(out, "Connection: close\r\n");
+    sma_buf_put_text(out, "\r\n");
+    if (!conn->is_head_only)
+        sma_buf_put_str(out, body);
+    http_conn_finish(conn);
+}
+
+static void respond_message(struct http_conn *conn, int status, const char *extra, const char *format, va_list args)
+{
+    char message[1024];
+    vsnprintf(message, sizeof message, format, args);
+    struct sma_buf body;
+    sma_buf_init(&body, 8192);
+    sma_buf_put_text(&body, "{\"success\":false,\"message\":");
+    sma_buf_put_json_string(&body, sma_str(message));
+    sma_buf_put_char(&body, '}');
+    http_respond(conn, status, HTTP_JSON, sma_buf_str(&body), extra);
+    sma_buf_fini(&body);
+}
+
+void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    respond_message(conn, status, extra, format, args);
+    va_end(args);
+}
+
+void http_reject(struct http_conn *conn, int status, const char *extra, const char *format, ...)
+{
+    va_list args;
+    conn->closes_after = true;
+    va_start(args, format);
+    respond_message(conn, status, extra, format, args);
+    va_end(args);
+}
+
+void http_respond_not_found(struct http_conn *conn)
+{
+    http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("404 Not Found"), NULL);
+}
+
+void http_put_stream_head(struct http_conn *conn)
+{
+    conn->closes_after = true; /* the end of the stream is the end of the connection: no length is known */
+    sma_buf_put_text(&conn->out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+                                 "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                                 "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+}
+
+void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)
+{
+    sma_buf_put_text(&conn->out, "event: ");
+    sma_buf_put_text(&conn->out, name);
+    sma_buf_put_text(&conn->out, "\ndata: "); /* JSON has no raw line end, so one data line holds it */
+    sma_buf_put_str(&conn->out, json);
+    sma_buf_put_text(&conn->out, "\n\n");
+}

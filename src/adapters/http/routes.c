@@ -1,0 +1,256 @@
+/* routes.c — which request is what, who may ask, and the answers that need no run. */
+#include "http_priv.h"
+
+#include <stdio.h>
+
+#define HISTORY_LIMIT_DEFAULT 50
+
+static const struct
+{
+    const char *path, *file, *type;
+} statics[] = {
+    {"/", "index.html", "text/html; charset=utf-8"},
+    {"/styles.css", "styles.css", "text/css; charset=utf-8"},
+    {"/app.js", "app.js", "application/javascript; charset=utf-8"},
+};
+
+static enum http_route find_route(const struct sma_http_request *request)
+{
+    struct sma_str path = request->path;
+    if (request->method == SMA_HTTP_POST)
+        return sma_str_is_equal(path, SMA_STR("/api/execute")) ? HTTP_ROUTE_EXECUTE : HTTP_ROUTE_NONE;
+    if (request->method == SMA_HTTP_OTHER)
+        return HTTP_ROUTE_NONE;
+    if (sma_str_is_equal(path, SMA_STR("/health")))
+        return HTTP_ROUTE_HEALTH;
+    if (sma_str_is_equal(path, SMA_STR("/api/status")))
+        return HTTP_ROUTE_STATUS;
+    if (sma_str_is_equal(path, SMA_STR("/metrics")))
+        return HTTP_ROUTE_METRICS;
+    if (sma_str_is_equal(path, SMA_STR("/api/history")))
+        return HTTP_ROUTE_HISTORY;
+    if (sma_str_starts_with(path, SMA_STR("/api/runs/")))
+        return HTTP_ROUTE_RUN;
+    for (size_t i = 0; i < SMA_COUNT_OF(statics); i++)
+        if (sma_str_is_equal(path, sma_str(statics[i].path)))
+            return HTTP_ROUTE_STATIC;
+    return HTTP_ROUTE_NONE;
+}
+
+/* A refusal: the connection can stay only when no body follows that nobody would read. */
+static bool refuse(struct http_conn *conn, const struct sma_http_request *request, int status, const char *extra,
+                   const char *text)
+{
+    if (request->content_bytes > 0 || request->has_transfer_encoding)
+        conn->closes_after = true;
+    if (status == 404)
+        http_respond_not_found(conn);
+    else
+        http_respond_error(conn, status, extra, "%s", text);
+    return false;
+}
+
+static bool admit_body(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_http *http = conn->server;
+    if (request->has_transfer_encoding)
+        return refuse(conn, request, 411, NULL, "Send the body with Content-Length; Transfer-Encoding is not read");
+    if (request->content_bytes > SMA_HTTP_BODY_BYTES_MAX) {
+        http_reject(conn, 413, NULL, "The body is over the limit of %d bytes", SMA_HTTP_BODY_BYTES_MAX);
+        return false;
+    }
+    size_t whole = request->head_bytes + (size_t)request->content_bytes;
+    if (whole <= HTTP_KEPT_BUFFER_BYTES || conn->in.len >= whole)
+        return true;
+    if (http->buffered_bytes + whole > HTTP_BUFFERED_BYTES_MAX)
+        return refuse(conn, request, 503, "Retry-After: 1\r\n", "Too many large requests at once: send it again");
+    /* The parsed head points into the buffer that may move here: nothing of it is used after this. */
+    if (sma_buf_reserve(&conn->in, whole - conn->in.len) == NULL)
+        return refuse(conn, request, 503, "Retry-After: 1\r\n", "Out of memory: send it again");
+    size_t held = conn->in.cap;
+    http->buffered_bytes += held - conn->counted_bytes;
+    conn->counted_bytes = held;
+    return true;
+}
+
+bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_http *http = conn->server;
+    if (!request->has_host)
+        return refuse(conn, request, 400, NULL, "The Host header is missing");
+    if (!http_auth_allows_host(&http->auth, request))
+        return refuse(conn, request, 403, NULL,
+                      "This Host is not served: use localhost, 127.0.0.1 or the configured start.host, with the port");
+    if (!http_auth_allows_origin(request))
+        return refuse(conn, request, 403, NULL, "Requests from pages of another origin are not served");
+    enum http_route route = find_route(request);
+    if (route != HTTP_ROUTE_HEALTH && !http_auth_has_token(&http->auth, request))
+        return refuse(conn, request, 401, "WWW-Authenticate: Bearer\r\n",
+                      "A token is needed: Authorization: Bearer <token>, see .ship/api-token of the project");
+    if (route == HTTP_ROUTE_NONE)
+        return refuse(conn, request, 404, NULL, "");
+    if (route == HTTP_ROUTE_EXECUTE) {
+        conn->wants_stream = sma_http_list_has(request->accept, SMA_STR("text/event-stream"));
+        conn->wants_async = sma_http_list_has(request->prefer, SMA_STR("respond-async"));
+        if (http->is_intake_off) {
+            conn->closes_after = true;
+            return refuse(conn, request, 503, "Retry-After: 5\r\n", "The service is stopping: send it again later");
+        }
+        if (!conn->wants_async && !http_watch_has_room(http))
+            return refuse(conn, request, 503, "Retry-After: 1\r\n",
+                          "Too many callers are waiting for results: use Prefer: respond-async or try again");
+    }
+    return admit_body(conn, request);
+}
+
+/* -- answers at once -------------------------------------------------------------------------------------------- */
+
+static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
+{
+    sma_buf_put_json_key(buf, "timestamp");
+    sma_buf_put_char(buf, '"');
+    sma_buf_put_iso_time(buf, sma_ctx_wall(http->ctx));
+    sma_buf_put_char(buf, '"');
+}
+
+static void respond_health(struct http_conn *conn)
+{
+    struct sma_http *http = conn->server;
+    bool is_disk = sma_gauge_get(SMA_GAUGE_disk_degraded) != 0;
+    bool is_well = !is_disk && !http->is_intake_off;
+    struct sma_buf body;
+    sma_buf_init(&body, 1024);
+    sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
+    put_timestamp(http, &body);
+    if (!is_well) {
+        sma_buf_put_text(&body, ",\"reasons\":[");
+        sma_buf_put_text(&body, is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
+        sma_buf_put_text(&body, is_disk && http->is_intake_off ? "," : "");
+        sma_buf_put_text(&body, http->is_intake_off ? "\"the service is stopping\"" : "");
+        sma_buf_put_char(&body, ']');
+    }
+    sma_buf_put_char(&body, '}');
+    http_respond(conn, is_well ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
+    sma_buf_fini(&body);
+}
+
+static void respond_metrics(struct http_conn *conn)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
+    if (conn->server->format_metrics != NULL)
+        conn->server->format_metrics(conn->server->metrics_user, &body);
+    else
+        sma_metrics_format(&body);
+    if (body.err == SMA_ERR_OK)
+        http_respond(conn, 200, "text/plain; version=0.0.4; charset=utf-8", sma_buf_str(&body), NULL);
+    else
+        http_respond_error(conn, 500, NULL, "Metrics cannot be shown: %s", sma_err_text(body.err));
+    sma_buf_fini(&body);
+}
+
+static void respond_static(struct http_conn *conn, struct sma_str path)
+{
+    size_t which = 0;
+    while (!sma_str_is_equal(path, sma_str(statics[which].path)))
+        which++;
+    struct sma_buf body;
+    sma_buf_init(&body, HTTP_STATIC_BYTES_MAX + 65536);
+    enum sma_err err = http_static_read(conn->server, statics[which].file, &body);
+    if (err == SMA_ERR_OK)
+        http_respond(conn, 200, statics[which].type, sma_buf_str(&body), NULL);
+    else if (err != SMA_ERR_NOTFOUND)
+        http_respond_error(conn, 500, NULL, "public/%s cannot be read: %s", statics[which].file, sma_err_text(err));
+    else if (which == 0)
+        http_respond(conn, 200, "text/plain; charset=utf-8", SMA_STR("ShipMyAgent Agent Server"), NULL);
+    else
+        http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("Not Found"), NULL);
+    sma_buf_fini(&body);
+}
+
+/* -- answers by the store --------------------------------------------------------------------------------------- */
+
+static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit, struct sma_str chat_key)
+{
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, chat_key.len + 1);
+    enum sma_err err = SMA_ERR_NOMEM;
+    if (msg != NULL) {
+        struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
+        query->kind = ask == HTTP_ASK_STATUS ? SMA_QUERY_STATUS : SMA_QUERY_HISTORY;
+        query->limit = limit;
+        query->chat_key = sma_msg_dup(msg, chat_key);
+        err = http_ask_store(conn->server, ask, conn, 0, &msg);
+    }
+    if (err != SMA_ERR_OK)
+        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again", sma_err_text(err));
+}
+
+static void ask_history(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_buf key, limit;
+    int64_t count = HISTORY_LIMIT_DEFAULT;
+    sma_buf_init(&key, SMA_CHAT_KEY_BYTES_MAX);
+    sma_buf_init(&limit, 32);
+    enum sma_err key_err = sma_http_query_get(request->query, SMA_STR("chatKey"), &key);
+    enum sma_err limit_err = sma_http_query_get(request->query, SMA_STR("limit"), &limit);
+    if (limit_err == SMA_ERR_OK)
+        limit_err = sma_parse_i64(sma_buf_str(&limit), 1, SMA_HISTORY_LOAD_COUNT_MAX, &count);
+    if (key_err != SMA_ERR_OK || key.len == 0 || !sma_utf8_is_valid(sma_buf_str(&key)) ||
+        memchr(key.ptr, '\0', key.len) != NULL)
+        http_respond_error(conn, 400, NULL, "chatKey is missing or malformed, for example ?chatKey=api:chat:default");
+    else if (limit_err != SMA_ERR_OK && limit_err != SMA_ERR_NOTFOUND)
+        http_respond_error(conn, 400, NULL, "limit must be a number from 1 to %d", SMA_HISTORY_LOAD_COUNT_MAX);
+    else
+        ask_query(conn, HTTP_ASK_HISTORY, (uint32_t)count, sma_buf_str(&key));
+    sma_buf_fini(&key);
+    sma_buf_fini(&limit);
+}
+
+/* The members of the old program first, then the store's own. */
+static void respond_status(struct http_conn *conn, struct sma_str store_json)
+{
+    struct sma_http *http = conn->server;
+    struct sma_buf body;
+    sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
+    sma_buf_put_text(&body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
+    put_timestamp(http, &body);
+    sma_buf_put_json_key(&body, "agent");
+    sma_buf_put_json_string(&body, sma_str(http->config->name));
+    sma_buf_put_json_key(&body, "version");
+    sma_buf_put_json_string(&body, SMA_STR(SMA_VERSION));
+    sma_buf_put_json_key(&body, "connections");
+    sma_buf_put_u64(&body, http->open_count);
+    sma_buf_put_json_key(&body, "store");
+    sma_buf_put_str(&body, store_json.len > 0 ? store_json : SMA_STR("{}"));
+    sma_buf_put_char(&body, '}');
+    http_respond(conn, 200, HTTP_JSON, sma_buf_str(&body), NULL);
+    sma_buf_fini(&body);
+}
+
+void http_route_query_result(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
+{
+    const struct sma_query_result *result = SMA_MSG_BODY(msg, struct sma_query_result);
+    struct http_conn *conn = http_conn_find(http, pending->conn, pending->generation);
+    if (conn == NULL || conn->state != HTTP_BUSY)
+        return;
+    if (pending->kind == HTTP_ASK_STATUS)
+        respond_status(conn, result->json);
+    else
+        http_respond(conn, 200, HTTP_JSON, result->json.len > 0 ? result->json : SMA_STR("[]"), NULL);
+}
+
+void http_route_run(struct http_conn *conn, const struct sma_http_request *request, struct sma_str body)
+{
+    switch (find_route(request)) {
+    case HTTP_ROUTE_EXECUTE: http_execute(conn, body); return;
+    case HTTP_ROUTE_RUN: http_run_get(conn, request); return;
+    case HTTP_ROUTE_HEALTH: respond_health(conn); return;
+    case HTTP_ROUTE_STATUS: ask_query(conn, HTTP_ASK_STATUS, 0, SMA_STR("")); return;
+    case HTTP_ROUTE_METRICS: respond_metrics(conn); return;
+    case HTTP_ROUTE_HISTORY: ask_history(conn, request); return;
+    case HTTP_ROUTE_STATIC: respond_static(conn, request->path); return;
+    case HTTP_ROUTE_NONE: break;
+    }
+    http_respond_not_found(conn);
+}

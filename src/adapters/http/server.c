@@ -1,0 +1,582 @@
+/*
+ * server.c — listening, connections, reading and writing on the actor's libuv loop; deadlines of connections.
+ *
+ * Why not libwebsockets for this: docs/adr/0005-http.md.
+ */
+#include "http_priv.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#define HTTP_BACKLOG 511
+#define HTTP_READ_BYTES 4096
+#define HTTP_BODY_READ_BYTES (256u * 1024)
+
+uint64_t http_now(const struct sma_http *http)
+{
+    return http->sys->now_ns(http->sys->self);
+}
+
+struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t generation)
+{
+    if (index >= http->conn_count)
+        return NULL;
+    struct http_conn *conn = http->conns[index];
+    return conn->generation == generation && conn->state != HTTP_FREE && conn->state != HTTP_CLOSING ? conn : NULL;
+}
+
+void http_conn_deadline(struct http_conn *conn, uint64_t deadline_ns)
+{
+    conn->deadline_ns = deadline_ns;
+    if (deadline_ns < conn->server->wake_ns) {
+        conn->server->wake_ns = deadline_ns;
+        sma_ctx_wake_at(conn->server->ctx, deadline_ns);
+    }
+}
+
+static void deadline_in(struct http_conn *conn, uint64_t ns)
+{
+    http_conn_deadline(conn, http_now(conn->server) + ns);
+}
+
+/* What this connection holds of the common budget for request bytes. */
+static void count_bytes(struct http_conn *conn)
+{
+    size_t held = conn->in.cap > HTTP_KEPT_BUFFER_BYTES ? conn->in.cap : 0;
+    conn->server->buffered_bytes += held - conn->counted_bytes;
+    conn->counted_bytes = held;
+}
+
+/* -- closing ---------------------------------------------------------------------------------------------------- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_conn *conn = handle->data;
+    struct sma_http *http = conn->server;
+    sma_buf_fini(&conn->in);
+    count_bytes(conn);
+    sma_buf_fini(&conn->out);
+    sma_buf_fini(&conn->sending);
+    conn->state = HTTP_FREE;
+    conn->next_free = http->free_conn;
+    http->free_conn = conn->index;
+}
+
+void http_conn_close(struct http_conn *conn)
+{
+    if (conn->state == HTTP_CLOSING || conn->state == HTTP_FREE)
+        return;
+    http_watch_leave(conn);
+    conn->state = HTTP_CLOSING;
+    conn->generation++;
+    conn->deadline_ns = UINT64_MAX;
+    conn->is_reading = false;
+    if (conn->is_refusal) {
+        conn->server->refusal_count--;
+    } else {
+        conn->server->open_count--;
+        sma_gauge_add(SMA_GAUGE_http_connections, -1);
+    }
+    uv_close((uv_handle_t *)&conn->tcp, on_closed);
+}
+
+/* -- reading ---------------------------------------------------------------------------------------------------- */
+
+static void conn_advance(struct http_conn *conn);
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
+{
+    struct http_conn *conn = handle->data;
+    (void)suggested;
+    if (conn->state == HTTP_LINGER) {
+        *ret_space = uv_buf_init(conn->server->thrown_away, sizeof conn->server->thrown_away);
+        return;
+    }
+    size_t bytes = conn->state == HTTP_BODY && conn->in.len >= HTTP_KEPT_BUFFER_BYTES ? HTTP_BODY_READ_BYTES
+                                                                                      : HTTP_READ_BYTES;
+    char *place = sma_buf_reserve(&conn->in, bytes);
+    count_bytes(conn);
+    *ret_space = place == NULL ? uv_buf_init(NULL, 0) : uv_buf_init(place, (unsigned)bytes);
+}
+
+static void stop_reading(struct http_conn *conn)
+{
+    if (conn->is_reading)
+        uv_read_stop((uv_stream_t *)&conn->tcp);
+    conn->is_reading = false;
+}
+
+static void on_eof(struct http_conn *conn)
+{
+    conn->has_eof = true;
+    stop_reading(conn);
+    /* BUSY is short and its client may only have shut down its sending side: it still gets its answer. Whoever waits
+     * for a run is taken to have left: the run goes on, its result is stored. */
+    if (conn->state != HTTP_BUSY && !conn->is_writing)
+        http_conn_close(conn);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *space)
+{
+    struct http_conn *conn = stream->data;
+    (void)space;
+    if (got == 0 || conn->state == HTTP_CLOSING)
+        return;
+    if (got == UV_EOF) {
+        on_eof(conn);
+        return;
+    }
+    if (got < 0) { /* reset, or no memory for the buffer */
+        http_conn_close(conn);
+        return;
+    }
+    if (conn->state == HTTP_LINGER)
+        return;
+    if (conn->in.len == 0 && conn->state == HTTP_HEAD) {
+        conn->read_ns = http_now(conn->server);
+        http_conn_deadline(conn, conn->read_ns + conn->server->request_deadline_ns);
+    }
+    conn->in.len += (size_t)got;
+    if (conn->state == HTTP_HEAD || conn->state == HTTP_BODY)
+        conn_advance(conn);
+    else if (conn->in.len >= HTTP_PIPELINE_BYTES_MAX)
+        stop_reading(conn);
+}
+
+static void start_reading(struct http_conn *conn)
+{
+    if (conn->is_reading || conn->has_eof)
+        return;
+    conn->is_reading = uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read) == 0;
+    if (!conn->is_reading)
+        http_conn_close(conn);
+}
+
+static void consume(struct http_conn *conn, size_t bytes)
+{
+    SMA_ASSERT(bytes <= conn->in.len);
+    memmove(conn->in.ptr, conn->in.ptr + bytes, conn->in.len - bytes);
+    conn->in.len -= bytes;
+    conn->scanned = 0;
+    if (conn->in.len == 0 && conn->in.cap > HTTP_KEPT_BUFFER_BYTES)
+        sma_buf_fini(&conn->in);
+    count_bytes(conn);
+}
+
+static void refuse_head(struct http_conn *conn, int status)
+{
+    if (status == 431)
+        http_reject(conn, 431, NULL, "Request head is over the limit of %d bytes", SMA_HTTP_HEADER_BYTES_MAX);
+    else if (status == 505)
+        http_reject(conn, 505, NULL, "Only HTTP/1.0 and HTTP/1.1 are spoken here");
+    else
+        http_reject(conn, 400, NULL, "Malformed HTTP request");
+}
+
+/* One step: read the head, or carry out a whole request. @return there may be more to do. */
+static bool advance_once(struct http_conn *conn)
+{
+    struct sma_http_request request;
+    int status = 400;
+    if (conn->state == HTTP_HEAD && conn->scanned == 0) {
+        size_t blank = sma_http_skip_blank(sma_buf_str(&conn->in));
+        if (blank > 0)
+            consume(conn, blank);
+    }
+    if (conn->in.len == 0)
+        return false;
+    enum sma_err err = sma_http_request_parse(sma_buf_str(&conn->in), conn->scanned, SMA_HTTP_HEADER_BYTES_MAX,
+                                              &request, &status);
+    if (err == SMA_ERR_EMPTY) {
+        conn->scanned = conn->in.len;
+        return false;
+    }
+    if (conn->state == HTTP_HEAD) {
+        SMA_METRIC_ADD(http_requests_total, 1);
+        conn->is_head_only = false;
+        if (err != SMA_ERR_OK) {
+            refuse_head(conn, status);
+            return false;
+        }
+        conn->closes_after = !request.is_keep_alive;
+        conn->is_head_only = request.method == SMA_HTTP_HEAD;
+        if (!http_route_admit(conn, &request)) {
+            if (conn->state != HTTP_DONE)
+                return false;
+            consume(conn, request.head_bytes); /* refused for good only when there is no body to throw away */
+            return true;
+        }
+        conn->scanned = request.head_bytes - 1; /* its end is found again at once when the body has come */
+        conn->state = HTTP_BODY;
+        if (request.expects_continue && conn->in.len < request.head_bytes + request.content_bytes) {
+            sma_buf_put_text(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
+            http_conn_flush(conn);
+        }
+    }
+    size_t whole = request.head_bytes + (size_t)request.content_bytes;
+    if (conn->in.len < whole)
+        return false;
+    conn->state = HTTP_BUSY;
+    http_conn_deadline(conn, UINT64_MAX);
+    http_route_run(conn, &request, (struct sma_str){conn->in.ptr + request.head_bytes, (size_t)request.content_bytes});
+    if (conn->state == HTTP_CLOSING || conn->state == HTTP_LINGER)
+        return false;
+    consume(conn, whole);
+    return conn->state == HTTP_DONE;
+}
+
+static void next_request(struct http_conn *conn)
+{
+    conn->state = HTTP_HEAD;
+    conn->message_id_len = 0;
+    conn->read_ns = http_now(conn->server);
+    http_conn_deadline(conn, conn->read_ns + (conn->in.len > 0 ? conn->server->request_deadline_ns
+                                                               : SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)));
+    start_reading(conn);
+}
+
+/* Requests of one connection one after the other, without recursion however many were pipelined. */
+static void conn_advance(struct http_conn *conn)
+{
+    if (conn->is_advancing)
+        return;
+    conn->is_advancing = true;
+    while (conn->state == HTTP_HEAD || conn->state == HTTP_BODY) {
+        bool goes_on = advance_once(conn);
+        if (conn->state == HTTP_DONE && !conn->is_writing)
+            next_request(conn);
+        else if (!goes_on)
+            break;
+    }
+    conn->is_advancing = false;
+    if (conn->has_eof && (conn->state == HTTP_HEAD || conn->state == HTTP_BODY))
+        http_conn_close(conn); /* the rest of this request will never come */
+}
+
+/* -- writing ---------------------------------------------------------------------------------------------------- */
+
+static void linger(struct http_conn *conn)
+{
+    http_watch_leave(conn);
+    conn->state = HTTP_LINGER;
+    sma_buf_fini(&conn->in);
+    count_bytes(conn);
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0)
+        (void)shutdown(fd, SHUT_WR); /* fails when the client is gone: then reading tells */
+    deadline_in(conn, HTTP_LINGER_S * UINT64_C(1000000000));
+    if (conn->has_eof)
+        http_conn_close(conn);
+    else
+        start_reading(conn);
+}
+
+static bool is_last_answer(const struct http_conn *conn)
+{
+    return conn->closes_after || (conn->has_eof && conn->in.len == 0);
+}
+
+/* Everything written. */
+static void after_write(struct http_conn *conn)
+{
+    if (conn->state == HTTP_LINGER || (conn->state == HTTP_DONE && is_last_answer(conn))) {
+        linger(conn);
+        return;
+    }
+    if (conn->state == HTTP_DONE) {
+        next_request(conn);
+        if (conn->in.len > 0)
+            conn_advance(conn);
+        return;
+    }
+    if (conn->has_eof && conn->state != HTTP_BUSY)
+        http_conn_close(conn);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+    struct http_conn *conn = write->data;
+    conn->is_writing = false;
+    sma_buf_clear(&conn->sending);
+    if (conn->state == HTTP_CLOSING)
+        return;
+    if (status < 0) {
+        http_conn_close(conn);
+        return;
+    }
+    if (conn->state == HTTP_STREAM)
+        deadline_in(conn, HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
+    if (conn->out.len > 0) {
+        http_conn_flush(conn);
+        return;
+    }
+    after_write(conn);
+}
+
+void http_conn_flush(struct http_conn *conn)
+{
+    if (conn->is_writing || conn->state == HTTP_CLOSING)
+        return;
+    if (conn->out.err != SMA_ERR_OK) { /* no memory, or a result beyond every bound: the client sees it cut off */
+        http_conn_close(conn);
+        return;
+    }
+    uv_buf_t bytes = uv_buf_init(conn->out.ptr, (unsigned)conn->out.len);
+    int wrote = conn->out.len == 0 ? 0 : uv_try_write((uv_stream_t *)&conn->tcp, &bytes, 1);
+    if (wrote < 0 && wrote != UV_EAGAIN) {
+        http_conn_close(conn);
+        return;
+    }
+    size_t done = wrote < 0 ? 0 : (size_t)wrote;
+    if (done == conn->out.len) {
+        sma_buf_clear(&conn->out);
+        if (conn->out.cap > HTTP_KEPT_BUFFER_BYTES)
+            sma_buf_fini(&conn->out);
+        if (!conn->is_advancing)
+            after_write(conn);
+        else if (conn->state == HTTP_DONE && is_last_answer(conn))
+            linger(conn);
+        return;
+    }
+    struct sma_buf spare = conn->sending; /* the bytes in flight must not move: the two buffers change places */
+    conn->sending = conn->out;
+    conn->out = spare;
+    sma_buf_clear(&conn->out);
+    bytes = uv_buf_init(conn->sending.ptr + done, (unsigned)(conn->sending.len - done));
+    conn->write.data = conn;
+    conn->is_writing = true;
+    deadline_in(conn, SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)); /* a client that does not read its answer */
+    if (uv_write(&conn->write, (uv_stream_t *)&conn->tcp, &bytes, 1, on_written) != 0) {
+        conn->is_writing = false;
+        http_conn_close(conn);
+    }
+}
+
+void http_conn_finish(struct http_conn *conn)
+{
+    uint64_t now = http_now(conn->server);
+    if (conn->read_ns != 0 && now > conn->read_ns)
+        SMA_METRIC_TIME(http_request, now - conn->read_ns);
+    http_watch_leave(conn);
+    conn->state = HTTP_DONE;
+    http_conn_deadline(conn, UINT64_MAX);
+    http_conn_flush(conn);
+}
+
+/* -- deadlines -------------------------------------------------------------------------------------------------- */
+
+static void pass_deadline(struct http_conn *conn)
+{
+    conn->deadline_ns = UINT64_MAX;
+    if (conn->is_writing || conn->state == HTTP_LINGER) {
+        http_conn_close(conn);
+        return;
+    }
+    switch (conn->state) {
+    case HTTP_HEAD:
+        if (conn->in.len == 0) { /* idle keep-alive, or connected and silent */
+            http_conn_close(conn);
+            return;
+        }
+        /* fall through */
+    case HTTP_BODY:
+        conn->is_head_only = false;
+        http_reject(conn, 408, NULL, "The request was not complete after %u ms",
+                    (unsigned)(conn->server->request_deadline_ns / 1000000));
+        return;
+    case HTTP_WAIT:
+        http_run_later(conn, "The run is still going on");
+        return;
+    case HTTP_STREAM:
+        if (http_now(conn->server) >= conn->wait_end_ns) {
+            http_run_later(conn, "The run is still going on");
+            return;
+        }
+        sma_buf_put_text(&conn->out, ": beat\n\n");
+        http_conn_flush(conn);
+        if (conn->state == HTTP_STREAM && !conn->is_writing)
+            deadline_in(conn, HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
+        return;
+    default:
+        return;
+    }
+}
+
+void http_server_tick(struct sma_http *http)
+{
+    uint64_t now = http_now(http), next = UINT64_MAX;
+    http->wake_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < http->conn_count; i++) {
+        struct http_conn *conn = http->conns[i];
+        if (conn->state != HTTP_FREE && conn->deadline_ns <= now)
+            pass_deadline(conn);
+    }
+    for (uint32_t i = 0; i < http->conn_count; i++)
+        if (http->conns[i]->state != HTTP_FREE && http->conns[i]->deadline_ns < next)
+            next = http->conns[i]->deadline_ns;
+    http->wake_ns = next;
+    sma_ctx_wake_at(http->ctx, next);
+}
+
+/* -- listening -------------------------------------------------------------------------------------------------- */
+
+static struct http_conn *take_conn(struct sma_http *http)
+{
+    struct http_conn *conn;
+    if (http->free_conn != HTTP_NONE) {
+        conn = http->conns[http->free_conn];
+        http->free_conn = conn->next_free;
+    } else {
+        if (http->conn_count == http->connection_count_max + HTTP_REFUSAL_COUNT_MAX * 2)
+            return NULL;
+        conn = calloc(1, sizeof *conn);
+        if (conn == NULL)
+            return NULL;
+        conn->index = http->conn_count;
+        http->conns[http->conn_count++] = conn;
+    }
+    uint32_t index = conn->index, generation = conn->generation;
+    *conn = (struct http_conn){.server = http, .index = index, .generation = generation + 1, .watch = HTTP_NONE,
+                               .watch_next = HTTP_NONE, .watch_previous = HTTP_NONE, .deadline_ns = UINT64_MAX,
+                               .state = HTTP_HEAD};
+    sma_buf_init(&conn->in, SMA_HTTP_HEADER_BYTES_MAX + SMA_HTTP_BODY_BYTES_MAX + HTTP_BODY_READ_BYTES);
+    sma_buf_init(&conn->out, HTTP_RESPONSE_BYTES_MAX);
+    sma_buf_init(&conn->sending, HTTP_RESPONSE_BYTES_MAX);
+    return conn;
+}
+
+static void on_refused_closed(uv_handle_t *handle)
+{
+    free(handle);
+}
+
+/* No slot even to say so: take the connection off the queue and close it. */
+static void drop_connection(uv_stream_t *listener, struct sma_http *http)
+{
+    uv_tcp_t *tcp = malloc(sizeof *tcp);
+    if (tcp == NULL)
+        return;
+    SMA_METRIC_ADD(http_rejected_total, 1);
+    if (uv_tcp_init(http->loop, tcp) != 0) {
+        free(tcp);
+        return;
+    }
+    (void)uv_accept(listener, (uv_stream_t *)tcp);
+    uv_close((uv_handle_t *)tcp, on_refused_closed);
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    struct sma_http *http = listener->data;
+    if (status < 0)
+        return; /* for instance no descriptor left: libuv tries again */
+    bool is_refusal = http->open_count >= http->connection_count_max;
+    struct http_conn *conn =
+        is_refusal && http->refusal_count >= HTTP_REFUSAL_COUNT_MAX ? NULL : take_conn(http);
+    if (conn == NULL) {
+        drop_connection(listener, http);
+        return;
+    }
+    if (uv_tcp_init(http->loop, &conn->tcp) != 0) {
+        conn->state = HTTP_FREE;
+        conn->next_free = http->free_conn;
+        http->free_conn = conn->index;
+        return;
+    }
+    conn->tcp.data = conn;
+    conn->is_refusal = is_refusal;
+    if (is_refusal) {
+        http->refusal_count++;
+    } else {
+        http->open_count++;
+        sma_gauge_add(SMA_GAUGE_http_connections, 1);
+    }
+    if (uv_accept(listener, (uv_stream_t *)&conn->tcp) != 0) {
+        http_conn_close(conn);
+        return;
+    }
+    (void)uv_tcp_nodelay(&conn->tcp, 1);
+    if (is_refusal) {
+        http_reject(conn, 503, "Retry-After: 1\r\n", "Too many connections: the limit is %u",
+                    http->connection_count_max);
+        return;
+    }
+    deadline_in(conn, http->request_deadline_ns);
+    start_reading(conn);
+}
+
+static enum sma_err resolve(struct sma_http *http, struct sma_error *error)
+{
+    char port[16];
+    const char *host = http->config->start_host;
+    snprintf(port, sizeof port, "%d", http->config->start_port);
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *list = NULL;
+    if (strcasecmp(host, "localhost") == 0)
+        host = "127.0.0.1";
+    int failed = getaddrinfo(host, port, &hints, &list);
+    if (failed != 0 || list == NULL)
+        return sma_fail(error, SMA_ERR_BADINPUT, "cannot listen on \"%s\": %s; correct start.host in ship.json", host,
+                        failed != 0 ? gai_strerror(failed) : "no address");
+    memcpy(&http->address, list->ai_addr, list->ai_addrlen);
+    freeaddrinfo(list);
+    if (http->address.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&http->address;
+        http->is_loopback = (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+    } else {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&http->address;
+        http->is_loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    }
+    return SMA_ERR_OK;
+}
+
+static enum sma_err explain_listen(struct sma_http *http, int failed, struct sma_error *error)
+{
+    const char *host = http->config->start_host;
+    int port = http->config->start_port;
+    if (failed == UV_EADDRINUSE)
+        return sma_fail(error, SMA_ERR_BUSY,
+                        "port %d on %s is taken by another program: stop it, or choose another port with --port N or "
+                        "start.port in ship.json (0 = any free port)",
+                        port, host);
+    if (failed == UV_EACCES)
+        return sma_fail(error, SMA_ERR_IO, "not allowed to listen on %s:%d: choose a port over 1023 with --port N",
+                        host, port);
+    return sma_fail(error, SMA_ERR_IO, "cannot listen on %s:%d: %s; check start.host and start.port in ship.json", host,
+                    port, uv_strerror(failed));
+}
+
+enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error)
+{
+    enum sma_err err = resolve(http, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    int failed = uv_tcp_init(http->loop, &http->listener);
+    if (failed != 0)
+        return explain_listen(http, failed, error);
+    http->is_listening = true;
+    http->listener.data = http;
+    failed = uv_tcp_bind(&http->listener, (const struct sockaddr *)&http->address, 0);
+    if (failed == 0)
+        failed = uv_listen((uv_stream_t *)&http->listener, HTTP_BACKLOG, on_connection);
+    struct sockaddr_storage bound;
+    int bound_bytes = sizeof bound;
+    if (failed == 0)
+        failed = uv_tcp_getsockname(&http->listener, (struct sockaddr *)&bound, &bound_bytes);
+    if (failed != 0)
+        return explain_listen(http, failed, error);
+    uint16_t port = bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+                                               : ((struct sockaddr_in6 *)&bound)->sin6_port;
+    atomic_store(&http->port, ntohs(port));
+    return SMA_ERR_OK;
+}
+
+void http_server_stop_listening(struct sma_http *http)
+{
+    if (!http->is_listening)
+        return;
+    http->is_listening = false;
+    uv_close((uv_handle_t *)&http->listener, NULL);
+}

@@ -1,0 +1,67 @@
+/*
+ * harness.h — the real HTTP adapter on its own thread, a fake store and a fake dispatcher on theirs, a supervisor on a
+ * fourth; the test itself is the client, with raw sockets.
+ *
+ * What the fake store does with a message stands in its text:
+ *   "later ..."    accepted; its result comes only after a message "release"
+ *   "progress ..." like later, and the dispatcher sends progress signals
+ *   "silent ..."   not even ACCEPTED before "release"
+ *   "busy" "refuse" "ignore"  that verdict
+ *   anything else  accepted, done at once with output "echo: " + text
+ * The same event key with the same body hash is a duplicate, with another one a conflict.
+ */
+#ifndef TEST_HTTP_HARNESS_H
+#define TEST_HTTP_HARNESS_H
+
+#include "adapters/http/http.h"
+#include "support/check.h"
+
+#include "sma/metrics.h"
+
+struct harness_options
+{
+    const char *host;      /* NULL = 127.0.0.1 */
+    const char *api_token; /* NULL = none */
+    const char *json;      /* adapters.http, NULL = none */
+    int port;              /* 0 = any */
+};
+struct harness;
+
+struct harness *harness_start(const struct harness_options *options);
+/** The same, when start must fail: returns the error's text (static storage). */
+const char *harness_start_failing(const struct harness_options *options);
+/** Ordered shutdown, as on SIGTERM; checks the exit status and that nothing is left. */
+void harness_stop(struct harness *harness);
+/** Begin the shutdown and do not wait. */
+void harness_begin_stop(struct harness *harness);
+int harness_port(const struct harness *harness);
+const char *harness_dir(const struct harness *harness);
+/** INGRESS messages the fake store has accepted as new. */
+unsigned harness_accepted_count(const struct harness *harness);
+
+struct reply
+{
+    int status;       /* 0 = closed without an answer */
+    char *head, *body; /* NUL-terminated, freed by reply_free */
+    size_t body_len;
+    bool is_closing;
+};
+int client_connect(const struct harness *harness);
+void client_send(int fd, const void *bytes, size_t len);
+void client_text(int fd, const char *text);
+struct reply client_read(int fd);
+/** Read what comes until `needle` has been seen (event streams); freed by the caller. */
+char *client_read_until(int fd, const char *needle);
+/** The peer has closed: nothing more comes. */
+bool client_is_closed(int fd);
+void reply_free(struct reply *reply);
+bool reply_has(const struct reply *reply, const char *text);
+/** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none. */
+struct reply request_once(const struct harness *harness, const char *method_path, const char *headers, const char *body);
+int request_status(const struct harness *harness, const char *method_path, const char *headers, const char *body);
+void client_post(int fd, const struct harness *harness, const char *headers, const void *body, size_t len);
+/** CPU seconds of the whole process so far. */
+double cpu_seconds(void);
+void wait_ms(unsigned ms);
+
+#endif

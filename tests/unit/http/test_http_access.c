@@ -1,0 +1,168 @@
+/* test_http_access.c — who gets in: token, Host, Origin; what listening says when it cannot. */
+#include "harness.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKEN "correct-horse-battery-staple"
+
+static int ask(struct harness *harness, const char *headers)
+{
+    return request_status(harness, "GET /api/status", headers, NULL);
+}
+
+static void configured_token_is_required(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
+    static const char *const wrong[] = {
+        "",
+        "Authorization: \r\n",
+        "Authorization: Bearer\r\n",
+        "Authorization: Bearer \r\n",
+        "Authorization: Bearer wrong\r\n",
+        "Authorization: Bearer correct-horse-battery-stapl\r\n",
+        "Authorization: Bearer correct-horse-battery-staplee\r\n",
+        "Authorization: Bearer Correct-horse-battery-staple\r\n",
+        "Authorization: Basic " TOKEN "\r\n",
+        "Authorization: " TOKEN "\r\n",
+        "X-Api-Token: \r\n",
+        "X-Api-Token: wrong\r\n",
+        "Authorization: Bearer wrong\r\nX-Api-Token: " TOKEN "\r\n",
+        "Cookie: token=" TOKEN "\r\n",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++) {
+        struct reply reply = request_once(harness, "GET /api/status", wrong[i], NULL);
+        if (reply.status != 401)
+            fprintf(stderr, "case %zu: %d\n", i, reply.status);
+        CHECK_INT(401, reply.status);
+        CHECK(reply_has(&reply, "WWW-Authenticate: Bearer") && !reply_has(&reply, "horse"));
+        reply_free(&reply);
+    }
+    CHECK_INT(401, request_status(harness, "GET /api/status?token=" TOKEN, "", NULL));
+    CHECK_INT(401, request_status(harness, "GET /nothing", "", NULL)); /* paths are not told to strangers */
+    CHECK_INT(401, request_status(harness, "GET /", "", NULL));
+    CHECK_INT(401, request_status(harness, "GET /metrics", "", NULL));
+    CHECK_INT(401, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"x\"}"));
+    CHECK_INT(0, harness_accepted_count(harness));
+    CHECK_INT(200, ask(harness, "Authorization: Bearer " TOKEN "\r\n"));
+    CHECK_INT(200, ask(harness, "authorization: bearer   " TOKEN " \r\n"));
+    CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
+    CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
+    CHECK_INT(400, ask(harness, "Authorization: Bearer " TOKEN "\r\nAuthorization: Bearer wrong\r\n"));
+    harness_stop(harness);
+}
+
+static void open_address_makes_a_token(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.host = "0.0.0.0"});
+    char path[128], token[100] = "", header[200];
+    snprintf(path, sizeof path, "%s/.ship/api-token", harness_dir(harness));
+    struct stat facts;
+    CHECK(stat(path, &facts) == 0 && (facts.st_mode & 0777) == 0600 && facts.st_size == 64);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL && fgets(token, sizeof token, file) != NULL);
+    fclose(file);
+    CHECK_INT(401, ask(harness, ""));
+    CHECK_INT(401, ask(harness, "Authorization: Bearer " TOKEN "\r\n"));
+    snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", token);
+    CHECK_INT(200, ask(harness, header));
+    token[63] = token[63] == '0' ? '1' : '0';
+    snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", token);
+    CHECK_INT(401, ask(harness, header));
+    CHECK_INT(200, request_status(harness, "GET /health", "Host: any.name:99\r\n", NULL));
+    harness_stop(harness);
+}
+
+static void foreign_hosts_are_refused(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){0});
+    static const struct
+    {
+        const char *name;
+        bool has_port;
+        int status;
+    } cases[] = {
+        {"localhost", true, 200},   {"LocalHost", true, 200},         {"127.0.0.1", true, 200},
+        {"[::1]", true, 200},       {"evil.example", true, 403},      {"localhost.evil.example", true, 403},
+        {"localhost", false, 403},  {"127.0.0.1", false, 403},        {"localhost:1", false, 403},
+        {"", true, 403},            {"127.0.0.1:80:80", false, 403},  {"user@localhost", true, 403},
+        {"localhost:", false, 403}, {"localhost:99999", false, 403},  {"::1", true, 403},
+    };
+    char header[200];
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        char port[16] = "";
+        if (cases[i].has_port)
+            snprintf(port, sizeof port, ":%d", harness_port(harness));
+        snprintf(header, sizeof header, "Host: %s%s\r\n", cases[i].name, port);
+        int status = ask(harness, header);
+        if (status != cases[i].status)
+            fprintf(stderr, "case %zu: %s", i, header);
+        CHECK_INT(cases[i].status, status);
+    }
+    CHECK_INT(403, request_status(harness, "GET /health", "Host: evil.example\r\n", NULL));
+    harness_stop(harness);
+}
+
+static void foreign_origins_are_refused(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){0});
+    char header[200];
+    snprintf(header, sizeof header, "Origin: http://127.0.0.1:%d\r\n", harness_port(harness));
+    CHECK_INT(200, ask(harness, header));
+    snprintf(header, sizeof header, "Origin: http://localhost:%d\r\n", harness_port(harness));
+    CHECK_INT(403, ask(harness, header)); /* the Host of these requests is 127.0.0.1 */
+    CHECK_INT(403, ask(harness, "Origin: http://127.0.0.1\r\n"));
+    CHECK_INT(403, ask(harness, "Origin: null\r\n"));
+    CHECK_INT(403, ask(harness, "Origin: \r\n"));
+    CHECK_INT(403, ask(harness, "Origin: http://evil.example\r\n"));
+    CHECK_INT(403, request_status(harness, "POST /api/execute", "Origin: http://evil.example\r\n",
+                                  "{\"instructions\":\"x\"}"));
+    CHECK_INT(0, harness_accepted_count(harness));
+    harness_stop(harness);
+}
+
+static void service_file_tells_the_port(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){0});
+    char path[128], text[256] = "", wanted[200];
+    snprintf(path, sizeof path, "%s/.ship/service.json", harness_dir(harness));
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL && fgets(text, sizeof text, file) != NULL);
+    fclose(file);
+    snprintf(wanted, sizeof wanted, "{\"pid\":%ld,\"port\":%d,\"host\":\"127.0.0.1\"}\n", (long)getpid(),
+             harness_port(harness));
+    CHECK_TEXT(wanted, text);
+
+    /* A second one on the same port says which port and what to do. */
+    const char *error = harness_start_failing(&(struct harness_options){.port = harness_port(harness)});
+    snprintf(wanted, sizeof wanted, "port %d", harness_port(harness));
+    CHECK(strstr(error, wanted) != NULL && strstr(error, "--port") != NULL && strchr(error, '\n') == NULL);
+    harness_stop(harness); /* checks that the file is gone */
+}
+
+static void wrong_addresses_and_options_say_so(void)
+{
+    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "999.1.2.3.4"}), "start.host") != NULL);
+    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "203.0.113.9"}), "start.host") != NULL);
+    struct sma_config config = {.start_host = "127.0.0.1", .api_token = ""};
+    static const char *const bad[] = {"{\"connections\":0}", "{\"connections\":\"9\"}", "{\"requestDeadlineMs\":1}", "[]"};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
+        struct sma_config_adapter block = {"http", true, bad[i]};
+        struct sma_error error = {0};
+        void *state = NULL;
+        CHECK_ERR(SMA_ERR_BADINPUT, sma_http_adapter_ops.create(&config, &block, &state, &error));
+        CHECK(strstr(error.text, "ship.json: adapters.http") != NULL && state == NULL);
+    }
+}
+
+int main(void)
+{
+    RUN(configured_token_is_required);
+    RUN(open_address_makes_a_token);
+    RUN(foreign_hosts_are_refused);
+    RUN(foreign_origins_are_refused);
+    RUN(service_file_tells_the_port);
+    RUN(wrong_addresses_and_options_say_so);
+    return check_summary();
+}

@@ -1,0 +1,308 @@
+/*
+ * test_http_limits.c — every bound of the HTTP adapter at max-1, max, max+1, and input that means harm: the service
+ * answers with the bound's own status and goes on.
+ */
+#include "harness.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct harness *harness;
+
+static void still_serves(void)
+{
+    CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
+}
+
+static char *make_text(size_t len)
+{
+    char *text = malloc(len + 1);
+    CHECK(text != NULL);
+    memset(text, 'x', len);
+    text[len] = '\0';
+    return text;
+}
+
+/* A whole body of exactly `size` bytes with `text_len` bytes of instructions and JSON white space around. */
+static int post_sized(size_t size, size_t text_len)
+{
+    char *body = make_text(size);
+    memset(body, ' ', size);
+    static const char start[] = "{\"instructions\":\"";
+    memcpy(body, start, sizeof start - 1);
+    memset(body + sizeof start - 1, 'x', text_len);
+    memcpy(body + sizeof start - 1 + text_len, "\"}", 2);
+    int fd = client_connect(harness);
+    client_post(fd, harness, "Prefer: respond-async\r\n", body, size);
+    struct reply reply = client_read(fd);
+    int status = reply.status;
+    CHECK(status != 413 || (reply_has(&reply, "limit") && reply_has(&reply, "success\":false")));
+    reply_free(&reply);
+    close(fd);
+    free(body);
+    return status;
+}
+
+static void body_limit_is_exact(void)
+{
+    CHECK_INT(202, post_sized(SMA_HTTP_BODY_BYTES_MAX - 1, 100));
+    CHECK_INT(202, post_sized(SMA_HTTP_BODY_BYTES_MAX, 100));
+    CHECK_INT(413, post_sized(SMA_HTTP_BODY_BYTES_MAX + 1, 100));
+    CHECK_INT(413, post_sized(5 * 1024 * 1024, 5 * 1024 * 1024 - 100));
+    still_serves();
+}
+
+static void text_limit_is_exact(void)
+{
+    CHECK_INT(202, post_sized(SMA_TEXT_BYTES_MAX + 100, SMA_TEXT_BYTES_MAX - 1));
+    CHECK_INT(202, post_sized(SMA_TEXT_BYTES_MAX + 100, SMA_TEXT_BYTES_MAX));
+    CHECK_INT(413, post_sized(SMA_TEXT_BYTES_MAX + 100, SMA_TEXT_BYTES_MAX + 1));
+    still_serves();
+}
+
+static int get_with_head(size_t size)
+{
+    char *head = make_text(size);
+    int len = snprintf(head, size, "GET /health HTTP/1.1\r\nHost: localhost:%d\r\nX: ", harness_port(harness));
+    head[len] = 'x';
+    memcpy(head + size - 4, "\r\n\r\n", 4);
+    int fd = client_connect(harness);
+    client_send(fd, head, size);
+    struct reply reply = client_read(fd);
+    int status = reply.status;
+    CHECK(reply.is_closing == (status != 200));
+    reply_free(&reply);
+    close(fd);
+    free(head);
+    return status;
+}
+
+static void head_limit_is_exact(void)
+{
+    CHECK_INT(200, get_with_head(SMA_HTTP_HEADER_BYTES_MAX - 1));
+    CHECK_INT(200, get_with_head(SMA_HTTP_HEADER_BYTES_MAX));
+    CHECK_INT(431, get_with_head(SMA_HTTP_HEADER_BYTES_MAX + 1));
+    CHECK_INT(431, get_with_head(100 * 1024));
+    char *uri = make_text(20000);
+    memcpy(uri, "GET /", 5);
+    int fd = client_connect(harness);
+    client_send(fd, uri, 20000); /* no line end at all */
+    struct reply reply = client_read(fd);
+    CHECK_INT(431, reply.status);
+    reply_free(&reply);
+    close(fd);
+    free(uri);
+    still_serves();
+}
+
+static void depth_limit_is_exact(void)
+{
+    for (int depth = SMA_JSON_DEPTH_MAX - 1; depth <= SMA_JSON_DEPTH_MAX + 1; depth++) {
+        char body[400];
+        int len = snprintf(body, sizeof body, "{\"instructions\":\"[[[ not counted\",\"more\":");
+        for (int i = 1; i < depth; i++)
+            body[len++] = '[';
+        for (int i = 1; i < depth; i++)
+            body[len++] = ']';
+        snprintf(body + len, sizeof body - (size_t)len, "}");
+        CHECK_INT(depth <= SMA_JSON_DEPTH_MAX ? 200 : 400, request_status(harness, "POST /api/execute", "", body));
+    }
+    char *deep = make_text(1000000);
+    memset(deep, '[', 1000000);
+    int fd = client_connect(harness);
+    client_post(fd, harness, "", deep, 1000000);
+    struct reply reply = client_read(fd);
+    CHECK_INT(400, reply.status);
+    CHECK(reply_has(&reply, "deeper than 64"));
+    reply_free(&reply);
+    close(fd);
+    free(deep);
+}
+
+static void chunked_bodies_are_refused(void)
+{
+    char request[300];
+    int fd = client_connect(harness);
+    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n"
+                                      "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+             harness_port(harness));
+    client_text(fd, request);
+    struct reply reply = client_read(fd);
+    CHECK_INT(411, reply.status);
+    CHECK(reply.is_closing && reply_has(&reply, "Content-Length"));
+    CHECK(client_is_closed(fd)); /* what follows is never taken for a request */
+    reply_free(&reply);
+    close(fd);
+}
+
+static void expectation_is_met(void)
+{
+    static const char body[] = "{\"instructions\":\"hello\"}";
+    char request[300];
+    int fd = client_connect(harness);
+    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n"
+                                      "Expect: 100-continue\r\n\r\n",
+             harness_port(harness), sizeof body - 1);
+    client_text(fd, request);
+    struct reply reply = client_read(fd);
+    CHECK_INT(100, reply.status);
+    reply_free(&reply);
+    client_text(fd, body);
+    reply = client_read(fd);
+    CHECK_INT(200, reply.status);
+    reply_free(&reply);
+    close(fd);
+    CHECK_INT(411, request_status(harness, "POST /api/execute", "Transfer-Encoding: gzip\r\nExpect: 100-continue\r\n",
+                                  NULL));
+}
+
+static void garbage_is_refused(void)
+{
+    static const struct
+    {
+        const char *bytes;
+        int status;
+    } cases[] = {
+        {"\x16\x03\x01\x02\x01\x01", 400},
+        {"GET\r\n\r\n", 400},
+        {"GET / HTTP/9.9\r\n\r\n", 505},
+        {"GET / HTTP/1.1\n\n\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\n\r\n", 400}, /* no Host */
+        {"POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400},
+        {"POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\nabc", 400},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        int fd = client_connect(harness);
+        client_text(fd, cases[i].bytes);
+        struct reply reply = client_read(fd);
+        CHECK_INT(cases[i].status, reply.status);
+        reply_free(&reply);
+        close(fd);
+    }
+    unsigned seed = 7;
+    for (int i = 0; i < 200; i++) { /* noise of every length; some of it is cut off in the middle of a request */
+        char noise[300] = "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n";
+        for (int j = 0; j < 12; j++) {
+            seed = seed * 1103515245u + 12345u;
+            noise[(seed >> 16) % 80] = (char)(seed >> 8);
+        }
+        int fd = client_connect(harness);
+        client_send(fd, noise, (seed >> 16) % 120);
+        close(fd);
+    }
+    still_serves();
+}
+
+/* The deadline is 300 ms here (adapters.http.requestDeadlineMs). */
+static void slow_clients_are_cut_off(void)
+{
+    char request[300];
+    int silent = client_connect(harness), head = client_connect(harness), body = client_connect(harness);
+    client_text(head, "POST /api/execute HTTP/1.1\r\nHos");
+    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 50\r\n\r\n{",
+             harness_port(harness));
+    client_text(body, request);
+    struct reply reply = client_read(head);
+    CHECK_INT(408, reply.status);
+    CHECK(reply.is_closing);
+    reply_free(&reply);
+    reply = client_read(body);
+    CHECK_INT(408, reply.status);
+    reply_free(&reply);
+    CHECK(client_is_closed(silent));
+    close(silent);
+    close(head);
+    close(body);
+
+    int drip = client_connect(harness); /* a byte now and then does not move the deadline */
+    int sent = 0;
+    for (; sent < 40; sent++) {
+        char byte;
+        client_send(drip, "G", 1);
+        wait_ms(20);
+        if (recv(drip, &byte, 1, MSG_DONTWAIT) == 1)
+            break;
+    }
+    CHECK(sent > 5 && sent < 40);
+    close(drip);
+    still_serves();
+}
+
+static void two_hundred_connections_work(void)
+{
+    int fds[200];
+    static const char body[] = "{\"instructions\":\"many\"}";
+    for (int i = 0; i < 200; i++)
+        fds[i] = client_connect(harness);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 200; i++)
+            client_post(fds[i], harness, "Prefer: respond-async\r\n", body, sizeof body - 1);
+        for (int i = 0; i < 200; i++) {
+            struct reply reply = client_read(fds[i]);
+            CHECK_INT(202, reply.status);
+            reply_free(&reply);
+        }
+    }
+    for (int i = 0; i < 200; i++)
+        close(fds[i]);
+    still_serves();
+}
+
+/* The limit is 210 here (adapters.http.connections). */
+static void connection_limit_answers_503(void)
+{
+    int fds[211];
+    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) > 0 && tries < 400; tries++)
+        wait_ms(10);
+    for (int i = 0; i < 210; i++)
+        fds[i] = client_connect(harness);
+    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) < 210 && tries < 400; tries++)
+        wait_ms(1);
+    fds[210] = client_connect(harness);
+    struct reply reply = client_read(fds[210]);
+    CHECK_INT(503, reply.status);
+    CHECK(reply_has(&reply, "Too many connections") && reply_has(&reply, "Retry-After: 1"));
+    reply_free(&reply);
+    for (int i = 0; i <= 210; i++)
+        close(fds[i]);
+    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) > 0 && tries < 400; tries++)
+        wait_ms(10);
+    still_serves();
+}
+
+/* A client that asks for much and reads nothing does not hold up the others. */
+static void unread_answers_do_not_block(void)
+{
+    int fd = client_connect(harness);
+    char request[200];
+    snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", harness_port(harness));
+    for (int i = 0; i < 2000; i++)
+        if (send(fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
+            break;
+    still_serves();
+    double cpu = cpu_seconds();
+    wait_ms(200);
+    CHECK(cpu_seconds() - cpu < 0.1);
+    still_serves();
+    close(fd);
+}
+
+int main(void)
+{
+    harness = harness_start(
+        &(struct harness_options){.json = "{\"requestDeadlineMs\":300,\"connections\":210}"});
+    RUN(head_limit_is_exact);
+    RUN(body_limit_is_exact);
+    RUN(text_limit_is_exact);
+    RUN(depth_limit_is_exact);
+    RUN(chunked_bodies_are_refused);
+    RUN(expectation_is_met);
+    RUN(garbage_is_refused);
+    RUN(slow_clients_are_cut_off);
+    RUN(two_hundred_connections_work);
+    RUN(connection_limit_answers_503);
+    RUN(unread_answers_do_not_block);
+    harness_stop(harness);
+    return check_summary();
+}
