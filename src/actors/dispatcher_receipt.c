@@ -1,0 +1,137 @@
+/* dispatcher_receipt.c — how a part or a row ended becomes durable before anything is built on it. */
+#include "dispatcher_priv.h"
+
+#include <stdio.h>
+
+static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    struct sma_str platform_id = sma_str(row->platform_id), error = sma_str(row->error);
+    bool is_failure = row->receipt_state != SMA_DELIVERY_SENT;
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, platform_id.len + error.len + 2);
+    if (msg != NULL) {
+        struct sma_receipt *receipt = SMA_MSG_BODY(msg, struct sma_receipt);
+        *receipt = (struct sma_receipt){
+            .outbox_id = row->deliver->outbox_id,
+            .part = row->part,
+            .part_count = row->part_count,
+            .renderer_version = row->platform->ops == NULL ? 0 : row->platform->ops->renderer_version,
+            .state = row->receipt_state,
+            .is_final = row->is_ended,
+            .attempt_count = row->try.attempt_count,
+            .reply_ns = row->reply_ns,
+        };
+        receipt->platform_message_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : platform_id);
+        receipt->error = sma_msg_dup(msg, is_failure ? error : SMA_STR(""));
+    }
+    if (msg == NULL || sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK) {
+        row->phase = ROW_RECEIPT_HELD;
+        sma_timers_set(&dispatcher->timers, &row->timer,
+                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * NS_PER_S);
+        return;
+    }
+    row->phase = ROW_RECEIPT;
+    dispatcher->receipt_open_count++;
+}
+
+void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *row,
+                                 enum sma_delivery_state state, struct sma_ctx *ctx)
+{
+    SMA_ASSERT(row->phase == ROW_QUEUED);
+    row->receipt_state = (uint8_t)state;
+    ask_receipt(dispatcher, row, ctx);
+}
+
+void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    SMA_ASSERT(row->phase == ROW_RECEIPT_HELD);
+    ask_receipt(dispatcher, row, ctx);
+}
+
+void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
+                            enum sma_delivery_state state, struct sma_str error, struct sma_ctx *ctx)
+{
+    SMA_ASSERT(!row->is_ended);
+    row->is_ended = true;
+    row->receipt_state = (uint8_t)state;
+    if (error.len == 0 && state == SMA_DELIVERY_UNKNOWN)
+        error = SMA_STR("the platform's answer is unknown");
+    if (error.len == 0 && state == SMA_DELIVERY_FAILED)
+        error = SMA_STR("the platform refused it");
+    if (error.ptr != row->error)
+        snprintf(row->error, sizeof row->error, "%.*s", (int)error.len, error.len == 0 ? "" : error.ptr);
+    if (state == SMA_DELIVERY_SENT)
+        SMA_METRIC_ADD(deliveries_sent_total, 1);
+    if (state == SMA_DELIVERY_FAILED)
+        SMA_METRIC_ADD(deliveries_failed_total, 1);
+    if (state != SMA_DELIVERY_SENT)
+        sma_ctx_log(ctx, SMA_LOG_WARN, "delivery %llu to %.*s %s: %s",
+                    (unsigned long long)row->deliver->outbox_id, (int)row->deliver->route.chat_key.len,
+                    row->deliver->route.chat_key.len == 0 ? "" : row->deliver->route.chat_key.ptr,
+                    state == SMA_DELIVERY_FAILED ? "failed" : "has an unknown outcome", row->error);
+    sma_dispatcher_tell_outcome(dispatcher, row, ctx);
+    sma_dispatcher_send_receipt(dispatcher, row, state, ctx);
+}
+
+/* The row leaves; its chat goes on with the next. */
+static void drop_row(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    struct chat *chat = row->chat;
+    if (chat != NULL) {
+        sma_dispatcher_unlink_row(row);
+        chat->phase = CHAT_HELD;
+    }
+    sma_dispatcher_destroy_row(dispatcher, row);
+    if (chat != NULL)
+        sma_dispatcher_advance(dispatcher, chat, ctx);
+}
+
+/* The store has ended the row by itself (stopped): whoever asks hears of a failure, unless it ended before. */
+static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    if (!row->is_ended) {
+        row->is_ended = true;
+        row->receipt_state = SMA_DELIVERY_FAILED;
+        snprintf(row->error, sizeof row->error, "stopped");
+        SMA_METRIC_ADD(deliveries_failed_total, 1);
+        sma_dispatcher_tell_outcome(dispatcher, row, ctx);
+    }
+    drop_row(dispatcher, row, ctx);
+}
+
+void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher, const struct sma_receipt_done *done,
+                                      struct sma_ctx *ctx)
+{
+    SMA_CRASH_POINT("dispatcher.after_receipt");
+    struct row *row = sma_dispatcher_find_row(dispatcher, done->outbox_id);
+    if (row == NULL || row->phase != ROW_RECEIPT) {
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "receipt answered for delivery %llu, which waits for none",
+                    (unsigned long long)done->outbox_id);
+        return;
+    }
+    SMA_ASSERT(dispatcher->receipt_open_count > 0);
+    dispatcher->receipt_open_count--;
+    if (done->verdict == SMA_STEP_NO_DISK) {
+        row->phase = ROW_RECEIPT_HELD;
+        sma_timers_set(&dispatcher->timers, &row->timer,
+                       sma_ctx_now(ctx) + SMA_DISPATCHER_RETRY_S * NS_PER_S);
+        return;
+    }
+    row->phase = ROW_QUEUED;
+    if (done->verdict == SMA_STEP_STOPPED) {
+        take_stopped(dispatcher, row, ctx);
+        return;
+    }
+    if (row->is_ended) {
+        drop_row(dispatcher, row, ctx);
+        return;
+    }
+    if (row->is_late_sent) {
+        sma_dispatcher_part_sent(dispatcher, row, ctx);
+        return;
+    }
+    if (row->receipt_state == SMA_DELIVERY_SENT)
+        row->part++;
+    row->chat->phase = CHAT_HELD;
+    sma_dispatcher_advance(dispatcher, row->chat, ctx);
+}

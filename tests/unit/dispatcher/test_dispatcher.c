@@ -1,0 +1,564 @@
+/*
+ * Aim: what the dispatcher promises for every class of outcome, for order, rates, parts, questions, /stop and drain.
+ * Method: the actor under the seeded scheduler with a scripted platform (support/fake_adapter.h), virtual time.
+ */
+#include "world.h"
+
+static struct world world;
+static const struct sma_capabilities plain = {0};
+static const struct sma_capabilities idempotent = {.has_idempotency = true};
+
+static void open_plain(void)
+{
+    world_open(&world, 1, plain, NULL, NULL);
+}
+
+static void run_all(void)
+{
+    world_hand_out(&world);
+    world_run(&world, 10000 * WORLD_SECOND);
+    for (size_t i = 0; i < world.row_count; i++)
+        CHECK(world.rows[i].is_over);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[0]);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[1]);
+}
+
+static const struct fake_saw *saw_at(unsigned adapter, size_t index)
+{
+    const struct fake_saw *saw = fake_adapter_first_saw(world.fakes[adapter]);
+    for (; index > 0 && saw != NULL; index--)
+        saw = saw->next;
+    CHECK(saw != NULL);
+    return saw;
+}
+
+static void a_row_is_sent_once_and_told(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "hello");
+    row->has_waiter = true;
+    world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(1, row->receipt_count);
+    CHECK_TEXT("m1.0", row->platform_id);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    CHECK_TEXT("1.0", saw_at(0, 0)->key);
+    CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, row->id)->state);
+    CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_sent_total));
+    CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
+    CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_delivery_attempt));
+    world_close(&world);
+}
+
+static void retries_back_off_and_end(void)
+{
+    open_plain();
+    struct world_row *twice = world_add(&world, "a", "{retry retry} x");
+    struct world_row *always = world_add(&world, "b", "{retry retry retry retry retry retry retry retry} y");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, twice->state);
+    CHECK_INT(2, twice->waiting_count);
+    CHECK_INT(SMA_DELIVERY_FAILED, always->state);
+    CHECK_TEXT("as the script says", always->error);
+    CHECK_INT(SMA_ATTEMPT_COUNT_MAX, always->attempts_told);
+    CHECK_INT(3 + SMA_ATTEMPT_COUNT_MAX, fake_adapter_attempt_count(world.fakes[0]));
+    CHECK(always->over_ns > (1 + 2 + 4 + 8 + 16 + 32 + 64) / 2 * WORLD_SECOND);
+    CHECK_INT(2 + SMA_ATTEMPT_COUNT_MAX - 1, sma_counter_get(SMA_COUNTER_deliveries_retried_total));
+    CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_failed_total));
+    world_close(&world);
+}
+
+static void attempts_of_an_earlier_life_count(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{retry} x");
+    row->attempt_count = SMA_ATTEMPT_COUNT_MAX - 1;
+    run_all();
+    CHECK_INT(SMA_DELIVERY_FAILED, row->state);
+    CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void an_order_to_wait_holds_the_chat_alone(void)
+{
+    open_plain();
+    struct world_row *held = world_add(&world, "a", "{after:20000} x");
+    struct world_row *behind = world_add(&world, "a", "y");
+    struct world_row *other = world_add(&world, "b", "z");
+    run_all();
+    CHECK(held->over_ns >= 20 * WORLD_SECOND && held->over_ns < 23 * WORLD_SECOND);
+    CHECK(behind->over_ns > held->over_ns);
+    CHECK(other->over_ns < 2 * WORLD_SECOND);
+    CHECK_INT(0, held->waiting_count);
+    world_close(&world);
+}
+
+static void an_adapter_wide_order_holds_all_its_chats(void)
+{
+    open_plain();
+    (void)world_add(&world, "a", "{wide:20000} x");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    struct world_row *same = world_add(&world, "b", "y");
+    struct world_row *other = world_add(&world, "c", "z");
+    other->adapter = 1;
+    run_all();
+    CHECK(same->over_ns >= 20 * WORLD_SECOND);
+    CHECK(other->over_ns < 4 * WORLD_SECOND);
+    world_close(&world);
+}
+
+static void give_up_is_a_failure_at_once(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{giveup} x|never sent");
+    struct world_row *next = world_add(&world, "a", "next");
+    world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
+    run_all();
+    CHECK_INT(SMA_DELIVERY_FAILED, row->state);
+    CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, row->id)->state);
+    CHECK_TEXT("as the script says", world_answer_of(&world, row->id)->error);
+    CHECK_INT(SMA_DELIVERY_SENT, next->state);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void unknown_is_repeated_once_on_a_plain_platform(void)
+{
+    open_plain();
+    struct world_row *once = world_add(&world, "a", "{lost} x");
+    struct world_row *twice = world_add(&world, "b", "{unknown lost} y");
+    struct world_row *refused = world_add(&world, "c", "{unknown giveup} z");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, once->state);
+    CHECK_INT(SMA_DELIVERY_UNKNOWN, twice->state);
+    CHECK_INT(SMA_DELIVERY_UNKNOWN, refused->state); /* the first attempt may have arrived */
+    CHECK_INT(3, sma_counter_get(SMA_COUNTER_deliveries_repeated_total));
+    CHECK_INT(4, sma_counter_get(SMA_COUNTER_deliveries_unknown_total));
+    world_close(&world);
+}
+
+static void unknown_is_hidden_by_idempotency(void)
+{
+    world_open(&world, 1, idempotent, NULL, NULL);
+    struct world_row *row = world_add(&world, "a", "{unknown unknown unknown} x");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    CHECK_INT(3, fake_adapter_hidden_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void a_row_begun_before_a_crash_is_repeated_under_its_key(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "one|two|three");
+    row->is_repeat = true;
+    row->part_done_count = 1;
+    row->renderer_version = 1;
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(2, fake_adapter_saw_count(world.fakes[0]));
+    CHECK_TEXT("1.1", saw_at(0, 0)->key);
+    CHECK(saw_at(0, 0)->is_repeat);
+    CHECK_TEXT("two", saw_at(0, 0)->text);
+    CHECK_TEXT("1.2", saw_at(0, 1)->key);
+    CHECK(!saw_at(0, 1)->is_repeat);
+    CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_repeated_total));
+    world_close(&world);
+}
+
+static void a_silent_attempt_times_out_and_is_repeated(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{never} x");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK(row->over_ns > SMA_ATTEMPT_TIMEOUT_S * WORLD_SECOND);
+    CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
+    CHECK(saw_at(0, 1)->is_repeat);
+    CHECK_TEXT(saw_at(0, 0)->key, saw_at(0, 1)->key);
+    world_close(&world);
+}
+
+static void a_late_success_counts_before_the_repeat(void)
+{
+    open_plain();
+    /* answered after 60.2 s: past the deadline, before the repeat's back-off of at least half a second is over */
+    struct world_row *row = world_add(&world, "a", "{slow:60200 sent} x");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void a_late_success_counts_while_the_repeat_is_open(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{slow:70000 never} x");
+    struct world_row *next = world_add(&world, "a", "next");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK(row->over_ns > 70 * WORLD_SECOND && row->over_ns < 73 * WORLD_SECOND);
+    CHECK_INT(SMA_DELIVERY_SENT, next->state);
+    world_close(&world);
+}
+
+static void plan_late_failure(void *user, const struct sma_attempt *attempt, unsigned number, struct fake_plan *plan)
+{
+    (void)user;
+    (void)attempt;
+    if (number == 1)
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP, .delay_ns = 70 * WORLD_SECOND};
+    else
+        plan->delay_ns = 20 * WORLD_SECOND;
+}
+
+static void a_late_failure_changes_nothing(void)
+{
+    world_open(&world, 1, plain, plan_late_failure, NULL);
+    /* the first attempt is refused after its deadline, while the repeat of it is still open */
+    struct world_row *row = world_add(&world, "a", "late");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK(row->over_ns > 80 * WORLD_SECOND);
+    CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void parts_go_one_after_the_other_each_durable_first(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "one|two|three");
+    world.is_silent_store = true;
+    world_hand_out(&world);
+    world_run(&world, 100 * WORLD_SECOND);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0])); /* the second waits for the first one's receipt */
+    CHECK_INT(1, world.held_count);
+    world.is_silent_store = false;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT_DONE, struct sma_receipt_done, 0);
+    SMA_MSG_BODY(msg, struct sma_receipt_done)->outbox_id = row->id;
+    sma_ctx_answer_to(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_DISPATCHER, world.held_asks[0], &msg);
+    run_all();
+    CHECK_INT(3, row->part_sent_count);
+    CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
+    CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
+    world_close(&world);
+}
+
+static void too_many_parts_are_cut_with_a_note(void)
+{
+    open_plain();
+    char text[400] = "";
+    for (size_t i = 0; i < 200; i += 2)
+        memcpy(text + i, "p|", 2);
+    struct world_row *exact = world_add(&world, "b", text + 200 - 2 * SMA_PART_COUNT_MAX);
+    struct world_row *row = world_add(&world, "a", text);
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(SMA_PART_COUNT_MAX, row->part_count);
+    CHECK_INT(SMA_PART_COUNT_MAX, exact->part_count);
+    unsigned notes = 0;
+    for (const struct fake_saw *saw = fake_adapter_first_saw(world.fakes[0]); saw != NULL; saw = saw->next)
+        notes += strstr(saw->text, "cut") != NULL;
+    CHECK_INT(1, notes);
+    world_close(&world);
+}
+
+static void what_cannot_be_rendered_fails(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "");
+    struct world_row *next = world_add(&world, "a", "x");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_FAILED, row->state);
+    CHECK_INT(SMA_DELIVERY_SENT, next->state);
+    world_close(&world);
+}
+
+static void a_newer_renderer_goes_on_while_parts_are_left(void)
+{
+    open_plain();
+    struct world_row *more = world_add(&world, "a", "one|two|three");
+    more->renderer_version = 99;
+    more->part_done_count = 2;
+    struct world_row *fewer = world_add(&world, "b", "one|two");
+    fewer->renderer_version = 99;
+    fewer->part_done_count = 2;
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, more->state);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    CHECK_INT(SMA_DELIVERY_UNKNOWN, fewer->state);
+    CHECK(strstr(fewer->error, "2 parts were sent") != NULL);
+    world_close(&world);
+}
+
+static void rates_hold_in_virtual_time(void)
+{
+    struct sma_capabilities limited = {.chat_per_minute = 20, .chat_burst = 3};
+    world_open(&world, 1, limited, NULL, NULL);
+    for (int i = 0; i < 13; i++)
+        (void)world_add(&world, "a", "x");
+    run_all();
+    uint64_t begin = saw_at(0, 0)->at_ns;
+    CHECK(saw_at(0, 2)->at_ns - begin < WORLD_SECOND);
+    for (size_t i = 3; i < 13; i++) {
+        uint64_t wanted = (i - 2) * 3 * WORLD_SECOND, actual = saw_at(0, i)->at_ns - begin;
+        CHECK(actual + WORLD_SECOND / 100 >= wanted); /* the platform's clock is a hop behind the dispatcher's */
+        CHECK(actual < wanted + WORLD_SECOND);
+    }
+    world_close(&world);
+}
+
+static void a_rate_is_remembered_when_a_chat_has_no_rows(void)
+{
+    struct sma_capabilities limited = {.chat_per_minute = 1};
+    world_open(&world, 1, limited, NULL, NULL);
+    (void)world_add(&world, "a", "x");
+    world_hand_out(&world);
+    world_run(&world, 10 * WORLD_SECOND);
+    CHECK(world.rows[0].is_over);
+    struct world_row *second = world_add(&world, "a", "y");
+    run_all();
+    CHECK(second->over_ns >= 60 * WORLD_SECOND);
+    world_close(&world);
+}
+
+static void the_adapters_rate_is_shared_fairly(void)
+{
+    struct sma_capabilities limited = {.adapter_per_second = 10};
+    world_open(&world, 1, limited, NULL, NULL);
+    for (int i = 0; i < 30; i++)
+        (void)world_add(&world, "greedy", "x");
+    struct world_row *small = world_add(&world, "small", "y");
+    run_all();
+    uint64_t begin = saw_at(0, 0)->at_ns, end = saw_at(0, 30)->at_ns;
+    CHECK(end - begin >= 29 * WORLD_SECOND / 10);
+    CHECK(small->over_ns - begin < WORLD_SECOND / 2); /* takes turns with the greedy chat */
+    world_close(&world);
+}
+
+static void sixty_four_credits_are_used_and_returned(void)
+{
+    open_plain();
+    static char chats[200][8];
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(chats[i], sizeof chats[i], "c%u", i);
+        (void)world_add(&world, chats[i], "{slow:1000} x");
+    }
+    run_all();
+    CHECK_INT(0, world.credits_least[0]);
+    CHECK_INT(200, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void a_question_after_the_end_finds_the_outcome(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "x");
+    row->has_waiter = true;
+    struct world_row *failed = world_add(&world, "b", "{giveup} x");
+    failed->has_waiter = true;
+    run_all();
+    world_ask_send(&world, row->id, world_now(&world) + WORLD_SECOND);
+    world_ask_send(&world, failed->id, world_now(&world) + WORLD_SECOND);
+    world_run(&world, WORLD_SECOND / 2);
+    CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, row->id)->state);
+    CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, failed->id)->state);
+    CHECK_TEXT("as the script says", world_answer_of(&world, failed->id)->error);
+    world_close(&world);
+}
+
+static void a_question_at_its_deadline_hears_queued_once(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{after:100000} x");
+    row->has_waiter = true;
+    uint64_t deadline = world_now(&world) + 30 * WORLD_SECOND;
+    world_ask_send(&world, row->id, deadline);
+    world_ask_send(&world, 77, deadline); /* a row that never comes */
+    run_all();
+    CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, row->id)->state);
+    CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, 77)->state);
+    CHECK(world_answer_of(&world, 77)->at_ns >= deadline);
+    CHECK(world_answer_of(&world, 77)->at_ns < deadline + WORLD_SECOND);
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    world_close(&world);
+}
+
+static void outcomes_nobody_asks_for_are_bounded(void)
+{
+    open_plain();
+    for (size_t i = 0; i < WORLD_ROW_COUNT_MAX; i++)
+        world_add(&world, "a", "x")->has_waiter = true;
+    run_all();
+    uint64_t forgotten = WORLD_ROW_COUNT_MAX - SMA_ASK_SEND_COUNT_MAX;
+    world_ask_send(&world, forgotten, world_now(&world) + WORLD_SECOND);
+    world_ask_send(&world, forgotten + 1, world_now(&world) + WORLD_SECOND);
+    world_run(&world, 2 * WORLD_SECOND);
+    CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, forgotten)->state);
+    CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, forgotten + 1)->state);
+    world_close(&world);
+}
+
+static void stop_gives_up_what_has_not_begun(void)
+{
+    open_plain();
+    struct world_row *begun = world_add(&world, "a", "{slow:5000} x");
+    struct world_row *waiting = world_add(&world, "a", "y");
+    struct world_row *later = world_add(&world, "a", "z");
+    struct world_row *other = world_add(&world, "b", "w");
+    waiting->has_waiter = true;
+    world_ask_send(&world, waiting->id, world_now(&world) + 30 * WORLD_SECOND);
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    world_cancel(&world, "a", later->seq);
+    world_run(&world, WORLD_SECOND);
+    CHECK(waiting->is_over);
+    CHECK_INT(SMA_DELIVERY_FAILED, waiting->state);
+    CHECK_TEXT("stopped", waiting->error);
+    CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, waiting->id)->state);
+    CHECK(!begun->is_over);
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, begun->state);
+    CHECK_INT(SMA_DELIVERY_SENT, later->state);
+    CHECK_INT(SMA_DELIVERY_SENT, other->state);
+    CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void stop_reaches_a_chat_that_waits_for_its_rate(void)
+{
+    struct sma_capabilities limited = {.chat_per_minute = 1};
+    world_open(&world, 1, limited, NULL, NULL);
+    (void)world_add(&world, "a", "x");
+    struct world_row *held = world_add(&world, "a", "y");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    world_cancel(&world, "a", UINT64_MAX);
+    world_run(&world, WORLD_SECOND);
+    CHECK(held->is_over);
+    run_all();
+    world_close(&world);
+}
+
+static void a_receipt_refused_by_a_full_disk_is_asked_again(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "one|two");
+    row->no_disk_count = 5;
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(2, fake_adapter_saw_count(world.fakes[0]));
+    CHECK(row->over_ns > 5 * WORLD_SECOND);
+    world_close(&world);
+}
+
+static void a_row_the_store_has_stopped_is_dropped(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "one|two");
+    row->is_stopped = true;
+    struct world_row *next = world_add(&world, "a", "x");
+    world_ask_send(&world, row->id, world_now(&world) + 30 * WORLD_SECOND);
+    run_all();
+    CHECK_INT(2, fake_adapter_saw_count(world.fakes[0])); /* "one" and "x" */
+    CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, row->id)->state);
+    CHECK_INT(SMA_DELIVERY_SENT, next->state);
+    world_close(&world);
+}
+
+static void drain_waits_for_what_is_open_and_starts_nothing(void)
+{
+    open_plain();
+    struct world_row *open_row = world_add(&world, "a", "{slow:3000} x|second part");
+    struct world_row *waiting = world_add(&world, "a", "y");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    sma_sim_life(world.system, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN);
+    world_run(&world, WORLD_SECOND);
+    CHECK(!sma_sim_life_is_done(world.system, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN));
+    struct world_row *fresh = world_add(&world, "b", "z");
+    world_hand_out(&world);
+    world_run(&world, 60 * WORLD_SECOND);
+    CHECK(sma_sim_life_is_done(world.system, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN));
+    CHECK_INT(1, open_row->part_sent_count);
+    CHECK(!open_row->is_over && !waiting->is_over && !fresh->is_over);
+    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void drain_is_bounded(void)
+{
+    open_plain();
+    (void)world_add(&world, "a", "{never} x");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    uint64_t begin = world_now(&world);
+    sma_sim_life(world.system, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN);
+    while (!sma_sim_life_is_done(world.system, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN))
+        CHECK(sma_sim_step(world.system));
+    CHECK(world_now(&world) - begin <= 11 * WORLD_SECOND);
+    CHECK(!world.rows[0].is_over);
+    world_close(&world);
+}
+
+static void signal_progress(const char *chat)
+{
+    char chat_key[64];
+    snprintf(chat_key, sizeof chat_key, "fake:chat:%s", chat);
+    struct sma_route route = {.adapter = SMA_ACTOR_ADAPTER_0, .chat_key = sma_str(chat_key), .chat_id = sma_str(chat)};
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&route));
+    SMA_MSG_BODY(msg, struct sma_progress)->route = sma_route_dup(msg, &route);
+    sma_ctx_signal(sma_system_ctx(world.system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg);
+}
+
+static void progress_is_passed_on_but_not_to_a_held_chat(void)
+{
+    open_plain();
+    (void)world_add(&world, "held", "{after:20000} x");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    signal_progress("held");
+    signal_progress("free");
+    world_run(&world, WORLD_SECOND);
+    CHECK_INT(1, fake_adapter_progress_count(world.fakes[0]));
+    world_close(&world);
+}
+
+int main(void)
+{
+    RUN(a_row_is_sent_once_and_told);
+    RUN(retries_back_off_and_end);
+    RUN(attempts_of_an_earlier_life_count);
+    RUN(an_order_to_wait_holds_the_chat_alone);
+    RUN(an_adapter_wide_order_holds_all_its_chats);
+    RUN(give_up_is_a_failure_at_once);
+    RUN(unknown_is_repeated_once_on_a_plain_platform);
+    RUN(unknown_is_hidden_by_idempotency);
+    RUN(a_row_begun_before_a_crash_is_repeated_under_its_key);
+    RUN(a_silent_attempt_times_out_and_is_repeated);
+    RUN(a_late_success_counts_before_the_repeat);
+    RUN(a_late_success_counts_while_the_repeat_is_open);
+    RUN(a_late_failure_changes_nothing);
+    RUN(parts_go_one_after_the_other_each_durable_first);
+    RUN(too_many_parts_are_cut_with_a_note);
+    RUN(what_cannot_be_rendered_fails);
+    RUN(a_newer_renderer_goes_on_while_parts_are_left);
+    RUN(rates_hold_in_virtual_time);
+    RUN(a_rate_is_remembered_when_a_chat_has_no_rows);
+    RUN(the_adapters_rate_is_shared_fairly);
+    RUN(sixty_four_credits_are_used_and_returned);
+    RUN(a_question_after_the_end_finds_the_outcome);
+    RUN(a_question_at_its_deadline_hears_queued_once);
+    RUN(outcomes_nobody_asks_for_are_bounded);
+    RUN(stop_gives_up_what_has_not_begun);
+    RUN(stop_reaches_a_chat_that_waits_for_its_rate);
+    RUN(a_receipt_refused_by_a_full_disk_is_asked_again);
+    RUN(a_row_the_store_has_stopped_is_dropped);
+    RUN(drain_waits_for_what_is_open_and_starts_nothing);
+    RUN(drain_is_bounded);
+    RUN(progress_is_passed_on_but_not_to_a_held_chat);
+    return check_summary();
+}
