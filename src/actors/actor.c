@@ -432,15 +432,16 @@ bool sma_kernel_stop_thread(struct sma_ctx *ctx, uint64_t timeout_ms)
         return true;
     atomic_store_explicit(&ctx->is_stopping, true, memory_order_release);
     sma_mailbox_ring(ctx->box);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
+    struct timespec
+        until; /* this call knows the wall clock only; a jump of it shortens or stretches one bounded wait */
+    clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)(timeout_ms / 1000);
     until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000;
     }
-    if (pthread_clockjoin_np(ctx->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
+    if (pthread_timedjoin_np(ctx->thread, NULL, &until) != 0) {
         ctx->is_stuck = true;
         return false;
     }
