@@ -3,7 +3,7 @@
  * again whenever no answer came. Half of its messages are handed over with `respond-async`; those are *not* sent again
  * once accepted, only asked for by their run id, so that a lost one is seen.
  */
-#include "http_client.h"
+#include "scenario/http_client.h"
 #include "world.h"
 
 #include <jansson.h>

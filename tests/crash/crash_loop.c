@@ -5,7 +5,7 @@
  * run answers what is left, then `checker` reads what the clients saw and what is on disk.
  *   crash_loop --binary PATH --checker PATH [--kills N] [--seed S] [--keep]
  */
-#include "http_client.h"
+#include "scenario/http_client.h"
 #include "world.h"
 
 #include <errno.h>

@@ -1,0 +1,168 @@
+/*
+ * Aim: the command line says what, where and what to do; nothing happens that was not asked for.
+ * Method: run the real binary with good and wrong words in private folders; compare exit status and text.
+ *   scenario_cli BINARY
+ */
+#include "http_client.h"
+#include "process.h"
+#include "support/check.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *binary;
+
+static void expect(int status, const char *text, const char *input, const char *const *words)
+{
+    char *argv[16] = {binary};
+    for (int i = 0; words[i] != NULL; i++)
+        argv[i + 1] = (char *)words[i];
+    char *output = NULL;
+    int actual = run_to_end(argv, input, &output, 30000);
+    if (actual != status || strstr(output, text) == NULL)
+        fprintf(stderr, "shipmyagent %s %s: status %d, wanted %d and \"%s\":\n%s\n", words[0],
+                words[0] == NULL || words[1] == NULL ? "" : words[1], actual, status, text, output);
+    CHECK(actual == status && strstr(output, text) != NULL);
+    free(output);
+}
+#define EXPECT(status, text, ...) expect((status), (text), "", (const char *const[]){__VA_ARGS__, NULL})
+
+static void words_are_understood_or_refused(void)
+{
+    EXPECT(0, "0.1.0", "--version");
+    EXPECT(0, "0.1.0", "-v");
+    EXPECT(0, "shipmyagent chat", "help");
+    EXPECT(0, "--port", "help", "start");
+    EXPECT(1, "there is no command nope", "help", "nope");
+    EXPECT(1, "did you mean `shipmyagent start`", "strat");
+    EXPECT(1, "neither a command nor a folder", "zzzzzzzz");
+    EXPECT(1, "option -q is unknown", "start", "-q");
+    EXPECT(1, "option --nope is unknown", "start", "--nope");
+    EXPECT(1, "option -p is unknown or lacks its value", "start", "-p");
+    EXPECT(1, "port 99999 is not a number", "start", "--port", "99999");
+    EXPECT(1, "port 80x is not a number", "start", "--port", "80x");
+    EXPECT(1, "takes true or false, not maybe", "start", "--interactive-web=maybe");
+    EXPECT(1, "one too many", "start", "/", "/tmp");
+}
+
+static void a_folder_without_a_project_is_refused(void)
+{
+    struct folder folder;
+    folder_create(&folder, NULL);
+    char path[256];
+    snprintf(path, sizeof path, "%s/Agent.md", folder.path);
+    CHECK(unlink(path) == 0);
+    EXPECT(1, "no Agent.md here; run `shipmyagent init", "start", folder.path);
+    EXPECT(1, "no Agent.md here", folder.path);
+    EXPECT(1, "not a folder", "start", "/nonexistent/folder");
+    folder_write(&folder, "Agent.md", "x");
+    folder_write(&folder, "ship.json", "{\"llm\":{\"provider\":\"offline\"},}");
+    EXPECT(1, "ship.json:1:", "start", folder.path);
+    folder_write(&folder, "ship.json", "{\"start\":{\"port\":true}}");
+    EXPECT(1, "start.port must be a whole number", "start", folder.path);
+    folder_remove(&folder);
+}
+
+static void init_asks_or_is_told(void)
+{
+    struct folder folder;
+    folder_create(&folder, NULL);
+    char path[256];
+    snprintf(path, sizeof path, "%s/new", folder.path);
+    EXPECT(1, "use --yes", "init", path);
+    EXPECT(1, "--adapter takes none", "init", path, "--yes", "--adapter", "irc");
+    EXPECT(0, "Next:", "init", path, "--yes", "--name", "a \"quoted\" name", "--model", "deepseek-chat");
+    EXPECT(1, "--force overwrites", "init", path, "--yes");
+    EXPECT(0, "Next:", "init", path, "--yes", "--force", "--provider", "offline");
+    struct folder made;
+    snprintf(made.path, sizeof made.path, "%.100s", path);
+    char *json = folder_read(&made, "ship.json");
+    CHECK(json != NULL && strstr(json, "\"provider\": \"offline\"") != NULL);
+    free(json);
+    char *schema = folder_read(&made, ".ship/schema/ship.schema.json");
+    CHECK(schema != NULL && strstr(schema, "\"chatWaitingMax\"") != NULL);
+    free(schema);
+    char *mcp = folder_read(&made, ".ship/mcp/mcp.json");
+    CHECK(mcp != NULL);
+    free(mcp);
+    folder_remove(&folder);
+}
+
+static void alias_changes_its_own_block_only(void)
+{
+    struct folder home;
+    folder_create(&home, NULL);
+    folder_write(&home, ".bashrc", "# mine\nexport A=1");
+    folder_write(&home, ".zshrc", "alias sma=\"other\"\n");
+    setenv("HOME", home.path, 1);
+    EXPECT(0, "alias sma=\"shipmyagent\"", "alias", "--print");
+    EXPECT(0, "would be changed", "alias", "--dry-run");
+    char *text = folder_read(&home, ".bashrc");
+    CHECK_TEXT("# mine\nexport A=1", text);
+    free(text);
+    EXPECT(0, "skipped", "alias");
+    EXPECT(0, "already there", "alias", "--shell", "bash");
+    text = folder_read(&home, ".bashrc");
+    CHECK_TEXT("# mine\nexport A=1\n# >>> shipmyagent alias >>>\nalias sma=\"shipmyagent\"\n"
+               "# <<< shipmyagent alias <<<\n",
+               text);
+    free(text);
+    text = folder_read(&home, ".zshrc");
+    CHECK_TEXT("alias sma=\"other\"\n", text);
+    free(text);
+    folder_remove(&home);
+}
+
+static void one_process_serves_a_project(void)
+{
+    struct folder folder;
+    folder_create(&folder, "{\"name\":\"lonely\",\"llm\":{\"provider\":\"offline\"}}");
+    EXPECT(3, "not running", "status", folder.path);
+    struct service service;
+    service_start(&service, binary, &folder);
+    EXPECT(1, "already serves this project", "start", folder.path, "--port", "0");
+    EXPECT(0, "running", "status", folder.path);
+    EXPECT(0, "\"status\"", "status", folder.path, "--json");
+    struct folder other;
+    folder_create(&other, "{\"llm\":{\"provider\":\"offline\"}}");
+    char port[16];
+    snprintf(port, sizeof port, "%d", service.port);
+    EXPECT(1, port, "start", other.path, "--port", port); /* the port is taken: the line names it */
+    folder_remove(&other);
+    CHECK_INT(0, service_stop(&service));
+    EXPECT(3, "not running", "status", folder.path);
+    folder_remove(&folder);
+}
+
+static void chat_works_in_a_pipe(void)
+{
+    struct folder folder;
+    folder_create(&folder, "{\"llm\":{\"provider\":\"offline\"}}");
+    /* without a service: one is started for the time of the chat */
+    expect(0, "purple elephant", "please repeat purple elephant\n",
+           (const char *const[]){"chat", folder.path, NULL});
+    EXPECT(3, "not running", "status", folder.path);
+    /* with a running one */
+    struct service service;
+    service_start(&service, binary, &folder);
+    expect(0, "green giraffe", "please repeat green giraffe\n",
+           (const char *const[]){"chat", folder.path, "--name", "tester", NULL});
+    CHECK_INT(0, service_stop(&service));
+    char *history = folder_read(&folder, ".ship/chats/cli%3Achat%3Atester.jsonl");
+    CHECK(history != NULL && strstr(history, "green giraffe") != NULL);
+    free(history);
+    folder_remove(&folder);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    binary = argv[1];
+    RUN(words_are_understood_or_refused);
+    RUN(a_folder_without_a_project_is_refused);
+    RUN(init_asks_or_is_told);
+    RUN(alias_changes_its_own_block_only);
+    RUN(one_process_serves_a_project);
+    RUN(chat_works_in_a_pipe);
+    return check_summary();
+}
