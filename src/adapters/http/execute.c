@@ -186,8 +186,10 @@ static void wait_for_result(struct http_conn *conn, const struct sma_accepted *a
         conn->state = HTTP_WAIT;
     if (conn->state != HTTP_STREAM && conn->state != HTTP_WAIT)
         return; /* the client has left while its stream was opened */
-    http_conn_deadline(conn, conn->state == HTTP_WAIT ? conn->wait_end_ns
-                                                      : now + HTTP_STREAM_BEAT_S * UINT64_C(1000000000));
+    uint64_t patience_s = conn->state == HTTP_STREAM ? HTTP_STREAM_BEAT_S
+                          : conn->has_eof            ? HTTP_HALF_CLOSED_S
+                                                     : SMA_HTTP_WAIT_S;
+    http_conn_deadline(conn, now + patience_s * UINT64_C(1000000000));
     if (http_watch_join(conn, accepted->seq) != SMA_ERR_OK)
         http_run_later(conn, "Too many callers are waiting");
 }

@@ -33,6 +33,7 @@
 #define HTTP_KEPT_BUFFER_BYTES 65536                 /* a larger buffer is given back after its request */
 #define HTTP_LINGER_S 2
 #define HTTP_STREAM_BEAT_S 15
+#define HTTP_HALF_CLOSED_S 5                         /* a client that sends no more is waited with this long */
 #define HTTP_POLL_S_MAX 60                           /* GET /api/runs/:id?wait= */
 #define HTTP_RETRY_S 1                               /* Retry-After where the store gave none */
 #define HTTP_PENDING_COUNT_MAX (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX)

@@ -112,9 +112,11 @@ static void on_eof(struct http_conn *conn)
 {
     conn->has_eof = true;
     stop_reading(conn);
-    /* BUSY is short and its client may only have shut down its sending side: it still gets its answer. Whoever waits
-     * for a run is taken to have left: the run goes on, its result is stored. */
-    if (conn->state != HTTP_BUSY && !conn->is_writing)
+    /* The client may only have shut down its sending side, so it still gets an answer that comes soon. One that waits
+     * for a run is then taken to have left: the run goes on, its result is stored. */
+    if (conn->state == HTTP_WAIT)
+        http_conn_deadline(conn, http_now(conn->server) + HTTP_HALF_CLOSED_S * UINT64_C(1000000000));
+    else if (conn->state != HTTP_BUSY && !conn->is_writing)
         http_conn_close(conn);
 }
 
@@ -387,6 +389,10 @@ static void pass_deadline(struct http_conn *conn)
                     (unsigned)(conn->server->request_deadline_ns / 1000000));
         return;
     case HTTP_WAIT:
+        if (conn->has_eof && http_now(conn->server) < conn->wait_end_ns) {
+            http_conn_close(conn);
+            return;
+        }
         http_run_later(conn, "The run is still going on");
         return;
     case HTTP_STREAM:
