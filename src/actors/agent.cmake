@@ -1,0 +1,2 @@
+# The agent: runs and sessions. Thin: messages to events, actions to messages.
+sma_library(sma_actor_agent SOURCES agent.c agent_ask.c agent_table.c LINK sma_kernel sma_agent_run sma_base)

@@ -1,0 +1,250 @@
+/* agent_ask.c — what a run wants done, as messages to the store, the model and the dispatcher. */
+#include "agent_priv.h"
+
+#include <stdlib.h>
+
+#define ROOM_ALIGN 16 /* what one sma_msg_space may cost besides its bytes */
+#define NS_PER_S UINT64_C(1000000000)
+
+static struct sma_msg *make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space)
+{
+    struct sma_msg *msg = sma_msg_create(kind, body_bytes, space);
+    if (msg == NULL)
+        sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
+    return msg;
+}
+
+static void block(struct sma_agent *agent, enum sma_actor_id to, const struct agent_blocked *what)
+{
+    struct agent_blocked *blocked = malloc(sizeof *blocked);
+    if (blocked == NULL)
+        sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
+    *blocked = *what;
+    blocked->next = NULL;
+    if (agent->blocked_last[to] != NULL)
+        agent->blocked_last[to]->next = blocked;
+    else
+        agent->blocked_first[to] = blocked;
+    agent->blocked_last[to] = blocked;
+}
+
+/* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded number of questions. */
+static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry, uint32_t call,
+                struct sma_msg *msg, uint64_t deadline_ns)
+{
+    uint64_t id = 0;
+    enum sma_err err = SMA_ERR_FULL;
+    if (agent->blocked_first[to] == NULL)
+        err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
+    if (err == SMA_ERR_OK) {
+        agent_ask_put(agent, id, entry->seq, call);
+        if (to == SMA_ACTOR_MODEL)
+            entry->model_ask_id = id;
+    } else if (err == SMA_ERR_FULL) {
+        block(agent, to, &(struct agent_blocked){msg, entry->seq, deadline_ns, call, NULL});
+    } else {
+        sma_msg_destroy(msg); /* that actor has ended: so do we, and the run continues after the next start */
+    }
+}
+
+void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
+{
+    while (agent->blocked_first[to] != NULL && sma_ctx_ask_room(agent->ctx, to) > 0) {
+        struct agent_blocked *blocked = agent->blocked_first[to];
+        uint64_t id = 0;
+        enum sma_err err = sma_ctx_ask(agent->ctx, to, &blocked->msg, blocked->deadline_ns, &id);
+        if (err == SMA_ERR_FULL)
+            return;
+        agent->blocked_first[to] = blocked->next;
+        if (blocked->next == NULL)
+            agent->blocked_last[to] = NULL;
+        if (err == SMA_ERR_OK) {
+            agent_ask_put(agent, id, blocked->seq, blocked->call);
+            struct agent_run *entry = agent_run_find(agent, blocked->seq);
+            if (to == SMA_ACTOR_MODEL && entry != NULL)
+                entry->model_ask_id = id;
+        }
+        sma_msg_destroy(blocked->msg); /* NULL after OK */
+        free(blocked);
+    }
+}
+
+static void drop_blocked(struct sma_agent *agent, enum sma_actor_id to, uint64_t seq)
+{
+    struct agent_blocked **link = &agent->blocked_first[to], *last = NULL;
+    while (*link != NULL) {
+        struct agent_blocked *blocked = *link;
+        if (blocked->seq == seq) {
+            *link = blocked->next;
+            sma_msg_destroy(blocked->msg);
+            free(blocked);
+        } else {
+            last = blocked;
+            link = &blocked->next;
+        }
+    }
+    agent->blocked_last[to] = last;
+}
+
+/* A dropped run's questions that were never asked. Its steps are dropped too: the store has ended the run. */
+void agent_drop_blocked(struct sma_agent *agent, uint64_t seq)
+{
+    for (int to = 0; to < SMA_ACTOR_ADAPTER_0; to++)
+        drop_blocked(agent, (enum sma_actor_id)to, seq);
+}
+
+/* -- one function a kind ------------------------------------------------------------------------------------------ */
+static void ask_session(struct sma_agent *agent, struct agent_run *entry, const struct sma_session_ask *from)
+{
+    struct sma_msg *msg =
+        make(agent, SMA_MSG_SESSION, sizeof(struct sma_session_ask), from->chat_key.len + 1);
+    struct sma_session_ask *body = SMA_MSG_BODY(msg, struct sma_session_ask);
+    *body = *from;
+    body->chat_key = sma_msg_dup(msg, from->chat_key);
+    ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
+}
+
+static void ask_model(struct sma_agent *agent, struct agent_run *entry)
+{
+    size_t size = sma_run_request_size(entry->run);
+    struct sma_msg *msg = make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
+    struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
+    char *bytes = sma_msg_space(msg, size);
+    sma_run_request_write(entry->run, bytes, body);
+    body->body = (struct sma_str){bytes, size};
+    ask(agent, SMA_ACTOR_MODEL, entry, 0, msg, sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
+}
+
+static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
+{
+    uint64_t ask_id = entry->model_ask_id;
+    struct agent_ask taken;
+    if (ask_id == 0) { /* never asked: the edge was full */
+        drop_blocked(agent, SMA_ACTOR_MODEL, entry->seq);
+        return;
+    }
+    entry->model_ask_id = 0;
+    (void)agent_ask_take(agent, ask_id, &taken); /* so that its answer is not taken for the next one's */
+    struct sma_msg *msg = make(agent, SMA_MSG_MODEL_CANCEL, sizeof(struct sma_model_cancel), 0);
+    SMA_MSG_BODY(msg, struct sma_model_cancel)->ask_id = ask_id;
+    if (sma_ctx_send(agent->ctx, SMA_ACTOR_MODEL, &msg) != SMA_ERR_OK)
+        sma_msg_destroy(msg); /* the answer then comes for nothing and is thrown away */
+}
+
+static void ask_contact(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+{
+    const struct sma_contact_ask *from = &action->contact;
+    struct sma_msg *msg = make(agent, SMA_MSG_CONTACT, sizeof(struct sma_contact_ask),
+                               from->user_name.len + from->channel.len + 2);
+    struct sma_contact_ask *body = SMA_MSG_BODY(msg, struct sma_contact_ask);
+    body->user_name = sma_msg_dup(msg, from->user_name);
+    body->channel = sma_msg_dup(msg, from->channel);
+    ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
+}
+
+static void ask_history(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+{
+    const struct sma_history_ask *from = &action->history;
+    size_t ids_bytes = from->session_id_count * sizeof(struct sma_str);
+    size_t space = from->chat_key.len + 1 + from->keyword.len + 1 + ids_bytes + ROOM_ALIGN;
+    for (uint32_t i = 0; i < from->session_id_count; i++)
+        space += from->session_ids[i].len + 1;
+    struct sma_msg *msg = make(agent, SMA_MSG_HISTORY, sizeof(struct sma_history_ask), space);
+    struct sma_history_ask *body = SMA_MSG_BODY(msg, struct sma_history_ask);
+    *body = *from;
+    body->chat_key = sma_msg_dup(msg, from->chat_key);
+    body->keyword = sma_msg_dup(msg, from->keyword);
+    body->session_ids = sma_msg_space(msg, ids_bytes);
+    for (uint32_t i = 0; i < from->session_id_count; i++)
+        body->session_ids[i] = sma_msg_dup(msg, from->session_ids[i]);
+    ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
+}
+
+static void ask_send(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+{
+    struct sma_msg *msg = make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
+    *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){entry->seq, action->outbox_id};
+    ask(agent, SMA_ACTOR_DISPATCHER, entry, action->call, msg,
+        sma_ctx_now(agent->ctx) + SMA_SEND_WAIT_S * NS_PER_S);
+}
+
+static size_t deliveries_space(const struct sma_step_delivery *deliveries, uint32_t count)
+{
+    size_t space = count * sizeof *deliveries + ROOM_ALIGN;
+    for (uint32_t i = 0; i < count; i++)
+        space += sma_route_space(&deliveries[i].route) + deliveries[i].text.len + 1;
+    return space;
+}
+
+static struct sma_step_delivery *dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from,
+                                                uint32_t count)
+{
+    struct sma_step_delivery *copies = sma_msg_space(msg, count * sizeof *copies);
+    for (uint32_t i = 0; i < count; i++) {
+        copies[i] = from[i];
+        copies[i].route = sma_route_dup(msg, &from[i].route);
+        copies[i].text = sma_msg_dup(msg, from[i].text);
+    }
+    return copies;
+}
+
+static void store_step(struct sma_agent *agent, struct agent_run *entry, const struct sma_step *from)
+{
+    size_t space = from->data.len + 1 + deliveries_space(from->deliveries, from->delivery_count);
+    struct sma_msg *msg = make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    *body = *from;
+    body->data = sma_msg_dup(msg, from->data);
+    body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
+    ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
+}
+
+static void store_done(struct sma_agent *agent, struct agent_run *entry, const struct sma_done *from)
+{
+    size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len + 4 +
+                   deliveries_space(from->deliveries, from->delivery_count);
+    struct sma_msg *msg = make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
+    struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
+    *body = *from;
+    body->output = sma_msg_dup(msg, from->output);
+    body->tool_calls_json = sma_msg_dup(msg, from->tool_calls_json);
+    body->turn = sma_msg_dup(msg, from->turn);
+    body->wire = sma_msg_dup(msg, from->wire);
+    body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
+    ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
+}
+
+void agent_progress(struct sma_agent *agent, const struct agent_run *entry, enum sma_progress_kind kind,
+                    struct sma_str text)
+{
+    const struct sma_route *route = &sma_run_order_of(entry->run)->route;
+    struct sma_msg *msg = sma_msg_create(SMA_MSG_PROGRESS, sizeof(struct sma_progress),
+                                         sma_route_space(route) + text.len + 1);
+    if (msg == NULL)
+        return; /* a signal may be lost */
+    struct sma_progress *body = SMA_MSG_BODY(msg, struct sma_progress);
+    body->seq = entry->seq;
+    body->kind = (uint8_t)kind;
+    body->route = sma_route_dup(msg, route);
+    body->text = sma_msg_dup(msg, text);
+    sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
+}
+
+void agent_carry_out(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+{
+    switch (action->kind) {
+    case SMA_RUN_ASK_SESSION: ask_session(agent, entry, &action->session); break;
+    case SMA_RUN_ASK_MODEL: ask_model(agent, entry); break;
+    case SMA_RUN_CANCEL_MODEL: cancel_model(agent, entry); break;
+    case SMA_RUN_ASK_CONTACT: ask_contact(agent, entry, action); break;
+    case SMA_RUN_ASK_HISTORY: ask_history(agent, entry, action); break;
+    case SMA_RUN_ASK_SEND: ask_send(agent, entry, action); break;
+    case SMA_RUN_STORE_STEP: store_step(agent, entry, &action->step); break;
+    case SMA_RUN_STORE_DONE: store_done(agent, entry, &action->done); break;
+    case SMA_RUN_PROGRESS:
+        agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text);
+        break;
+    case SMA_RUN_WAIT: agent_retry_add(agent, entry, sma_ctx_now(agent->ctx) + AGENT_RETRY_NS); break;
+    case SMA_RUN_END: break; /* agent.c ends it after the last action */
+    }
+}

@@ -1,0 +1,87 @@
+/*
+ * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out), agent_table.c (runs and
+ * open questions by number).
+ */
+#ifndef SMA_ACTORS_AGENT_PRIV_H
+#define SMA_ACTORS_AGENT_PRIV_H
+
+#include "runtime/agent/run.h"
+#include "sma/actors.h"
+#include "sma/messages.h"
+#include "sma/metrics.h"
+
+#define AGENT_BUCKET_COUNT 4096 /* a power of two */
+#define AGENT_RETRY_NS UINT64_C(1000000000)
+#define AGENT_DRAIN_NS (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
+
+/* One open run. */
+struct agent_run
+{
+    uint64_t seq;
+    struct sma_run *run;
+    struct sma_msg *order; /* the RUN message; the run borrows from it */
+    struct sma_run_settings *settings;
+    struct sma_session *session;
+    uint64_t model_ask_id; /* the open MODEL question, 0 = none */
+    uint64_t retry_ns;     /* in the retry list when not 0 */
+    struct agent_run *hash_next;
+    struct agent_run *chat_next; /* runs of the same chat; the session's `user` is the first */
+    struct agent_run *retry_next;
+};
+
+/* One question: to which run, and which of its calls, the answer belongs. */
+struct agent_ask
+{
+    uint64_t id, seq;
+    uint32_t call;
+    struct agent_ask *next;
+};
+
+/* A question that found its edge full; asked when an answer comes back over that edge, in order. */
+struct agent_blocked
+{
+    struct sma_msg *msg;
+    uint64_t seq, deadline_ns;
+    uint32_t call;
+    struct agent_blocked *next;
+};
+
+struct sma_agent
+{
+    uint32_t magic;
+    const struct sma_config *config;
+    const struct sma_adapter *adapters;
+    size_t adapter_count;
+    struct sma_run_settings *settings;
+    struct sma_sessions *sessions;
+    struct sma_ctx *ctx; /* of the message being handled */
+    uint64_t run_count;
+    struct agent_run *runs[AGENT_BUCKET_COUNT];
+    struct agent_ask *asks[AGENT_BUCKET_COUNT];
+    struct agent_ask *free_asks;
+    struct agent_blocked *blocked_first[SMA_ACTOR_ADAPTER_0], *blocked_last[SMA_ACTOR_ADAPTER_0];
+    struct agent_run *retry_first, *retry_last; /* all wait the same time, so the order is the order of due times */
+    bool is_draining, has_drained;
+    uint64_t drain_ns; /* when the model is not waited for any longer */
+    struct sma_run_actions actions;
+};
+
+/* agent_table.c */
+struct agent_run *agent_run_find(const struct sma_agent *agent, uint64_t seq);
+void agent_run_put(struct sma_agent *agent, struct agent_run *entry);
+void agent_run_remove(struct sma_agent *agent, struct agent_run *entry);
+void agent_ask_put(struct sma_agent *agent, uint64_t id, uint64_t seq, uint32_t call);
+/* Takes the question out; false when it is unknown (its run was dropped). */
+bool agent_ask_take(struct sma_agent *agent, uint64_t id, struct agent_ask *ret_ask);
+void agent_retry_add(struct sma_agent *agent, struct agent_run *entry, uint64_t at_ns);
+void agent_retry_remove(struct sma_agent *agent, struct agent_run *entry);
+void agent_tables_fini(struct sma_agent *agent);
+
+/* agent_ask.c: an action of a run as a message */
+void agent_carry_out(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action);
+void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
+void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
+void agent_progress(struct sma_agent *agent, const struct agent_run *entry, enum sma_progress_kind kind,
+                    struct sma_str text);
+
+#endif

@@ -1,0 +1,297 @@
+/* codec.c — encoding of steps and turns. See codec.h. */
+#include "runtime/agent/codec.h"
+
+#include <stdlib.h>
+
+#define VERSION 1
+
+static void put_u32(struct sma_buf *buf, uint32_t number)
+{
+    unsigned char bytes[4] = {(unsigned char)number, (unsigned char)(number >> 8), (unsigned char)(number >> 16),
+                              (unsigned char)(number >> 24)};
+    sma_buf_put(buf, bytes, sizeof bytes);
+}
+
+static void put_string(struct sma_buf *buf, struct sma_str text)
+{
+    if (text.len > UINT32_MAX) {
+        buf->err = SMA_ERR_TOOBIG;
+        return;
+    }
+    put_u32(buf, (uint32_t)text.len);
+    sma_buf_put(buf, text.ptr, text.len);
+}
+
+static void put_list(struct sma_buf *buf, const struct sma_str *texts, uint32_t count)
+{
+    put_u32(buf, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_string(buf, texts[i]);
+}
+
+static void put_head(struct sma_buf *buf, char kind)
+{
+    sma_buf_put_text(buf, "SMA");
+    sma_buf_put_char(buf, kind);
+    sma_buf_put_char(buf, VERSION);
+}
+
+/* -- reading: the first wrong length makes the reader bad, and it stays so ---------------------------------------- */
+struct reader
+{
+    const unsigned char *at;
+    size_t left;
+    bool is_bad;
+};
+
+static uint8_t get_u8(struct reader *reader)
+{
+    if (reader->is_bad || reader->left < 1) {
+        reader->is_bad = true;
+        return 0;
+    }
+    reader->left--;
+    return *reader->at++;
+}
+
+static uint32_t get_u32(struct reader *reader)
+{
+    if (reader->is_bad || reader->left < 4) {
+        reader->is_bad = true;
+        return 0;
+    }
+    const unsigned char *at = reader->at;
+    reader->at += 4;
+    reader->left -= 4;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static struct sma_str get_string(struct reader *reader)
+{
+    uint32_t len = get_u32(reader);
+    if (reader->is_bad || len > reader->left) {
+        reader->is_bad = true;
+        return (struct sma_str){0};
+    }
+    struct sma_str text = {(const char *)reader->at, len};
+    reader->at += len;
+    reader->left -= len;
+    return text;
+}
+
+/* A count of things that take at least `bytes_min` each: a damaged count cannot ask for more memory than data. */
+static uint32_t get_count(struct reader *reader, size_t bytes_min)
+{
+    uint32_t count = get_u32(reader);
+    if (reader->is_bad || count > reader->left / bytes_min) {
+        reader->is_bad = true;
+        return 0;
+    }
+    return count;
+}
+
+static struct reader open_data(struct sma_str data, char kind)
+{
+    struct reader reader = {(const unsigned char *)data.ptr, data.len, false};
+    if (get_u8(&reader) != 'S' || get_u8(&reader) != 'M' || get_u8(&reader) != 'A' ||
+        get_u8(&reader) != (unsigned char)kind || get_u8(&reader) != VERSION)
+        reader.is_bad = true;
+    return reader;
+}
+
+/* -- answers ------------------------------------------------------------------------------------------------------ */
+void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts, const struct sma_model_answer *answer)
+{
+    put_head(buf, 'A');
+    put_string(buf, facts);
+    put_string(buf, answer->fragment);
+    put_string(buf, answer->text);
+    sma_buf_put_char(buf, (char)answer->finish);
+    put_u32(buf, answer->call_count);
+    for (uint32_t i = 0; i < answer->call_count; i++) {
+        put_string(buf, answer->calls[i].id);
+        put_string(buf, answer->calls[i].name);
+        put_string(buf, answer->calls[i].arguments);
+        sma_buf_put_char(buf, answer->calls[i].is_invalid);
+    }
+}
+
+void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls, uint32_t count)
+{
+    uint32_t known_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        known_count += calls[i].has_result;
+    put_u32(buf, known_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!calls[i].has_result)
+            continue;
+        put_u32(buf, i);
+        sma_buf_put_char(buf, calls[i].is_error);
+        put_string(buf, calls[i].result);
+    }
+}
+
+static void get_calls(struct reader *reader, struct sma_stored_answer *answer)
+{
+    for (uint32_t i = 0; i < answer->call_count; i++) {
+        struct sma_stored_call *call = &answer->calls[i];
+        call->id = get_string(reader);
+        call->name = get_string(reader);
+        call->arguments = get_string(reader);
+        call->is_invalid = get_u8(reader) != 0;
+    }
+}
+
+static void get_known_results(struct reader *reader, struct sma_stored_answer *answer)
+{
+    uint32_t known_count = get_count(reader, 9);
+    for (uint32_t i = 0; i < known_count; i++) {
+        uint32_t index = get_u32(reader);
+        bool is_error = get_u8(reader) != 0;
+        struct sma_str content = get_string(reader);
+        if (reader->is_bad || index >= answer->call_count) {
+            reader->is_bad = true;
+            return;
+        }
+        answer->calls[index].has_result = true;
+        answer->calls[index].is_error = is_error;
+        answer->calls[index].result = content;
+    }
+}
+
+enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer)
+{
+    struct reader reader = open_data(data, 'A');
+    struct sma_stored_answer answer = {0};
+    answer.facts = get_string(&reader);
+    answer.fragment = get_string(&reader);
+    answer.text = get_string(&reader);
+    answer.finish = get_u8(&reader);
+    answer.call_count = get_count(&reader, 13);
+    if (reader.is_bad || answer.finish > SMA_FINISH_FILTERED)
+        return SMA_ERR_CORRUPT;
+    if (answer.call_count > 0) {
+        answer.calls = calloc(answer.call_count, sizeof *answer.calls);
+        if (answer.calls == NULL)
+            return SMA_ERR_NOMEM;
+    }
+    get_calls(&reader, &answer);
+    if (!reader.is_bad && reader.left > 0)
+        get_known_results(&reader, &answer);
+    if (reader.is_bad || reader.left > 0) {
+        sma_stored_answer_fini(&answer);
+        return SMA_ERR_CORRUPT;
+    }
+    *ret_answer = answer;
+    return SMA_ERR_OK;
+}
+
+void sma_stored_answer_fini(struct sma_stored_answer *answer)
+{
+    free(answer->calls);
+    *answer = (struct sma_stored_answer){0};
+}
+
+/* -- results ------------------------------------------------------------------------------------------------------ */
+void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results, uint32_t count)
+{
+    put_head(buf, 'R');
+    put_u32(buf, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_string(buf, results[i].call_id);
+        put_string(buf, results[i].name);
+        put_string(buf, results[i].content);
+        sma_buf_put_char(buf, results[i].is_error);
+        sma_buf_put_char(buf, results[i].is_delivered);
+    }
+}
+
+enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_results *ret_results)
+{
+    struct reader reader = open_data(data, 'R');
+    struct sma_stored_results list = {.count = get_count(&reader, 14)};
+    if (reader.is_bad)
+        return SMA_ERR_CORRUPT;
+    list.results = calloc(list.count + 1, sizeof *list.results);
+    if (list.results == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct sma_stored_result *result = &list.results[i];
+        result->call_id = get_string(&reader);
+        result->name = get_string(&reader);
+        result->content = get_string(&reader);
+        result->is_error = get_u8(&reader) != 0;
+        result->is_delivered = get_u8(&reader) != 0;
+    }
+    if (reader.is_bad || reader.left > 0) {
+        sma_stored_results_fini(&list);
+        return SMA_ERR_CORRUPT;
+    }
+    *ret_results = list;
+    return SMA_ERR_OK;
+}
+
+void sma_stored_results_fini(struct sma_stored_results *results)
+{
+    free(results->results);
+    *results = (struct sma_stored_results){0};
+}
+
+/* -- turns -------------------------------------------------------------------------------------------------------- */
+void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
+{
+    put_head(buf, 'T');
+    put_u32(buf, turn->message_count);
+    put_list(buf, turn->ids, turn->id_count);
+    put_list(buf, turn->blocks, turn->block_count);
+    put_string(buf, turn->text);
+    put_list(buf, turn->fragments, turn->fragment_count);
+}
+
+/* The next list, without keeping it: its count. */
+static uint32_t skip_list(struct reader *reader)
+{
+    uint32_t count = get_count(reader, 4);
+    for (uint32_t i = 0; i < count && !reader->is_bad; i++)
+        (void)get_string(reader); /* only its length matters here */
+    return count;
+}
+
+static void get_list(struct reader *reader, struct sma_str *texts)
+{
+    uint32_t count = get_u32(reader);
+    for (uint32_t i = 0; i < count; i++)
+        texts[i] = get_string(reader);
+}
+
+enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn)
+{
+    struct reader reader = open_data(data, 'T');
+    struct sma_stored_turn turn = {.message_count = get_u32(&reader)};
+    struct reader again = reader;
+    turn.id_count = skip_list(&reader);
+    turn.block_count = skip_list(&reader);
+    turn.text = get_string(&reader);
+    turn.fragment_count = skip_list(&reader);
+    if (reader.is_bad || reader.left > 0 || turn.fragment_count == 0 || turn.message_count == 0)
+        return SMA_ERR_CORRUPT;
+    size_t total = (size_t)turn.id_count + turn.block_count + turn.fragment_count;
+    turn.storage = calloc(total, sizeof *turn.storage);
+    if (turn.storage == NULL)
+        return SMA_ERR_NOMEM;
+    turn.ids = turn.storage;
+    turn.blocks = turn.ids + turn.id_count;
+    turn.fragments = turn.blocks + turn.block_count;
+    get_list(&again, turn.ids);
+    get_list(&again, turn.blocks);
+    (void)get_string(&again); /* the text, read above */
+    get_list(&again, turn.fragments);
+    *ret_turn = turn;
+    return SMA_ERR_OK;
+}
+
+void sma_stored_turn_fini(struct sma_stored_turn *turn)
+{
+    free(turn->storage);
+    *turn = (struct sma_stored_turn){0};
+}

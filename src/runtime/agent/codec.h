@@ -1,0 +1,76 @@
+/*
+ * codec.h — how a run's steps and a session's turns look on disk: versioned, length-prefixed, little-endian.
+ *
+ * The store keeps these bytes without reading them. Reading never trusts them: every length is checked, and what does
+ * not fit is CORRUPT. A live run reads its own answer back through the same functions as a resumed one.
+ *
+ *   answer   "SMA" 'A' 1, facts, fragment, text, finish u8, call count u32, calls (id, name, arguments, is_invalid u8),
+ *            then optionally: count u32, results known at once (call u32, is_error u8, content)
+ *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
+ *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
+ * A string is its length as u32 and its bytes.
+ * Threads: any; no state.
+ */
+#ifndef SMA_RUNTIME_AGENT_CODEC_H
+#define SMA_RUNTIME_AGENT_CODEC_H
+
+#include "sma/buf.h"
+#include "sma/messages.h"
+
+#define SMA_STEP_BYTES_MAX (SMA_REQUEST_BYTES_MAX + 1024 * 1024) /* one encoded step or turn */
+
+/* One call as a step holds it, with the result when it was known before anything was carried out. */
+struct sma_stored_call
+{
+    struct sma_str id, name, arguments;
+    bool is_invalid;
+    bool has_result, is_error;
+    struct sma_str result;
+};
+/* A decoded ANSWER step: slices into the step's bytes. */
+struct sma_stored_answer
+{
+    struct sma_str facts; /* of the first answer of a run; otherwise empty */
+    struct sma_str fragment, text;
+    uint8_t finish; /* enum sma_finish */
+    uint32_t call_count;
+    struct sma_stored_call *calls; /* owned */
+};
+struct sma_stored_result
+{
+    struct sma_str call_id, name, content;
+    bool is_error, is_delivered; /* delivered: counts as an answer to the user */
+};
+struct sma_stored_results
+{
+    uint32_t count;
+    struct sma_stored_result *results; /* owned */
+};
+/* A turn of a session: what was said, and the bytes that went on the wire. */
+struct sma_stored_turn
+{
+    uint32_t message_count;
+    uint32_t id_count, block_count, fragment_count;
+    struct sma_str *ids;       /* message ids of the user's messages */
+    struct sma_str *blocks;    /* the user's text blocks */
+    struct sma_str *fragments; /* one per message or group of results, in order */
+    struct sma_str text;       /* the assistant's answer as plain text */
+    struct sma_str *storage;   /* owned by a decoded turn: holds the three lists */
+};
+
+void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts, const struct sma_model_answer *answer);
+/** Once, after sma_codec_put_answer: the results among calls[0..count) that are known already. */
+void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls, uint32_t count);
+/** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */
+SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer);
+void sma_stored_answer_fini(struct sma_stored_answer *answer); /* accepts a zeroed struct */
+
+void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results, uint32_t count);
+SMA_CHECKED enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_results *ret_results);
+void sma_stored_results_fini(struct sma_stored_results *results);
+
+void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn);
+SMA_CHECKED enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn);
+void sma_stored_turn_fini(struct sma_stored_turn *turn);
+
+#endif

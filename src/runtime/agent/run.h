@@ -1,0 +1,143 @@
+/*
+ * run.h — one run: the state machine that takes a message to its answer. Events in, actions out.
+ *
+ *   LOADING -> MODEL -> (RESOLVING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
+ *
+ * Invariants:
+ * - No effect of an answer before the step that holds it is durable: ASK_SEND, ASK_HISTORY and lookups by the model
+ *   come only out of STEP_DONE DURABLE. (The lookup that a chat_contact_send needs for its outbox row comes before.)
+ * - Every call of an answer has exactly one result, in the order of the calls.
+ * - A call that was under way when the program ended is never carried out again: it is answered "interrupted", or by
+ *   the state of its outbox row.
+ * - Exactly one STORE_DONE (repeated after NO_DISK) ends a run that is not stopped.
+ * Resume: the stored steps are read by the same functions that read the live ones.
+ * Threads: the owner only. Time and chance are arguments.
+ */
+#ifndef SMA_RUNTIME_AGENT_RUN_H
+#define SMA_RUNTIME_AGENT_RUN_H
+
+#include "runtime/agent/session.h"
+#include "sma/config.h"
+#include "sma/messages.h"
+#include "sma/wire.h"
+
+/* What all runs of one configuration share: the wire, and the head and tail of every request, built once. */
+struct sma_run_settings
+{
+    const struct sma_config *config;
+    const struct sma_wire *wire;
+    struct sma_buf head, tail;
+    bool is_configured; /* there is a model to ask */
+    bool is_stale;      /* a later configuration has another wire: turns of this one do not go into sessions */
+    uint32_t use_count; /* the owner's */
+};
+/** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings. */
+SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config,
+                                                 struct sma_run_settings **ret_settings);
+void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
+
+enum sma_run_event_kind
+{
+    SMA_RUN_START,        /* once, first */
+    SMA_RUN_SESSION,      /* turns */
+    SMA_RUN_MODEL,        /* model */
+    SMA_RUN_CONTACT,      /* call, contact */
+    SMA_RUN_HISTORY,      /* call, history */
+    SMA_RUN_SENT,         /* call, sent */
+    SMA_RUN_STEP_DONE,    /* step */
+    SMA_RUN_DONE_DONE,    /* step */
+    SMA_RUN_RETRY,        /* the second asked for by WAIT is over */
+    SMA_RUN_STOP,         /* the store has ended the run: drop it */
+    SMA_RUN_CLEARED,      /* the session lost its turns under this run, which goes on */
+    SMA_RUN_DRAIN,        /* the program ends: reach a durable point */
+    SMA_RUN_DRAIN_HARD,   /* do not wait for the model any longer */
+};
+struct sma_run_event
+{
+    enum sma_run_event_kind kind;
+    uint64_t now_ns;
+    uint32_t call; /* as in the action that asked */
+    union
+    {
+        const struct sma_session_turns *turns;
+        const struct sma_model_answer *model;
+        const struct sma_contact_result *contact;
+        const struct sma_history_lines *history;
+        const struct sma_send_result *sent;
+        const struct sma_step_done *step;
+    };
+};
+
+enum sma_run_action_kind
+{
+    SMA_RUN_ASK_SESSION,  /* session */
+    SMA_RUN_ASK_MODEL,    /* the request: sma_run_request_size / _write, before the next event */
+    SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
+    SMA_RUN_ASK_CONTACT,  /* call, contact */
+    SMA_RUN_ASK_HISTORY,  /* call, history */
+    SMA_RUN_ASK_SEND,     /* call, outbox_id; deadline SMA_SEND_WAIT_S */
+    SMA_RUN_STORE_STEP,   /* step */
+    SMA_RUN_STORE_DONE,   /* done */
+    SMA_RUN_PROGRESS,     /* progress, text: a signal */
+    SMA_RUN_WAIT,         /* send RETRY in a second */
+    SMA_RUN_END,          /* over: destroy the run. outcome, is_counted */
+};
+/* Slices live until the next event or the end of the run. */
+struct sma_run_action
+{
+    enum sma_run_action_kind kind;
+    uint32_t call;
+    uint64_t outbox_id;
+    union
+    {
+        struct sma_session_ask session;
+        struct sma_contact_ask contact;
+        struct sma_history_ask history;
+        struct sma_step step;
+        struct sma_done done;
+        struct
+        {
+            uint8_t progress; /* enum sma_progress_kind */
+            struct sma_str text;
+        };
+        struct
+        {
+            uint8_t outcome; /* enum sma_outcome */
+            bool is_counted; /* it really ended; else it was dropped (stopped, suspended) */
+        };
+    };
+};
+#define SMA_RUN_ACTION_COUNT_MAX (2 * SMA_TOOL_CALL_COUNT_MAX + 16)
+struct sma_run_actions
+{
+    uint32_t count;
+    struct sma_run_action list[SMA_RUN_ACTION_COUNT_MAX];
+};
+
+struct sma_run;
+struct sma_run_options
+{
+    const struct sma_run_order *order; /* borrowed, outlives the run */
+    struct sma_sessions *sessions;     /* borrowed */
+    struct sma_session *session;       /* borrowed, pinned */
+    struct sma_run_settings *settings; /* borrowed */
+    bool is_chinese_by_default;        /* of the adapter: language of notices */
+    int64_t wall_ms;                   /* now, for the facts */
+    uint64_t random[2];                /* for the request id */
+};
+/** OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run);
+void sma_run_destroy(struct sma_run *run); /* accepts NULL */
+/** One event: *actions is emptied and filled with what is to be done, in order. Events that do not fit are ignored. */
+void sma_run_event(struct sma_run *run, const struct sma_run_event *event, struct sma_run_actions *actions);
+
+/** Bytes of the request that ASK_MODEL is about. */
+size_t sma_run_request_size(const struct sma_run *run);
+/** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not body). */
+void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
+const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
+struct sma_session *sma_run_session(const struct sma_run *run);
+bool sma_run_waits_for_model(const struct sma_run *run);
+uint64_t sma_run_started_ns(const struct sma_run *run);
+
+#endif

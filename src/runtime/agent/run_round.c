@@ -1,0 +1,467 @@
+/* run_round.c — one round of a run: the model's answer, its calls, their results. See run.h. */
+#include "run_priv.h"
+
+#include "runtime/agent/prompt.h"
+#include "sma/text.h"
+
+#include <stdlib.h>
+
+/* -- results of calls --------------------------------------------------------------------------------------------- */
+static void set_result(struct run_call *call, bool is_error)
+{
+    call->has_result = true;
+    call->is_error = is_error;
+    if (call->result.err != SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
+        sma_buf_fini(&call->result);
+        sma_buf_init(&call->result, SMA_STEP_BYTES_MAX);
+        call->is_error = true;
+        sma_tool_put_error(&call->result, SMA_STR("The result could not be kept."));
+    }
+}
+
+void run_set_error(struct run_call *call, struct sma_str text)
+{
+    sma_tool_put_error(&call->result, text);
+    set_result(call, true);
+}
+
+static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
+{
+    /* Only what goes to the user's own chat answers the user. */
+    call->is_delivered = sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
+    set_result(call, state == SMA_SEND_FAILED);
+}
+
+/* -- the answer arrives ------------------------------------------------------------------------------------------- */
+/* What can be said of a call without doing anything: its result, when it will not be carried out. */
+static void check_call(struct sma_run *run, uint32_t index)
+{
+    const struct sma_stored_call *stored = &run->answer.calls[index];
+    struct run_call *call = &run->calls[index];
+    if (run->answer.finish == SMA_FINISH_LENGTH || run->answer.finish == SMA_FINISH_FILTERED) {
+        run_set_error(call, SMA_STR("Your answer was cut off, so none of its calls was carried out. Answer again, shorter."));
+        return;
+    }
+    if (index >= SMA_TOOL_CALL_COUNT_MAX) {
+        run_set_error(call, SMA_STR("Too many calls in one answer: only the first 32 were carried out, this one was not."));
+        return;
+    }
+    if (call->tool == SMA_TOOL_UNKNOWN) {
+        sma_tool_put_unknown(&call->result, stored->name);
+        set_result(call, true);
+        return;
+    }
+    struct sma_str arguments = stored->is_invalid ? SMA_STR("") : stored->arguments;
+    sma_buf_clear(&run->scratch);
+    if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
+        run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch) : SMA_STR("Out of memory."));
+}
+
+bool run_open_answer(struct sma_run *run)
+{
+    enum sma_err err = run->answer_data.err;
+    if (err == SMA_ERR_OK)
+        err = sma_codec_get_answer(sma_buf_str(&run->answer_data), &run->answer);
+    if (err == SMA_ERR_OK) {
+        run->call_count = run->answer.call_count;
+        run->calls = calloc(run->call_count + 1, sizeof *run->calls);
+        run->deliveries = calloc(run->call_count + 1, sizeof *run->deliveries);
+        if (run->calls == NULL || run->deliveries == NULL)
+            err = SMA_ERR_NOMEM;
+    }
+    if (err != SMA_ERR_OK) {
+        run->call_count = run->calls == NULL ? 0 : run->call_count;
+        run_finish_failed(run, err == SMA_ERR_CORRUPT ? "the stored steps are damaged" : sma_err_text(err));
+        return false;
+    }
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        sma_buf_init(&run->calls[i].result, SMA_STEP_BYTES_MAX);
+        sma_buf_init(&run->calls[i].route_text, SMA_STEP_BYTES_MAX);
+        run->calls[i].tool = sma_tool_find(run->answer.calls[i].name);
+    }
+    run->open_count = run->delivery_count = 0;
+    return true;
+}
+
+void run_drop_answer(struct sma_run *run)
+{
+    for (uint32_t i = 0; run->calls != NULL && i < run->call_count; i++) {
+        sma_tool_args_fini(&run->calls[i].args);
+        sma_buf_fini(&run->calls[i].result);
+        sma_buf_fini(&run->calls[i].route_text);
+    }
+    free(run->calls);
+    free(run->deliveries);
+    run->calls = NULL;
+    run->deliveries = NULL;
+    run->call_count = run->open_count = run->delivery_count = 0;
+    sma_stored_answer_fini(&run->answer);
+    sma_buf_clear(&run->answer_data);
+}
+
+static void ask_contact(struct sma_run *run, uint32_t index)
+{
+    run->calls[index].is_open = true;
+    run->open_count++;
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
+    action->call = index;
+    action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name};
+}
+
+/* Calls become deliveries of the step, so that their outbox rows are in its transaction. */
+static void collect_deliveries(struct sma_run *run)
+{
+    run->delivery_count = 0;
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        struct run_call *call = &run->calls[i];
+        if (call->has_result || (call->tool != SMA_TOOL_SEND && call->tool != SMA_TOOL_CONTACT_SEND))
+            continue;
+        run->deliveries[run->delivery_count++] = (struct sma_step_delivery){
+            .call = i,
+            .intent = SMA_INTENT_ASSISTANT_TEXT,
+            .route = call->tool == SMA_TOOL_SEND ? run->order->route : call->route,
+            .text = call->args.text};
+        call->delivery = run->delivery_count;
+    }
+}
+
+/* The results that are known before the step is stored become part of it. */
+static bool close_answer(struct sma_run *run)
+{
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        struct sma_stored_call *stored = &run->answer.calls[i];
+        stored->has_result = run->calls[i].has_result;
+        stored->is_error = run->calls[i].is_error;
+        stored->result = sma_buf_str(&run->calls[i].result);
+    }
+    sma_codec_put_known_results(&run->answer_data, run->answer.calls, run->call_count);
+    sma_stored_answer_fini(&run->answer); /* its slices point into bytes that may have moved */
+    enum sma_err err = run->answer_data.err;
+    if (err == SMA_ERR_OK)
+        err = sma_codec_get_answer(sma_buf_str(&run->answer_data), &run->answer);
+    if (err == SMA_ERR_OK)
+        return true;
+    run_finish_failed(run, sma_err_text(err));
+    return false;
+}
+
+void run_store_answer(struct sma_run *run)
+{
+    bool is_behind = run->results_number != 0 && !run->results_are_asked;
+    run->answer_is_asked = !is_behind; /* numbers stay in order: RETRY stores the results first, then this */
+    if (is_behind) {
+        if (run->is_draining)
+            run_end(run, false);
+        return;
+    }
+    struct sma_run_action *action = run_act(run, SMA_RUN_STORE_STEP);
+    action->step = (struct sma_step){.seq = run->order->seq,
+                                     .number = run->answer_number,
+                                     .kind = SMA_STEP_ANSWER,
+                                     .data = sma_buf_str(&run->answer_data),
+                                     .delivery_count = run->delivery_count,
+                                     .deliveries = run->deliveries};
+}
+
+static void resolved(struct sma_run *run)
+{
+    collect_deliveries(run);
+    if (!close_answer(run))
+        return;
+    run->answer_number = run->next_number++;
+    run->state = RUN_STORING;
+    run_store_answer(run);
+}
+
+void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    if (answer->fragment.len == 0) { /* its results would have nothing to belong to */
+        run_finish_failed(run, "the model's answer could not be read");
+        return;
+    }
+    run->round++;
+    run_drop_answer(run);
+    sma_codec_put_answer(&run->answer_data, run->round == 1 ? sma_buf_str(&run->facts) : (struct sma_str){0}, answer);
+    if (!run_open_answer(run))
+        return;
+    for (uint32_t i = 0; i < run->call_count; i++)
+        check_call(run, i);
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        if (!run->calls[i].has_result && run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
+            ask_contact(run, i);
+    }
+    if (run->open_count > 0)
+        run->state = RUN_RESOLVING;
+    else
+        resolved(run);
+}
+
+/* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
+static void ask_history(struct sma_run *run, uint32_t index)
+{
+    const struct sma_run_order *order = run->order;
+    const struct sma_session *session = run->session;
+    struct run_call *call = &run->calls[index];
+    if (run->session_ids == NULL) {
+        run->session_ids = calloc((size_t)order->collected_count + 1 +
+                                      (size_t)SMA_SESSION_MESSAGE_COUNT_MAX * (SMA_CHAT_WAITING_COUNT_MAX + 1),
+                                  sizeof *run->session_ids);
+        if (run->session_ids == NULL) {
+            run_set_error(call, SMA_STR("Out of memory."));
+            return;
+        }
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        const struct sma_session_turn *turn = session->turns[i];
+        for (uint32_t k = 0; k < turn->id_count && k <= SMA_CHAT_WAITING_COUNT_MAX; k++)
+            run->session_ids[count++] = turn->ids[k];
+    }
+    for (uint32_t i = 0; i < order->collected_count; i++)
+        run->session_ids[count++] = order->collected[i].message_id;
+    uint64_t first_seq = session->turn_count > 0 ? session->turns[0]->seq : 0;
+    if (first_seq == 0 && order->collected_count > 0)
+        first_seq = order->collected[0].seq;
+    call->is_open = true;
+    run->open_count++;
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_HISTORY);
+    action->call = index;
+    action->history = (struct sma_history_ask){.chat_key = order->route.chat_key,
+                                               .limit = call->args.limit,
+                                               .keyword = call->args.keyword,
+                                               .current_seq = order->seq,
+                                               .session_first_seq = first_seq,
+                                               .session_id_count = count,
+                                               .session_ids = run->session_ids};
+}
+
+void run_delivery_state(struct sma_run *run, uint32_t index, const struct sma_step_delivery_state *delivery)
+{
+    struct run_call *call = &run->calls[index];
+    switch (delivery->state) {
+    case SMA_DELIVERY_SENT: set_sent(call, SMA_SEND_SENT, delivery->error); return;
+    case SMA_DELIVERY_FAILED: set_sent(call, SMA_SEND_FAILED, delivery->error); return;
+    case SMA_DELIVERY_UNKNOWN: set_sent(call, SMA_SEND_UNKNOWN, delivery->error); return;
+    default: break;
+    }
+    call->is_open = true;
+    run->open_count++;
+    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_SEND);
+    action->call = index;
+    action->outbox_id = delivery->outbox_id;
+}
+
+void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
+{
+    if (run->is_draining) {
+        run_end(run, false); /* its rows are the store's and the dispatcher's now; the rest is told on resume */
+        return;
+    }
+    run->state = RUN_TOOLS;
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        struct run_call *call = &run->calls[i];
+        if (call->has_result)
+            continue;
+        run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
+        if (call->delivery > step->delivery_count)
+            run_set_error(call, SMA_STR("The message could not be queued."));
+        else if (call->delivery > 0)
+            run_delivery_state(run, i, &step->deliveries[call->delivery - 1]);
+        else if (call->tool == SMA_TOOL_LOAD_HISTORY)
+            ask_history(run, i);
+        else
+            ask_contact(run, i);
+    }
+    run_check_round(run);
+}
+
+/* -- results arrive ----------------------------------------------------------------------------------------------- */
+static struct run_call *answered_call(struct sma_run *run, uint32_t index)
+{
+    if (index >= run->call_count || !run->calls[index].is_open)
+        return NULL;
+    run->calls[index].is_open = false;
+    SMA_ASSERT(run->open_count > 0);
+    run->open_count--;
+    return &run->calls[index];
+}
+
+/* The result outlives the message that brought it: its strings move into the call. */
+static bool keep_route(struct run_call *call, const struct sma_route *route)
+{
+    const struct sma_str *from[] = {&route->channel,   &route->chat_key,   &route->chat_id, &route->chat_type,
+                                    &route->thread_id, &route->message_id, &route->user_id, &route->user_name,
+                                    &route->language};
+    call->route = *route;
+    struct sma_str *to[] = {&call->route.channel,   &call->route.chat_key,   &call->route.chat_id,
+                            &call->route.chat_type, &call->route.thread_id,  &call->route.message_id,
+                            &call->route.user_id,   &call->route.user_name,  &call->route.language};
+    for (size_t i = 0; i < SMA_COUNT_OF(from); i++)
+        sma_buf_put_str(&call->route_text, *from[i]);
+    if (call->route_text.err != SMA_ERR_OK)
+        return false;
+    const char *at = call->route_text.ptr;
+    for (size_t i = 0; i < SMA_COUNT_OF(to); i++) {
+        to[i]->ptr = at;
+        if (at != NULL)
+            at += to[i]->len;
+    }
+    return true;
+}
+
+void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact)
+{
+    bool is_resolving = run->state == RUN_RESOLVING;
+    if (!is_resolving && run->state != RUN_TOOLS)
+        return;
+    struct run_call *call = answered_call(run, index);
+    if (call == NULL)
+        return;
+    if (!contact->is_found) {
+        sma_tool_put_no_contact(&call->result, call->args.user_name);
+        set_result(call, true);
+    } else if (!is_resolving) {
+        sma_tool_put_contact(&call->result, contact->contact_json);
+        set_result(call, false);
+    } else if (!keep_route(call, &contact->route)) {
+        run_set_error(call, SMA_STR("Out of memory."));
+    }
+    if (!is_resolving)
+        run_check_round(run);
+    else if (run->open_count == 0)
+        resolved(run);
+}
+
+void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines)
+{
+    if (run->state != RUN_TOOLS)
+        return;
+    struct run_call *call = answered_call(run, index);
+    if (call == NULL)
+        return;
+    sma_tool_put_history(&call->result, lines, call->args.keyword, sma_prompt_is_group(run->order->route.chat_type));
+    set_result(call, lines->err != SMA_ERR_OK);
+    run_check_round(run);
+}
+
+void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error)
+{
+    if (run->state != RUN_TOOLS)
+        return;
+    struct run_call *call = answered_call(run, index);
+    if (call == NULL)
+        return;
+    set_sent(call, state, error);
+    run_check_round(run);
+}
+
+/* -- the round is over -------------------------------------------------------------------------------------------- */
+static void put_tool_call(struct sma_run *run, const struct sma_stored_call *call, struct sma_str output)
+{
+    struct sma_buf *entry = &run->scratch;
+    sma_buf_clear(entry);
+    sma_buf_put_text(entry, run->tool_calls.len == 0 ? "[{\"tool\":" : ",{\"tool\":");
+    sma_buf_put_json_string(entry, call->name);
+    sma_buf_put_text(entry, ",\"input\":");
+    if (call->is_invalid || call->arguments.len == 0)
+        sma_buf_put_json_string(entry, call->arguments);
+    else
+        sma_buf_put_str(entry, call->arguments);
+    sma_buf_put_text(entry, ",\"output\":");
+    sma_buf_put_json_string(entry, output);
+    sma_buf_put_char(entry, '}');
+    /* Over the bound later calls are left out: the list stays valid JSON. */
+    if (entry->err == SMA_ERR_OK && run->tool_calls.len + entry->len <= TOOL_CALLS_BYTES_MAX)
+        sma_buf_put_str(&run->tool_calls, sma_buf_str(entry));
+}
+
+static void note_sent_text(struct sma_run *run, const struct sma_stored_call *call)
+{
+    struct sma_tool_args args;
+    sma_buf_clear(&run->scratch);
+    if (sma_tool_args_parse(SMA_TOOL_SEND, call->arguments, &args, &run->scratch) != SMA_ERR_OK)
+        return;
+    if (run->sent_texts.len > 0)
+        sma_buf_put_text(&run->sent_texts, "\n\n");
+    sma_buf_put_str(&run->sent_texts, args.text);
+    sma_tool_args_fini(&args);
+}
+
+void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer, const struct sma_stored_result *results,
+                uint32_t count)
+{
+    SMA_ASSERT(count == answer->call_count);
+    struct sma_tool_result *wire_results = calloc((size_t)count + 1, sizeof *wire_results);
+    if (wire_results == NULL) {
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        wire_results[i] = (struct sma_tool_result){results[i].call_id, results[i].name, results[i].content,
+                                                   results[i].is_error};
+        put_tool_call(run, &answer->calls[i], results[i].content);
+        if (results[i].is_delivered) {
+            run->has_delivered = true;
+            note_sent_text(run, &answer->calls[i]);
+        }
+    }
+    run_open_fragment(run);
+    sma_buf_put_str(&run->turn, answer->fragment);
+    run_close_fragment(run, 1);
+    run_open_fragment(run);
+    run->settings->wire->put_results(&run->turn, wire_results, count);
+    run_close_fragment(run, count);
+    free(wire_results);
+}
+
+static void close_round(struct sma_run *run)
+{
+    struct sma_stored_result *results = calloc((size_t)run->call_count + 1, sizeof *results);
+    if (results == NULL) {
+        run_finish_failed(run, "out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        const struct run_call *call = &run->calls[i];
+        results[i] = (struct sma_stored_result){run->answer.calls[i].id, run->answer.calls[i].name,
+                                                sma_buf_str(&call->result), call->is_error, call->is_delivered};
+    }
+    run_absorb(run, &run->answer, results, run->call_count);
+    sma_buf_clear(&run->results_data);
+    sma_codec_put_results(&run->results_data, results, run->call_count);
+    free(results);
+    SMA_ASSERT(run->results_number == 0); /* the answer in between was durable, so the ones before it are */
+    if (run->results_data.err != SMA_ERR_OK) {
+        run_finish_failed(run, sma_err_text(run->results_data.err));
+        return;
+    }
+    run_drop_answer(run);
+    if (run->round >= SMA_RUN_STEP_COUNT_MAX && !run->is_draining) {
+        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT, (unsigned)run->round);
+        run_finish_notice(run, SMA_OUTCOME_FAILED);
+        return;
+    }
+    run->results_number = run->next_number++;
+    run_store_results(run);
+    if (run->is_draining)
+        run->state = RUN_SETTLING;
+    else
+        run_ask_model(run);
+}
+
+/* Draining: what only waits for a platform need not be waited for; its outbox row is the result. */
+void run_check_round(struct sma_run *run)
+{
+    if (run->open_count == 0) {
+        close_round(run);
+        return;
+    }
+    if (!run->is_draining)
+        return;
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        enum sma_tool tool = run->calls[i].tool;
+        if (run->calls[i].is_open && tool != SMA_TOOL_SEND && tool != SMA_TOOL_CONTACT_SEND)
+            return;
+    }
+    run_settle(run);
+}

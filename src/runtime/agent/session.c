@@ -1,0 +1,320 @@
+/* session.c — sessions: a hash table, a list from the most to the least recently used, and arrays of turns. */
+#include "runtime/agent/session.h"
+#include "sma/text.h"
+
+#include <stdlib.h>
+
+#define BUCKET_COUNT 4096 /* a power of two, about one session each at the bound */
+#define NS_PER_S UINT64_C(1000000000)
+
+struct sma_sessions
+{
+    uint8_t hash_key[16];
+    size_t count, bytes;
+    struct sma_session *newest, *oldest;
+    struct sma_session *buckets[BUCKET_COUNT];
+};
+
+struct sma_sessions *sma_sessions_create(const uint8_t hash_key[16])
+{
+    struct sma_sessions *sessions = calloc(1, sizeof *sessions);
+    if (sessions != NULL)
+        memcpy(sessions->hash_key, hash_key, sizeof sessions->hash_key);
+    return sessions;
+}
+
+static struct sma_session **bucket_of(struct sma_sessions *sessions, struct sma_str chat_key)
+{
+    uint64_t hash = sma_siphash(sessions->hash_key, chat_key.ptr, chat_key.len);
+    return &sessions->buckets[hash & (BUCKET_COUNT - 1)];
+}
+
+/* -- turns of one session ----------------------------------------------------------------------------------------- */
+static void drop_turns(struct sma_sessions *sessions, struct sma_session *session, uint32_t first, uint32_t count)
+{
+    SMA_ASSERT(first + count <= session->turn_count);
+    for (uint32_t i = first; i < first + count; i++) {
+        struct sma_session_turn *turn = session->turns[i];
+        session->message_count -= turn->message_count;
+        session->bytes -= turn->bytes.len;
+        sessions->bytes -= turn->bytes.len;
+        free(turn);
+    }
+    memmove(&session->turns[first], &session->turns[first + count],
+            (session->turn_count - first - count) * sizeof session->turns[0]);
+    session->turn_count -= count;
+}
+
+/* One allocation: the struct, the ids, the joined fragments, the bytes of the ids. */
+static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_turn *stored, size_t joined_len)
+{
+    size_t ids_len = 0;
+    for (uint32_t i = 0; i < stored->id_count; i++)
+        ids_len += stored->ids[i].len;
+    struct sma_session_turn *turn =
+        malloc(sizeof *turn + stored->id_count * sizeof(struct sma_str) + joined_len + ids_len);
+    if (turn == NULL)
+        return NULL;
+    *turn = (struct sma_session_turn){
+        .seq = seq, .message_count = stored->message_count, .id_count = stored->id_count};
+    turn->ids = (struct sma_str *)(turn + 1);
+    char *at = (char *)(turn->ids + stored->id_count);
+    turn->bytes = (struct sma_str){at, joined_len};
+    for (uint32_t i = 0; i < stored->fragment_count; i++) {
+        if (i > 0)
+            *at++ = ',';
+        memcpy(at, stored->fragments[i].ptr, stored->fragments[i].len);
+        at += stored->fragments[i].len;
+    }
+    for (uint32_t i = 0; i < stored->id_count; i++) {
+        turn->ids[i] = (struct sma_str){at, stored->ids[i].len};
+        if (stored->ids[i].len > 0)
+            memcpy(at, stored->ids[i].ptr, stored->ids[i].len);
+        at += stored->ids[i].len;
+    }
+    return turn;
+}
+
+static size_t joined_length(const struct sma_stored_turn *turn)
+{
+    size_t len = turn->fragment_count - 1;
+    for (uint32_t i = 0; i < turn->fragment_count; i++)
+        len += turn->fragments[i].len;
+    return len;
+}
+
+/* Over a bound: to half of it in one go, the newest turn stays. */
+static void cut(struct sma_sessions *sessions, struct sma_session *session)
+{
+    if (session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX && session->bytes <= SMA_SESSION_BYTES_MAX)
+        return;
+    uint32_t messages = session->message_count, count = 0;
+    size_t bytes = session->bytes;
+    while (count + 1 < session->turn_count &&
+           (messages > SMA_SESSION_MESSAGE_COUNT_MAX / 2 || bytes > SMA_SESSION_BYTES_MAX / 2)) {
+        messages -= session->turns[count]->message_count;
+        bytes -= session->turns[count]->bytes.len;
+        count++;
+    }
+    drop_turns(sessions, session, 0, count);
+}
+
+enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
+                                const struct sma_stored_turn *stored)
+{
+    SMA_ASSERT(stored->fragment_count > 0);
+    size_t joined_len = joined_length(stored);
+    if (stored->message_count == 0 || stored->message_count > SMA_SESSION_MESSAGE_COUNT_MAX ||
+        joined_len > SMA_SESSION_BYTES_MAX)
+        return SMA_ERR_TOOBIG;
+    struct sma_session_turn *turn = make_turn(seq, stored, joined_len);
+    if (turn == NULL)
+        return SMA_ERR_NOMEM;
+    session->turns[session->turn_count++] = turn;
+    session->message_count += turn->message_count;
+    session->bytes += joined_len;
+    sessions->bytes += joined_len;
+    cut(sessions, session);
+    SMA_ASSERT(session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX);
+    SMA_ASSERT(session->bytes <= SMA_SESSION_BYTES_MAX);
+    return SMA_ERR_OK;
+}
+
+/* A turn that was sent in another format: what was said, as one user and one assistant message. */
+static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
+                                 const struct sma_wire *wire, const struct sma_stored_turn *stored)
+{
+    struct sma_buf user, assistant;
+    sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
+    sma_buf_init(&assistant, SMA_SESSION_BYTES_MAX);
+    wire->put_user(&user, stored->blocks, stored->block_count);
+    if (stored->text.len > 0)
+        wire->put_assistant_text(&assistant, stored->text);
+    enum sma_err err = user.err != SMA_ERR_OK ? user.err : assistant.err;
+    if (err == SMA_ERR_OK) {
+        struct sma_str fragments[2] = {sma_buf_str(&user), sma_buf_str(&assistant)};
+        struct sma_stored_turn plain = *stored;
+        plain.fragments = fragments;
+        plain.fragment_count = plain.message_count = stored->text.len > 0 ? 2 : 1;
+        err = sma_session_append(sessions, session, seq, &plain);
+    }
+    sma_buf_fini(&user);
+    sma_buf_fini(&assistant);
+    return err;
+}
+
+uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session, const struct sma_wire *wire,
+                          const struct sma_session_turns *turns)
+{
+    uint32_t skipped = 0;
+    session->is_loaded = true;
+    for (uint32_t i = 0; i < turns->turn_count; i++) {
+        const struct sma_turn *turn = &turns->turns[i];
+        struct sma_stored_turn stored;
+        enum sma_err err = sma_codec_get_turn(turn->bytes, &stored);
+        if (err == SMA_ERR_OK) {
+            bool is_same = sma_str_is_equal(turn->wire, sma_str(wire->name));
+            if (!is_same && stored.block_count == 0)
+                err = SMA_ERR_CORRUPT;
+            else
+                err = is_same ? sma_session_append(sessions, session, turn->seq, &stored)
+                              : append_plain(sessions, session, turn->seq, wire, &stored);
+            sma_stored_turn_fini(&stored);
+        }
+        if (err != SMA_ERR_OK)
+            skipped++;
+    }
+    return skipped;
+}
+
+void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session, uint64_t before_seq)
+{
+    uint32_t count = 0; /* turns are in the order of their seq: one run of a chat at a time */
+    while (count < session->turn_count && session->turns[count]->seq < before_seq)
+        count++;
+    drop_turns(sessions, session, 0, count);
+}
+
+void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq)
+{
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        if (session->turns[i]->seq == seq) {
+            drop_turns(sessions, session, i, 1);
+            return;
+        }
+    }
+}
+
+bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *session)
+{
+    if (session->turn_count == 0)
+        return false;
+    drop_turns(sessions, session, 0, (session->turn_count + 1) / 2);
+    return true;
+}
+
+/* -- the table ---------------------------------------------------------------------------------------------------- */
+static void unlink_use(struct sma_sessions *sessions, struct sma_session *session)
+{
+    if (session->newer != NULL)
+        session->newer->older = session->older;
+    else
+        sessions->newest = session->older;
+    if (session->older != NULL)
+        session->older->newer = session->newer;
+    else
+        sessions->oldest = session->newer;
+    session->newer = session->older = NULL;
+}
+
+static void link_newest(struct sma_sessions *sessions, struct sma_session *session)
+{
+    session->older = sessions->newest;
+    if (sessions->newest != NULL)
+        sessions->newest->newer = session;
+    else
+        sessions->oldest = session;
+    sessions->newest = session;
+}
+
+static void destroy_session(struct sma_sessions *sessions, struct sma_session *session)
+{
+    struct sma_session **link = bucket_of(sessions, session->chat_key);
+    while (*link != session)
+        link = &(*link)->hash_next;
+    *link = session->hash_next;
+    unlink_use(sessions, session);
+    drop_turns(sessions, session, 0, session->turn_count);
+    sessions->count--;
+    free(session);
+}
+
+struct sma_session *sma_session_find(struct sma_sessions *sessions, struct sma_str chat_key)
+{
+    struct sma_session *session = *bucket_of(sessions, chat_key);
+    while (session != NULL && !sma_str_is_equal(session->chat_key, chat_key))
+        session = session->hash_next;
+    return session;
+}
+
+struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key, uint64_t now_ns)
+{
+    struct sma_session *session = sma_session_find(sessions, chat_key);
+    if (session == NULL) {
+        session = calloc(1, sizeof *session + chat_key.len + 1);
+        if (session == NULL)
+            return NULL;
+        char *key = (char *)(session + 1);
+        if (chat_key.len > 0)
+            memcpy(key, chat_key.ptr, chat_key.len);
+        session->chat_key = (struct sma_str){key, chat_key.len};
+        struct sma_session **bucket = bucket_of(sessions, chat_key);
+        session->hash_next = *bucket;
+        *bucket = session;
+        link_newest(sessions, session);
+        sessions->count++;
+    } else {
+        unlink_use(sessions, session);
+        link_newest(sessions, session);
+    }
+    session->used_ns = now_ns;
+    session->pin_count++;
+    return session;
+}
+
+void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *session, uint64_t now_ns)
+{
+    SMA_ASSERT(session->pin_count > 0);
+    session->pin_count--;
+    session->used_ns = now_ns;
+    unlink_use(sessions, session);
+    link_newest(sessions, session);
+}
+
+void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns)
+{
+    struct sma_session *session = sessions->oldest;
+    while (session != NULL) {
+        bool is_idle = now_ns >= session->used_ns + SMA_SESSION_IDLE_S * NS_PER_S;
+        bool is_over = sessions->count > SMA_SESSION_COUNT_MAX || sessions->bytes > SMA_SESSION_BYTES_TOTAL_MAX;
+        if (!is_idle && !is_over)
+            return;
+        struct sma_session *next = session->newer;
+        if (session->pin_count == 0)
+            destroy_session(sessions, session);
+        session = next;
+    }
+}
+
+void sma_sessions_forget(struct sma_sessions *sessions)
+{
+    for (struct sma_session *session = sessions->oldest; session != NULL;) {
+        struct sma_session *next = session->newer;
+        if (session->pin_count == 0) {
+            destroy_session(sessions, session);
+        } else {
+            drop_turns(sessions, session, 0, session->turn_count);
+            session->is_loaded = false;
+        }
+        session = next;
+    }
+}
+
+void sma_sessions_destroy(struct sma_sessions *sessions)
+{
+    if (sessions == NULL)
+        return;
+    while (sessions->oldest != NULL)
+        destroy_session(sessions, sessions->oldest);
+    free(sessions);
+}
+
+size_t sma_sessions_count(const struct sma_sessions *sessions)
+{
+    return sessions->count;
+}
+
+size_t sma_sessions_bytes(const struct sma_sessions *sessions)
+{
+    return sessions->bytes;
+}

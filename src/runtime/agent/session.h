@@ -1,0 +1,71 @@
+/*
+ * session.h — the model's view of each chat, held in memory: whole turns as the very bytes that go on the wire.
+ *
+ * Invariants: a turn is added and removed only whole, so a tool call is never parted from its result; after every
+ *             append a session holds at most SMA_SESSION_MESSAGE_COUNT_MAX messages and SMA_SESSION_BYTES_MAX bytes.
+ *             Over a bound it is cut to half of it in one go, so that its prefix (what a provider caches) changes
+ *             rarely. A pinned session (a run is on it) is never evicted.
+ * Eviction:   only on activity (sma_sessions_evict): idle ones beyond SMA_SESSION_IDLE_S, and the idlest while there
+ *             are more than SMA_SESSION_COUNT_MAX or SMA_SESSION_BYTES_TOTAL_MAX. No timer: an idle agent never wakes.
+ * Threads:    the owner only.
+ */
+#ifndef SMA_RUNTIME_AGENT_SESSION_H
+#define SMA_RUNTIME_AGENT_SESSION_H
+
+#include "runtime/agent/codec.h"
+#include "sma/wire.h"
+
+struct sma_session_turn
+{
+    uint64_t seq;
+    uint32_t message_count;
+    uint32_t id_count;
+    struct sma_str *ids;  /* of the user's messages */
+    struct sma_str bytes; /* fragments joined by commas */
+};
+
+struct sma_session
+{
+    struct sma_str chat_key;
+    void *user;     /* the owner's: its runs of this chat */
+    bool is_loaded; /* what the store has of it is here (or there is nothing) */
+    uint32_t pin_count;
+    uint64_t used_ns;
+    uint32_t turn_count, message_count;
+    size_t bytes; /* of the turns, commas not counted */
+    struct sma_session_turn *turns[SMA_SESSION_MESSAGE_COUNT_MAX + 1]; /* oldest first */
+    struct sma_session *hash_next, *newer, *older; /* the table's own */
+};
+
+struct sma_sessions; /* the table */
+/** @hash_key 16 random bytes. NULL when out of memory. */
+struct sma_sessions *sma_sessions_create(const uint8_t hash_key[16]);
+void sma_sessions_destroy(struct sma_sessions *sessions); /* accepts NULL */
+size_t sma_sessions_count(const struct sma_sessions *sessions);
+size_t sma_sessions_bytes(const struct sma_sessions *sessions);
+
+/** The session of a chat or NULL. */
+struct sma_session *sma_session_find(struct sma_sessions *sessions, struct sma_str chat_key);
+/** The same, made empty when there is none; pinned once more and the most recently used. NULL when out of memory. */
+struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key, uint64_t now_ns);
+void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *session, uint64_t now_ns);
+/** Add a turn at the end and cut to the bounds. A turn that is over a bound alone is not kept. Allocates.
+ *  OK | TOOBIG (not kept; what was there stays) | NOMEM. */
+SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
+                                            const struct sma_stored_turn *turn);
+/** Fill an empty session from the store's turns. Damaged ones are skipped; ones of another wire become plain text.
+ *  @return how many were skipped */
+uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session, const struct sma_wire *wire,
+                          const struct sma_session_turns *turns);
+/** Drop the turns before this seq (all: UINT64_MAX). */
+void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session, uint64_t before_seq);
+/** Drop one turn, when it is there. */
+void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq);
+/** Drop the older half of the turns, at least one. false: there was none. */
+bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *session);
+/** Evict what may go. Call when something else has been done. */
+void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns);
+/** Drop every turn of every session (another wire format): they are loaded again when needed. */
+void sma_sessions_forget(struct sma_sessions *sessions);
+
+#endif

@@ -1,0 +1,122 @@
+/* results.c — what the model is told about its calls. See tools.h. */
+#include "runtime/tools/tools.h"
+#include "sma/text.h"
+
+#define LINE_BYTES_MAX 8000 /* of one history line; longer ones are cut with a note */
+
+void sma_tool_put_error(struct sma_buf *buf, struct sma_str error)
+{
+    sma_buf_put_text(buf, "{\"success\":false,\"error\":");
+    sma_buf_put_json_string(buf, error);
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name)
+{
+    size_t count;
+    const struct sma_tool_spec *specs = sma_tool_specs(&count);
+    struct sma_str shown = {name.ptr, sma_utf8_cut(name, 100)};
+    sma_buf_put_text(buf, "{\"success\":false,\"error\":\"There is no tool ");
+    sma_buf_put_json_escaped(buf, shown);
+    sma_buf_put_text(buf, ". The tools are: ");
+    for (size_t i = 0; i < count; i++) {
+        sma_buf_put_text(buf, i == 0 ? "" : ", ");
+        sma_buf_put_str(buf, specs[i].name);
+    }
+    sma_buf_put_text(buf, ".\"}");
+}
+
+bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error)
+{
+    switch (state) {
+    case SMA_SEND_SENT:
+        sma_buf_put_text(buf, "{\"success\":true}");
+        return true;
+    case SMA_SEND_QUEUED:
+        sma_buf_put_text(buf, "{\"success\":true,\"queued\":true,\"note\":\"Not delivered yet; it will be, without "
+                              "you. Do not send it again.\"}");
+        return true;
+    case SMA_SEND_UNKNOWN:
+        sma_buf_put_text(buf, "{\"success\":false,\"error\":\"The platform did not confirm; the message may have been "
+                              "sent. Do not send it again.\"}");
+        return true;
+    case SMA_SEND_FAILED:
+    default:
+        sma_tool_put_error(buf, error.len > 0 ? error : SMA_STR("The platform refused the message."));
+        return false;
+    }
+}
+
+static void put_line(struct sma_buf *buf, const struct sma_history_line *line, bool has_speakers)
+{
+    sma_buf_put_text(buf, line->is_user ? "{\"role\":\"user\",\"content\":\"" : "{\"role\":\"assistant\",\"content\":\"");
+    struct sma_str speaker = line->user_name.len > 0 ? line->user_name : line->user_id;
+    if (line->is_user && has_speakers && speaker.len > 0) {
+        sma_buf_put_json_escaped(buf, speaker);
+        sma_buf_put_text(buf, ": ");
+    }
+    size_t cut = sma_utf8_cut(line->text, LINE_BYTES_MAX);
+    sma_buf_put_json_escaped(buf, (struct sma_str){line->text.ptr, cut});
+    if (cut < line->text.len)
+        sma_buf_put_text(buf, " [cut]");
+    sma_buf_put_text(buf, "\"}");
+}
+
+/* Index of the oldest line that still fits, walking from the newest. */
+static uint32_t first_fitting(const struct sma_history_lines *lines, bool has_speakers)
+{
+    struct sma_buf one;
+    sma_buf_init(&one, SMA_HISTORY_BYTES_MAX);
+    size_t total = 0;
+    uint32_t first = lines->line_count;
+    while (first > 0) {
+        sma_buf_clear(&one);
+        put_line(&one, &lines->lines[first - 1], has_speakers);
+        total += one.len + 1;
+        if (one.err != SMA_ERR_OK || total > SMA_TOOL_RESULT_BYTES_MAX)
+            break;
+        first--;
+    }
+    sma_buf_fini(&one);
+    return first;
+}
+
+void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines, struct sma_str keyword,
+                          bool has_speakers)
+{
+    if (lines->err != SMA_ERR_OK) {
+        sma_tool_put_error(buf, lines->error.len > 0 ? lines->error : SMA_STR("The history could not be read."));
+        return;
+    }
+    uint32_t first = first_fitting(lines, has_speakers);
+    sma_buf_put_text(buf, "{\"success\":true,\"inserted\":");
+    sma_buf_put_u64(buf, lines->line_count - first);
+    sma_buf_put_text(buf, keyword.len > 0 ? ",\"mode\":\"search\",\"keyword\":" : ",\"mode\":\"recent\"");
+    if (keyword.len > 0)
+        sma_buf_put_json_string(buf, keyword);
+    if (lines->line_count == 0)
+        sma_buf_put_text(buf, ",\"note\":\"No further messages.\"");
+    if (first > 0 || lines->is_cut)
+        sma_buf_put_text(buf, ",\"note\":\"There are more, older messages than these.\"");
+    sma_buf_put_text(buf, ",\"messages\":[");
+    for (uint32_t i = first; i < lines->line_count; i++) {
+        if (i > first)
+            sma_buf_put_char(buf, ',');
+        put_line(buf, &lines->lines[i], has_speakers);
+    }
+    sma_buf_put_text(buf, "]}");
+}
+
+void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json)
+{
+    sma_buf_put_text(buf, "{\"success\":true,\"contact\":");
+    sma_buf_put_str(buf, contact_json.len > 0 ? contact_json : SMA_STR("{}"));
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name)
+{
+    sma_buf_put_text(buf, "{\"success\":false,\"error\":\"No contact named ");
+    sma_buf_put_json_escaped(buf, user_name);
+    sma_buf_put_text(buf, ": they have not talked to this agent yet.\"}");
+}
