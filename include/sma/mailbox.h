@@ -21,7 +21,7 @@ struct sma_lane;
 
 enum sma_doorbell_kind
 {
-    SMA_DOORBELL_EVENT_COUNT, /* ck_ec: actors without I/O park in sma_mailbox_wait */
+    SMA_DOORBELL_EVENT_COUNT, /* futex: actors without I/O park in sma_mailbox_wait */
     SMA_DOORBELL_EVENT_FD,    /* an eventfd that the actor's event loop watches */
 };
 

@@ -7,11 +7,9 @@
 #include "sma/limits.h"
 #include "sma/mailbox.h"
 
-#include <ck_ec.h>
 #include <ck_pr.h>
 #include <ck_ring.h>
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -42,18 +40,17 @@ struct sma_lane {
     ck_ring_buffer_t *slots;
     struct sma_mailbox *box;
     unsigned capacity; /* messages; the ring itself is larger, because CK leaves one slot empty */
-    _Alignas(
-        LINE_BYTES) unsigned room; /* pushes that certainly fit before the other side's index is read again */
+    /* Pushes that certainly fit before the other side's index is read again. */
+    _Alignas(LINE_BYTES) unsigned room;
 };
 
 struct sma_mailbox {
-    /* Written when the consumer parks, is woken or closes; read by every push. */
+    /* Written when the consumer parks, is woken or closes; read by every push. is_asleep: 1 = announced; it is
+     * also the futex on which the consumer sleeps. */
     _Alignas(LINE_BYTES) unsigned is_asleep;
     unsigned is_closed;
     unsigned is_rung; /* a ring without a message, kept until the consumer has seen it */
     int fd;           /* EVENT_FD; -1 otherwise */
-    /* The event count: touched only around parking. */
-    _Alignas(LINE_BYTES) ck_ec32_t event_count;
     /* The consumer's own. */
     _Alignas(LINE_BYTES) uint32_t magic;
     enum sma_doorbell_kind kind;
@@ -78,40 +75,20 @@ static inline void fence_full(void)
 #endif
 }
 
-/* -- event count over futex ------------------------------------------------------------------------------------- */
-static int event_time(const struct ck_ec_ops *ops, struct timespec *ret_now)
+/* -- futex on the announcement itself ---------------------------------------------------------------------------- */
+/* Sleep while *word is 1, at most until deadline_ns. May return early for any reason: the caller looks again. */
+static void futex_wait(unsigned *word, uint64_t deadline_ns)
 {
-    (void)ops;
-    return clock_gettime(CLOCK_MONOTONIC, ret_now);
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
+                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, 1,
+                  deadline_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-static void event_wait(const struct ck_ec_wait_state *state, const uint32_t *address,
-                       uint32_t expected, const struct timespec *deadline)
+static void futex_wake(unsigned *word)
 {
-    (void)state;
-    (void)syscall(
-        SYS_futex, address, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline, NULL,
-        FUTEX_BITSET_MATCH_ANY); /* may return early for any reason: the caller looks again */
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
-
-static void event_wake(const struct ck_ec_ops *ops, const uint32_t *address)
-{
-    (void)ops;
-    (void)syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-/*
- * No spinning (two cores), and a first wait longer than the second after which CK stops its back-off: an idle actor
- * wakes once, after 2 s, and then never again.
- */
-static const struct ck_ec_ops event_ops = {
-    .gettime = event_time,
-    .wait32 = event_wait,
-    .wake32 = event_wake,
-    .busy_loop_iter = 1,
-    .initial_wait_ns = 2000000000u,
-};
-static const struct ck_ec_mode event_mode = {.ops = &event_ops, .single_producer = false};
 
 /* -- life ------------------------------------------------------------------------------------------------------- */
 struct sma_mailbox *sma_mailbox_create(enum sma_doorbell_kind kind)
@@ -124,7 +101,6 @@ struct sma_mailbox *sma_mailbox_create(enum sma_doorbell_kind kind)
     box->kind = kind;
     box->burst_left = SMA_LANE_BURST_COUNT;
     box->fd = -1;
-    ck_ec32_init(&box->event_count, 0);
     if (kind == SMA_DOORBELL_EVENT_FD) {
         box->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (box->fd < 0) {
@@ -201,7 +177,7 @@ static __attribute__((noinline, cold)) void wake_consumer(struct sma_mailbox *bo
     if (box->kind == SMA_DOORBELL_EVENT_FD)
         write_fd(box->fd);
     else
-        ck_ec32_inc(&box->event_count, &event_mode);
+        futex_wake(&box->is_asleep);
 }
 
 void sma_mailbox_ring(struct sma_mailbox *box)
@@ -337,16 +313,11 @@ void sma_mailbox_wait(struct sma_mailbox *box, uint64_t deadline_ns)
     SMA_ASSERT(box->kind == SMA_DOORBELL_EVENT_COUNT);
     if (has_work_after_yield(box))
         return;
-    uint32_t seen = ck_ec32_value(
-        &box->event_count); /* before the announcement: an increment after it ends the wait */
     if (!announce_sleep(box))
         return;
     count_park(box);
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
-                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    (void)ck_ec32_wait(
-        &box->event_count, &event_mode, seen,
-        deadline_ns == UINT64_MAX ? NULL : &until); /* time-out or event: the caller looks */
+    futex_wait(&box->is_asleep,
+               deadline_ns); /* a producer that was faster has set the word to 0: no sleep */
     ck_pr_store_uint(&box->is_asleep, 0);
 }
 
