@@ -1,0 +1,504 @@
+/* Opening, closing, the transaction and its undo log. */
+#include "runtime/chat/state_priv.h"
+
+#include <stdlib.h>
+
+/* ---- errors --------------------------------------------------------------------------------------------------- */
+
+/* items points to the array's pointer, whose type is not known here: it is read and written as bytes. */
+enum sma_err sma_state_array_grow(void *items, size_t *capacity, size_t count, size_t item_bytes)
+{
+    if (count <= *capacity)
+        return SMA_ERR_OK;
+    size_t wanted = *capacity < 16 ? 16 : *capacity + *capacity / 2;
+    if (wanted < count)
+        wanted = count;
+    void *old;
+    memcpy(&old, items, sizeof old);
+    void *grown = realloc(old, wanted * item_bytes);
+    if (grown == NULL)
+        return SMA_ERR_NOMEM;
+    memcpy(items, &grown, sizeof grown);
+    *capacity = wanted;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err classify(int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return SMA_ERR_NOSPACE;
+    case SQLITE_NOMEM:
+        return SMA_ERR_NOMEM;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return SMA_ERR_BUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return SMA_ERR_CORRUPT;
+    case SQLITE_TOOBIG:
+        return SMA_ERR_TOOBIG;
+    default:
+        break;
+    }
+    /* What an fsync that failed has left on disk is unknown, and asking again would lie. */
+    if (rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC)
+        return SMA_ERR_CORRUPT;
+    return SMA_ERR_IO;
+}
+
+enum sma_err sma_state_fail_change(struct sma_state *state, enum sma_err err)
+{
+    if (err == SMA_ERR_CORRUPT)
+        state->is_fatal = true;
+    if (state->is_in_transaction && state->failed == SMA_ERR_OK)
+        state->failed = err;
+    return err;
+}
+
+enum sma_err sma_state_fail(struct sma_state *state, int rc, const char *what)
+{
+    enum sma_err err = classify(rc);
+    const char *remedy = "";
+    if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+        remedy = "; the file is damaged: move it and its -wal and -shm away and start again, claims are rebuilt from "
+                 "the history files";
+    else if (err == SMA_ERR_CORRUPT)
+        remedy = "; the disk has lost a write: the service ends, check the disk and start it again";
+    else if (err == SMA_ERR_NOSPACE)
+        remedy = "; free some disk space, intake resumes by itself";
+    else if (err == SMA_ERR_BUSY)
+        remedy = "; another process holds the database";
+    (void)sma_fail(&state->error, err, "state database %s: %s (%d) at: %.120s%s", state->path, sqlite3_errstr(rc), rc,
+                   what, remedy); /* returns err, which we return ourselves */
+    if (state->db != NULL)
+        state->error.os_errno = sqlite3_system_errno(state->db);
+    return sma_state_fail_change(state, err);
+}
+
+const struct sma_error *sma_state_error(const struct sma_state *state)
+{
+    return &state->error;
+}
+
+/* ---- undo ----------------------------------------------------------------------------------------------------- */
+
+enum sma_err sma_state_undo_push(struct sma_state *state, struct sma_state_undo undo)
+{
+    if (SMA_STATE_RESERVE(state->undo) != SMA_ERR_OK)
+        return sma_state_fail_change(state, SMA_ERR_NOMEM);
+    SMA_STATE_PUSH(state->undo, undo);
+    return SMA_ERR_OK;
+}
+
+static void undo_chat_change(struct sma_state *state, const struct sma_state_undo *undo)
+{
+    struct sma_state_chat_entry *chat = undo->p;
+    const struct sma_state_chat *saved = &state->saves.items[undo->a];
+    void *user = chat->pub.user;
+    uint32_t turn_count = chat->pub.turn_count; /* undone by its own entries */
+    if (chat->pub.rotation.ptr != saved->rotation.ptr)
+        free((char *)(uintptr_t)chat->pub.rotation.ptr);
+    chat->pub = *saved;
+    chat->pub.user = user;
+    chat->pub.turn_count = turn_count;
+    chat->saved_in = 0;
+}
+
+static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
+{
+    enum sma_err err = SMA_ERR_OK;
+    switch (undo->kind) {
+    case SMA_UNDO_CLAIM_ADD:
+        (void)sma_claims_remove(&state->claims, undo->a, undo->b); /* it is there: it was added */
+        break;
+    case SMA_UNDO_CLAIM_REMOVE:
+        err = sma_claims_add(&state->claims, undo->a, undo->b);
+        break;
+    case SMA_UNDO_OPEN_ADD:
+        sma_state_open_remove(state, undo->a);
+        break;
+    case SMA_UNDO_OPEN_REMOVE:
+        err = sma_state_open_add(state, undo->a);
+        break;
+    case SMA_UNDO_CHAT_ADD:
+        sma_state_chat_unlink_last(state);
+        break;
+    case SMA_UNDO_CHAT_CHANGE:
+        undo_chat_change(state, undo);
+        break;
+    case SMA_UNDO_TURN_ADD:
+        sma_state_turn_remove(undo->p, undo->a);
+        break;
+    case SMA_UNDO_TURN_REMOVE:
+        err = sma_state_turn_insert(undo->p, undo->a);
+        break;
+    case SMA_UNDO_CONTACT:
+        sma_state_contact_swap(state, undo->q, undo->p);
+        free(undo->q);
+        break;
+    }
+    /* Memory that was just released is asked for again; if even that fails, memory and disk disagree. */
+    if (err != SMA_ERR_OK)
+        state->is_fatal = true;
+}
+
+static void undo_all(struct sma_state *state)
+{
+    while (state->undo.count > 0)
+        undo_one(state, &state->undo.items[--state->undo.count]);
+    state->saves.count = 0;
+    state->next_seq = state->next_seq_at_begin;
+    state->prune.count = state->prune_at_begin;
+    state->prune_taken = 0;
+    state->is_marks_taken = false;
+    sma_state_blocks_undone(state);
+}
+
+/* The transaction is durable: what was kept for undoing can go. */
+static void forget_undo(struct sma_state *state)
+{
+    for (size_t i = 0; i < state->undo.count; i++) {
+        const struct sma_state_undo *undo = &state->undo.items[i];
+        if (undo->kind == SMA_UNDO_CONTACT)
+            free(undo->p);
+        if (undo->kind != SMA_UNDO_CHAT_CHANGE)
+            continue;
+        const struct sma_state_chat_entry *chat = undo->p;
+        const char *before = state->saves.items[undo->a].rotation.ptr;
+        if (before != chat->pub.rotation.ptr)
+            free((char *)(uintptr_t)before);
+    }
+    state->undo.count = 0;
+    state->saves.count = 0;
+    if (state->prune_taken > 0) {
+        state->prune.count -= state->prune_taken;
+        memmove(state->prune.items, state->prune.items + state->prune_taken,
+                state->prune.count * sizeof *state->prune.items);
+        state->prune_taken = 0;
+    }
+    sma_state_blocks_committed(state);
+    sma_state_marks_committed(state);
+}
+
+/* ---- transactions --------------------------------------------------------------------------------------------- */
+
+enum sma_err sma_state_begin(struct sma_state *state)
+{
+    SMA_ASSERT(state->magic == SMA_STATE_MAGIC);
+    SMA_ASSERT(!state->is_in_transaction);
+    if (!state->is_fatal)
+        sma_state_checkpoint_before_begin(state);
+    if (state->is_fatal)
+        return SMA_ERR_CORRUPT;
+    state->is_in_transaction = true;
+    state->is_begun = false;
+    state->failed = SMA_ERR_OK;
+    state->is_marks_forced = false;
+    state->transaction_number++;
+    state->next_seq_at_begin = state->next_seq;
+    state->prune_at_begin = state->prune.count;
+    state->pending_at_begin = state->pending.count;
+    state->blocks_at_begin = state->blocks.count;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_state_change(struct sma_state *state)
+{
+    SMA_ASSERT(state->is_in_transaction);
+    if (__builtin_expect(state->is_fatal, 0))
+        return SMA_ERR_CORRUPT;
+    if (__builtin_expect(state->failed != SMA_ERR_OK, 0))
+        return state->failed;
+    if (__builtin_expect(state->is_begun, 1))
+        return SMA_ERR_OK;
+    sqlite3_stmt *begin = sma_state_statement(state, SMA_SQL_BEGIN);
+    if (begin == NULL)
+        return state->error.code;
+    enum sma_err err = sma_state_run(state, begin);
+    state->is_begun = err == SMA_ERR_OK;
+    return err;
+}
+
+/* End the SQL transaction without effect; SQLite may have done so itself after FULL or IOERR. */
+static void roll_back_sql(struct sma_state *state)
+{
+    if (!state->is_begun || sqlite3_get_autocommit(state->db) != 0)
+        return;
+    int rc = sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
+    /* A rollback in WAL mode only drops pages from memory. Were it to fail, the next begin would find a transaction. */
+    if (rc != SQLITE_OK && sqlite3_get_autocommit(state->db) == 0)
+        state->is_fatal = true;
+}
+
+void sma_state_rollback(struct sma_state *state)
+{
+    SMA_ASSERT(state->is_in_transaction);
+    roll_back_sql(state);
+    undo_all(state);
+    state->is_in_transaction = false;
+    state->is_begun = false;
+}
+
+/* Rows that ride on this commit: a generation of claims, watermarks, turns that can go, late contacts. */
+static enum sma_err write_housekeeping(struct sma_state *state)
+{
+    enum sma_err err = sma_state_blocks_write(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_turns_prune(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_marks_write(state, state->is_marks_forced);
+    return err;
+}
+
+enum sma_err sma_state_commit(struct sma_state *state)
+{
+    SMA_ASSERT(state->is_in_transaction);
+    if (!state->is_begun && state->failed == SMA_ERR_OK) {
+        forget_undo(state); /* hints about history ends may have changed */
+        state->is_in_transaction = false;
+        return SMA_ERR_OK;
+    }
+    enum sma_err err = sma_state_change(state);
+    if (err == SMA_ERR_OK)
+        err = write_housekeeping(state);
+    sqlite3_stmt *commit = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_COMMIT) : NULL;
+    if (err == SMA_ERR_OK)
+        err = commit == NULL ? state->error.code : sma_state_run(state, commit);
+    if (err != SMA_ERR_OK) {
+        sma_state_rollback(state);
+        return state->is_fatal ? SMA_ERR_CORRUPT : err;
+    }
+    SMA_ASSERT_SLOW(sqlite3_get_autocommit(state->db) != 0);
+    state->commits++;
+    state->durable_seq = state->next_seq - 1;
+    state->is_unclean_written = true;
+    forget_undo(state);
+    state->is_in_transaction = false;
+    state->is_begun = false;
+    sma_state_checkpoint_after_commit(state);
+    return SMA_ERR_OK;
+}
+
+bool sma_state_is_in_transaction(const struct sma_state *state)
+{
+    return state->is_in_transaction;
+}
+
+uint64_t sma_state_next_seq(const struct sma_state *state)
+{
+    return state->next_seq;
+}
+
+uint64_t sma_state_durable_seq(const struct sma_state *state)
+{
+    return state->durable_seq;
+}
+
+/* ---- open and close ------------------------------------------------------------------------------------------- */
+
+static int note_wal_frames(void *user, sqlite3 *db, const char *database, int frames)
+{
+    (void)db;
+    (void)database;
+    struct sma_state *state = user;
+    state->wal_frames = (uint64_t)frames;
+    return SQLITE_OK;
+}
+
+static enum sma_err open_connection(struct sma_state *state)
+{
+    int rc = sqlite3_open_v2(state->path, &state->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, SMA_STATE_VFS_WRITER);
+    if (rc != SQLITE_OK)
+        return sma_state_fail(state, rc, "open");
+    (void)sqlite3_extended_result_codes(state->db, 1); /* cannot fail on an open connection */
+    (void)sqlite3_busy_timeout(state->db, 5000);       /* somebody looks at it with the sqlite3 tool */
+    int is_persistent = 1;
+    (void)sqlite3_file_control(state->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &is_persistent); /* else regrown at start */
+    const char *const pragmas[] = {
+        "PRAGMA page_size=4096",
+        "PRAGMA journal_mode=WAL",
+        state->is_durability_none ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=FULL",
+        "PRAGMA wal_autocheckpoint=0",
+        "PRAGMA cache_size=-16384",
+        "PRAGMA mmap_size=0",
+        "PRAGMA temp_store=MEMORY",
+        "PRAGMA trusted_schema=OFF",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(pragmas); i++) {
+        rc = sqlite3_exec(state->db, pragmas[i], NULL, NULL, NULL);
+        if (rc != SQLITE_OK)
+            return sma_state_fail(state, rc, pragmas[i]);
+    }
+    (void)sqlite3_wal_hook(state->db, note_wal_frames, state); /* returns the previous one: none */
+    return SMA_ERR_OK;
+}
+
+static void close_connection(struct sma_state *state)
+{
+    for (size_t i = 0; i < SMA_SQL_COUNT; i++) {
+        (void)sqlite3_finalize(state->statements[i]); /* repeats the last error of the statement */
+        state->statements[i] = NULL;
+    }
+    if (state->db != NULL)
+        (void)sqlite3_close(state->db); /* BUSY only with open statements: there are none */
+    state->db = NULL;
+}
+
+/* A new file gets its schema first: SQLite throws away the WAL of an empty database, so it is pre-grown after that. */
+static enum sma_err open_database(struct sma_state *state, uint64_t wal_bytes)
+{
+    enum sma_err err = sma_state_wal_grow(state->path, wal_bytes, &state->error);
+    if (err == SMA_ERR_OK)
+        err = open_connection(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_migrate(state);
+    if (err != SMA_ERR_OK || !state->is_new)
+        return err;
+    close_connection(state);
+    err = sma_state_wal_grow(state->path, wal_bytes, &state->error);
+    return err == SMA_ERR_OK ? open_connection(state) : err;
+}
+
+static enum sma_err load(struct sma_state *state)
+{
+    uint64_t covered = 0;
+    enum sma_err err = sma_claims_init(&state->claims);
+    if (err == SMA_ERR_OK)
+        err = sma_state_marks_load(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_chats_load(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_blocks_load(state, &covered);
+    if (err == SMA_ERR_OK)
+        err = sma_state_tail_load(state, state->marks_seq, covered);
+    if (err == SMA_ERR_OK)
+        err = sma_state_turns_load(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_contacts_load(state);
+    state->durable_seq = state->next_seq - 1;
+    state->marks_seq = state->next_seq;
+    return err;
+}
+
+static enum sma_err open_all(struct sma_state *state, const struct sma_state_options *options)
+{
+    uint64_t wal_bytes = options->wal_bytes == 0 ? SMA_WAL_PREGROWN_BYTES : options->wal_bytes;
+    state->wal_frames_grown = wal_bytes / (SMA_STATE_PAGE_BYTES + 24);
+    enum sma_err err = sma_state_vfs_register();
+    if (err != SMA_ERR_OK)
+        return sma_fail(&state->error, err, "cannot initialise SQLite");
+    err = open_database(state, wal_bytes);
+    if (err == SMA_ERR_OK)
+        err = load(state);
+    if (err == SMA_ERR_OK && !state->is_single_threaded)
+        err = sma_state_checkpointer_start(state);
+    sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &state->counts_at_open);
+    return err;
+}
+
+static void destroy(struct sma_state *state)
+{
+    sma_state_checkpointer_stop(state);
+    close_connection(state);
+    sma_state_chats_free(state);
+    sma_state_contacts_free(state);
+    sma_claims_fini(&state->claims);
+    free(state->undo.items);
+    free(state->saves.items);
+    free(state->open.items);
+    free(state->prune.items);
+    free(state->pending.items);
+    free(state->blocks.items);
+    free(state->expiry.kept.items);
+    free(state->block_bytes);
+    free(state->path);
+    state->magic = 0;
+    free(state);
+}
+
+enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_state **ret_state,
+                            struct sma_error *error)
+{
+    struct sma_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory while opening %s", options->path);
+    state->magic = SMA_STATE_MAGIC;
+    state->sys = options->sys == NULL ? sma_sys_real() : options->sys;
+    state->is_durability_none = options->is_durability_none;
+    state->is_single_threaded = options->is_single_threaded;
+    state->opened_ns = state->sys->now_ns(state->sys->self);
+    state->next_seq = 1;
+    state->was_clean = true;
+    sma_state_set_claim_bounds(state, SMA_CLAIM_COUNT_SOFT, SMA_CLAIM_COUNT_MAX,
+                               UINT64_C(3600000) * SMA_CLAIM_AGE_MIN_H);
+    state->path = strdup(options->path);
+    state->block_bytes = malloc((size_t)SMA_STATE_BLOCK_COUNT * SMA_STATE_BLOCK_PAIR_BYTES);
+    enum sma_err err = state->path == NULL || state->block_bytes == NULL
+                           ? sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s", options->path)
+                           : open_all(state, options);
+    if (err != SMA_ERR_OK) {
+        if (error != NULL) {
+            *error = state->error;
+            error->code = err;
+        }
+        destroy(state);
+        return err;
+    }
+    *ret_state = state;
+    return SMA_ERR_OK;
+}
+
+/* One last commit with the watermarks, and the mark of a clean end. */
+static void write_last(struct sma_state *state, bool is_clean)
+{
+    if (sma_state_begin(state) != SMA_ERR_OK)
+        return;
+    enum sma_err err = sma_state_change(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_contacts_flush(state, SIZE_MAX);
+    if (err == SMA_ERR_OK)
+        err = sma_state_marks_write(state, true);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_META_SET) : NULL;
+    if (stmt != NULL) {
+        state->is_unclean_written = true; /* so that the commit does not write the opposite */
+        sma_state_bind(stmt, 1, SMA_STR("state.clean"), true);
+        sma_state_bind(stmt, 2, is_clean ? SMA_STR("1") : SMA_STR("0"), true);
+        err = sma_state_run(state, stmt);
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(state);
+    else
+        sma_state_rollback(state);
+    (void)err; /* nobody is left to tell: the next start sees an unclean end, which is true */
+}
+
+void sma_state_close(struct sma_state *state, bool is_clean)
+{
+    if (state == NULL)
+        return;
+    SMA_ASSERT(state->magic == SMA_STATE_MAGIC);
+    if (state->is_in_transaction)
+        sma_state_rollback(state);
+    bool has_something = state->commits > 0 || state->is_marks_dirty || state->late.count > 0 ||
+                         (is_clean && !state->was_clean);
+    if (!state->is_fatal && has_something)
+        write_last(state, is_clean);
+    destroy(state);
+}
+
+bool sma_state_is_new(const struct sma_state *state)
+{
+    return state->is_new;
+}
+
+bool sma_state_was_clean(const struct sma_state *state)
+{
+    return state->was_clean;
+}
+
+bool sma_state_is_fatal(const struct sma_state *state)
+{
+    return state->is_fatal;
+}

@@ -1,0 +1,131 @@
+/* Deliveries. */
+#include "runtime/chat/state_priv.h"
+
+#include <stdlib.h>
+
+static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
+{
+    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
+}
+
+/* Columns 2..7 of both the INSERT and the UPDATE. */
+static void bind_progress(sqlite3_stmt *stmt, const struct sma_state_delivery *delivery)
+{
+    bind_int(stmt, 1, delivery->outbox_id);
+    bind_int(stmt, 2, delivery->state);
+    bind_int(stmt, 3, delivery->is_part_begun);
+    bind_int(stmt, 4, delivery->renderer_version);
+    bind_int(stmt, 5, delivery->part_done_count);
+    bind_int(stmt, 6, delivery->part_count);
+    bind_int(stmt, 7, delivery->attempt_count);
+}
+
+enum sma_err sma_state_outbox_add(struct sma_state *state, const struct sma_state_delivery *delivery)
+{
+    uint64_t seq = sma_state_outbox_seq(delivery->outbox_id);
+    if (seq == 0 || seq > SMA_STATE_SEQ_MAX)
+        return SMA_ERR_BADINPUT;
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_INSERT) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_progress(stmt, delivery);
+    bind_int(stmt, 8, delivery->chat->id);
+    bind_int(stmt, 9, delivery->intent);
+    sma_state_bind(stmt, 10, delivery->channel, true);
+    sma_state_bind(stmt, 11, delivery->error, true);
+    sma_state_bind(stmt, 12, delivery->route, false);
+    sma_state_bind(stmt, 13, delivery->text, true);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
+}
+
+enum sma_err sma_state_outbox_update(struct sma_state *state, const struct sma_state_delivery *delivery)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_UPDATE) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_progress(stmt, delivery);
+    sma_state_bind(stmt, 8, delivery->error, true);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
+}
+
+static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt, sma_state_delivery_fn *each, void *user)
+{
+    struct sma_state_delivery delivery = {
+        .outbox_id = (uint64_t)sqlite3_column_int64(stmt, 0),
+        .state = (uint8_t)sqlite3_column_int(stmt, 1),
+        .is_part_begun = sqlite3_column_int(stmt, 2) != 0,
+        .renderer_version = (uint32_t)sqlite3_column_int64(stmt, 3),
+        .part_done_count = (uint32_t)sqlite3_column_int64(stmt, 4),
+        .part_count = (uint32_t)sqlite3_column_int64(stmt, 5),
+        .attempt_count = (uint32_t)sqlite3_column_int64(stmt, 6),
+        .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 7)),
+        .intent = (uint8_t)sqlite3_column_int(stmt, 8),
+        .channel = sma_state_column(stmt, 9),
+        .error = sma_state_column(stmt, 10),
+        .route = sma_state_column(stmt, 11),
+        .text = sma_state_column(stmt, 12),
+    };
+    if (delivery.chat == NULL)
+        return sma_state_fail(state, SQLITE_CORRUPT, "read a delivery: its chat is not there");
+    return each(user, &delivery);
+}
+
+enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id, sma_state_delivery_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_GET);
+    if (stmt == NULL)
+        return state->error.code;
+    bind_int(stmt, 1, outbox_id);
+    int rc = sqlite3_step(stmt);
+    enum sma_err err = SMA_ERR_NOTFOUND;
+    if (rc == SQLITE_ROW)
+        err = give_row(state, stmt, each, user);
+    else if (rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read a delivery");
+    sma_state_done(stmt);
+    return err;
+}
+
+/* The ids first, then the rows: the callback may change the very index that is read. */
+enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_delivery_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_OPEN);
+    if (stmt == NULL)
+        return state->error.code;
+    SMA_STATE_ARRAY(uint64_t) ids = {NULL, 0, 0};
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        err = SMA_STATE_RESERVE(ids);
+        if (err == SMA_ERR_OK)
+            SMA_STATE_PUSH(ids, (uint64_t)sqlite3_column_int64(stmt, 0));
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read open deliveries");
+    sma_state_done(stmt);
+    for (size_t i = 0; i < ids.count && err == SMA_ERR_OK; i++)
+        err = sma_state_outbox_get(state, ids.items[i], each, user);
+    free(ids.items);
+    return err;
+}
+
+enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq, sma_state_delivery_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_RUN);
+    if (stmt == NULL)
+        return state->error.code;
+    bind_int(stmt, 1, seq << 16);
+    bind_int(stmt, 2, (seq + 1) << 16);
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        err = give_row(state, stmt, each, user);
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read deliveries");
+    sma_state_done(stmt);
+    return err;
+}

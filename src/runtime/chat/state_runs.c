@@ -1,0 +1,142 @@
+/* Steps of open runs and results of finished ones. */
+#include "runtime/chat/state_priv.h"
+
+#define STEP_SHIFT 10 /* steps.id = seq << STEP_SHIFT | number */
+_Static_assert(SMA_STATE_STEP_NUMBER_MAX < (1 << STEP_SHIFT), "a step number fits into its id");
+
+static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
+{
+    (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
+}
+
+static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, uint64_t seq)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, sql);
+    if (stmt == NULL)
+        return NULL;
+    bind_int(stmt, 1, seq << STEP_SHIFT);
+    bind_int(stmt, 2, (seq + 1) << STEP_SHIFT);
+    return stmt;
+}
+
+enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number, uint8_t kind,
+                                struct sma_str data)
+{
+    if (number == 0 || number > SMA_STATE_STEP_NUMBER_MAX || seq == 0 || seq > SMA_STATE_SEQ_MAX)
+        return SMA_ERR_BADINPUT;
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_STEP_INSERT) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_int(stmt, 1, seq << STEP_SHIFT | number);
+    bind_int(stmt, 2, kind);
+    sma_state_bind(stmt, 3, data, false);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
+}
+
+enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_EACH, seq);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        err = each(user, (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX),
+                   (uint8_t)sqlite3_column_int(stmt, 1), sma_state_column(stmt, 2));
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read steps");
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t *ret_number)
+{
+    sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_LAST, seq);
+    if (stmt == NULL)
+        return state->error.code;
+    int rc = sqlite3_step(stmt);
+    uint32_t number = rc == SQLITE_ROW ? (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX) : 0;
+    sma_state_done(stmt);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return sma_state_fail(state, rc, "read the last step");
+    *ret_number = number;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err write_result(struct sma_state *state, const struct sma_state_finish *finish)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_INSERT);
+    if (stmt == NULL)
+        return state->error.code;
+    bind_int(stmt, 1, finish->seq);
+    bind_int(stmt, 2, finish->outcome);
+    bind_int(stmt, 3, finish->is_success);
+    bind_int(stmt, 4, (uint64_t)finish->wall_ms);
+    sma_state_bind(stmt, 5, finish->output, true);
+    sma_state_bind(stmt, 6, finish->tool_calls_json, true);
+    return sma_state_run(state, stmt);
+}
+
+enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_finish *finish)
+{
+    SMA_ASSERT(!sma_row_is_open(finish->state));
+    struct sma_state_head head;
+    enum sma_err err = sma_state_change(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_head_get(state, finish->seq, &head);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (!sma_row_is_open(head.state))
+        return SMA_ERR_EXISTS;
+    struct sma_state_chat *chat = sma_state_chat_by_id(state, head.chat_id);
+    if (chat == NULL)
+        return sma_state_fail(state, SQLITE_CORRUPT, "finish a run: its chat is not there");
+    err = sma_state_set_row_state(state, finish->seq, finish->state);
+    if (err == SMA_ERR_OK)
+        err = write_result(state, finish);
+    if (err == SMA_ERR_OK)
+        err = sma_state_turn_add(state, chat, finish);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? bind_run(state, SMA_SQL_STEP_DELETE, finish->seq) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    return sma_state_run(state, stmt);
+}
+
+enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_state_result_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_GET);
+    if (stmt == NULL)
+        return state->error.code;
+    bind_int(stmt, 1, seq);
+    int rc = sqlite3_step(stmt);
+    enum sma_err err = SMA_ERR_NOTFOUND;
+    if (rc == SQLITE_ROW) {
+        struct sma_state_result result = {
+            .seq = seq,
+            .outcome = (uint8_t)sqlite3_column_int(stmt, 1),
+            .is_success = sqlite3_column_int(stmt, 2) != 0,
+            .wall_ms = sqlite3_column_int64(stmt, 3),
+            .output = sma_state_column(stmt, 4),
+            .tool_calls_json = sma_state_column(stmt, 5),
+        };
+        err = each(user, &result);
+    } else if (rc != SQLITE_DONE) {
+        err = sma_state_fail(state, rc, "read a result");
+    }
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq, struct sma_str output)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_RUN_OUTPUT) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_int(stmt, 1, seq);
+    sma_state_bind(stmt, 2, output, true);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
+}

@@ -1,0 +1,134 @@
+/* The schema as a list of migrations, and the prepared statements. */
+#include "runtime/chat/state_priv.h"
+
+/*
+ * Migration i brings user_version i to i + 1. Never change one that was released: append.
+ *
+ * messages: small columns first, so that scans of heads never follow overflow pages. place NULL = no line.
+ * steps.id = seq << 10 | number, outbox.id = seq << 16 | step << 6 | call: neighbours on disk, appended in order.
+ * outbox_open holds open deliveries only; it is the one index beside the keys, and not part of accepting a message.
+ */
+static const char *const migrations[] = {
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
+    "CREATE TABLE chats(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, channel TEXT NOT NULL,"
+    " generation INTEGER NOT NULL, stop_mark INTEGER NOT NULL, clear_mark INTEGER NOT NULL, rotation BLOB);"
+    "CREATE TABLE messages(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " state INTEGER NOT NULL, attempt INTEGER NOT NULL, generation INTEGER NOT NULL, place INTEGER,"
+    " run INTEGER NOT NULL, body INTEGER NOT NULL, event TEXT NOT NULL, person TEXT NOT NULL, line BLOB, facts BLOB);"
+    "CREATE TABLE claims(id INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, uptime INTEGER NOT NULL,"
+    " pairs BLOB NOT NULL);"
+    "CREATE TABLE steps(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, data BLOB NOT NULL);"
+    "CREATE TABLE runs(seq INTEGER PRIMARY KEY, outcome INTEGER NOT NULL, success INTEGER NOT NULL,"
+    " wall INTEGER NOT NULL, output TEXT NOT NULL, tools TEXT NOT NULL);"
+    "CREATE TABLE turns(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, wire TEXT NOT NULL, message TEXT NOT NULL,"
+    " turn BLOB NOT NULL);"
+    "CREATE TABLE outbox(id INTEGER PRIMARY KEY, state INTEGER NOT NULL, begun INTEGER NOT NULL,"
+    " renderer INTEGER NOT NULL, parts_done INTEGER NOT NULL, parts INTEGER NOT NULL, attempts INTEGER NOT NULL,"
+    " chat INTEGER NOT NULL, intent INTEGER NOT NULL, channel TEXT NOT NULL, error TEXT NOT NULL,"
+    " route BLOB NOT NULL, text TEXT NOT NULL);"
+    "CREATE INDEX outbox_open ON outbox(state) WHERE state<=1;"
+    "CREATE TABLE cursors(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE contacts(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, chat TEXT NOT NULL,"
+    " key TEXT NOT NULL, type TEXT NOT NULL, thread TEXT NOT NULL, person TEXT NOT NULL, message TEXT NOT NULL,"
+    " wall INTEGER NOT NULL);"
+    "CREATE TABLE access(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
+};
+#define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
+
+static const char *const statement_texts[SMA_SQL_COUNT] = {
+#define X(name, sql) sql,
+    SMA_STATE_SQL_MAP(X)
+#undef X
+};
+
+static enum sma_err read_version(struct sma_state *state, int *ret_version)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(state->db, "PRAGMA user_version", -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    int version = rc == SQLITE_ROW ? sqlite3_column_int(stmt, 0) : 0;
+    (void)sqlite3_finalize(stmt); /* repeats the error of step */
+    if (rc != SQLITE_ROW)
+        return sma_state_fail(state, rc, "read the schema version");
+    *ret_version = version;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err apply(struct sma_state *state, int version)
+{
+    char bump[64];
+    sqlite3_snprintf(sizeof bump, bump, "PRAGMA user_version=%d", version + 1);
+    const char *const parts[] = {"BEGIN IMMEDIATE", migrations[version], bump, "COMMIT"};
+    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++) {
+        int rc = sqlite3_exec(state->db, parts[i], NULL, NULL, NULL);
+        if (rc == SQLITE_OK)
+            continue;
+        enum sma_err err = sma_state_fail(state, rc, "bring the schema up to date");
+        (void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL); /* fails when SQLite has rolled back itself */
+        return err;
+    }
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_state_migrate(struct sma_state *state)
+{
+    int version = 0;
+    enum sma_err err = read_version(state, &version);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (version > SCHEMA_VERSION || version < 0)
+        return sma_fail(&state->error, SMA_ERR_UNSUPPORTED,
+                        "%s has schema version %d, this program knows up to %d: it was written by a newer version; "
+                        "start that version, or move the file away (claims are rebuilt from history)",
+                        state->path, version, SCHEMA_VERSION);
+    state->is_new = version == 0;
+    for (; err == SMA_ERR_OK && version < SCHEMA_VERSION; version++)
+        err = apply(state, version);
+    return err;
+}
+
+sqlite3_stmt *sma_state_statement(struct sma_state *state, enum sma_state_sql sql)
+{
+    if (state->statements[sql] == NULL) {
+        int rc = sqlite3_prepare_v3(state->db, statement_texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
+                                    &state->statements[sql], NULL);
+        if (rc != SQLITE_OK) {
+            (void)sma_state_fail(state, rc, "prepare a statement"); /* the caller returns state->error.code */
+            return NULL;
+        }
+    }
+    return state->statements[sql];
+}
+
+void sma_state_done(sqlite3_stmt *stmt)
+{
+    (void)sqlite3_reset(stmt); /* repeats the error of step, which was seen there */
+}
+
+enum sma_err sma_state_run(struct sma_state *state, sqlite3_stmt *stmt)
+{
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_DONE) {
+        (void)sqlite3_reset(stmt); /* cannot fail after DONE */
+        return SMA_ERR_OK;
+    }
+    enum sma_err err = sma_state_fail(state, rc, sqlite3_sql(stmt));
+    (void)sqlite3_reset(stmt); /* repeats the error */
+    return err;
+}
+
+void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text)
+{
+    /* Borrowed for the length of one step; binding to a valid index with a static pointer cannot fail. */
+    if (is_text)
+        (void)sqlite3_bind_text64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len, SQLITE_STATIC, SQLITE_UTF8);
+    else
+        (void)sqlite3_bind_blob64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len, SQLITE_STATIC);
+}
+
+struct sma_str sma_state_column(sqlite3_stmt *stmt, int index)
+{
+    const char *ptr = sqlite3_column_blob(stmt, index);
+    return (struct sma_str){ptr, ptr == NULL ? 0 : (size_t)sqlite3_column_bytes(stmt, index)};
+}
