@@ -1,0 +1,408 @@
+/*
+ * model_curl.c — the network of the model actor: one libcurl multi handle on the actor's libuv loop.
+ *
+ * libcurl names the sockets and the one time it wants to hear of; sockets become uv_poll handles, the time joins the
+ * actor's own wake time. libcurl's callbacks only take notes (bytes to the decoder, request into the ready list); what
+ * follows from them happens after libcurl has returned, because transfers may not be removed inside its callbacks.
+ * An idle connection has no uv_poll and no timer: nothing wakes up.
+ */
+#include "model_priv.h"
+
+#include "sma/metrics.h"
+#include "sma/text.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <uv.h>
+
+struct model_net
+{
+    struct sma_model *model;
+    CURLM *multi;
+    uint64_t timer_ns;           /* when libcurl wants to be called; UINT64_MAX = not */
+    struct model_request *ready; /* got bytes since libcurl was last entered */
+};
+
+struct net_socket
+{
+    uv_poll_t poll;
+    struct model_net *net;
+    curl_socket_t fd;
+};
+
+/* -- what follows from the notes -------------------------------------------------------------------------------------- */
+static bool is_success(const struct model_request *request)
+{
+    return request->http_status >= 200 && request->http_status < 300;
+}
+
+static void fail_http(struct model_request *request)
+{
+    struct sma_failure failure = {
+        .trouble = SMA_TROUBLE_HTTP,
+        .api = request->target->llm->api,
+        .http_status = request->http_status,
+        .has_should_retry = request->has_should_retry,
+        .should_retry = request->should_retry,
+        .retry_after_ms = request->retry_after_ms,
+    };
+    if (request->error_body.len > 0)
+        sma_wire_error_parse(sma_buf_str(&request->error_body), &failure.error);
+    model_fail(request, &failure);
+}
+
+static void fail_transfer(struct model_request *request, CURLcode code)
+{
+    bool is_setup = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+                    code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+                    code == CURLE_SSL_CERTPROBLEM;
+    struct sma_failure failure = {
+        .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_TROUBLE_NOMEM
+                   : is_setup                  ? SMA_TROUBLE_SETUP
+                                               : SMA_TROUBLE_UNREACHABLE,
+        .api = request->target->llm->api,
+        .retry_after_ms = -1,
+        .detail = request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror(code),
+    };
+    model_fail(request, &failure);
+}
+
+static void end_transfer(struct model_request *request, CURLcode code)
+{
+    long status = 0;
+    curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    request->http_status = (int)status;
+    model_net_stop(request); /* finished: the connection stays for the next one */
+    if (request->state == MODEL_LINGERING) {
+        model_release(request);
+        return;
+    }
+    bool has_data = sma_decoder_event_count(request->decoder) > 0;
+    if (status == 0 || (is_success(request) && code != CURLE_OK && !has_data))
+        fail_transfer(request, code == CURLE_OK ? CURLE_GOT_NOTHING : code);
+    else if (is_success(request))
+        model_conclude(request, true);
+    else
+        fail_http(request);
+}
+
+static void take_ready(struct model_net *net)
+{
+    uint64_t now_ns = sma_ctx_now(net->model->ctx);
+    while (net->ready != NULL) {
+        struct model_request *request = net->ready;
+        net->ready = request->next_ready;
+        request->is_ready = false;
+        if (request->state != MODEL_RUNNING)
+            continue;
+        if (sma_decoder_is_done(request->decoder))
+            model_conclude(request, false);
+        else
+            model_show(request, now_ns);
+    }
+}
+
+static void act(struct model_net *net, curl_socket_t fd, int events)
+{
+    int running_count = 0, left_count = 0;
+    CURLMcode code = curl_multi_socket_action(net->multi, fd, events, &running_count);
+    if (code != CURLM_OK && code != CURLM_BAD_SOCKET)
+        sma_ctx_log(net->model->ctx, SMA_LOG_ERROR, "libcurl: %s", curl_multi_strerror(code));
+    take_ready(net);
+    for (CURLMsg *msg; (msg = curl_multi_info_read(net->multi, &left_count)) != NULL;) {
+        if (msg->msg != CURLMSG_DONE)
+            continue;
+        CURLcode result = msg->data.result;
+        struct model_request *request = NULL;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &request);
+        end_transfer(request, result);
+    }
+}
+
+/* -- libcurl's callbacks ------------------------------------------------------------------------------------------------ */
+static void on_socket_event(uv_poll_t *poll, int status, int events)
+{
+    struct net_socket *socket = poll->data;
+    int mask = status < 0 ? CURL_CSELECT_ERR : 0;
+    mask |= events & UV_READABLE ? CURL_CSELECT_IN : 0;
+    mask |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
+    act(socket->net, socket->fd, mask);
+}
+
+static void on_socket_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user)
+{
+    struct model_net *net = user;
+    struct net_socket *socket = socket_user;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (socket != NULL) {
+            uv_poll_stop(&socket->poll);
+            uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
+            curl_multi_assign(net->multi, fd, NULL);
+        }
+        return 0;
+    }
+    if (socket == NULL) {
+        socket = calloc(1, sizeof *socket);
+        if (socket == NULL)
+            return -1;
+        if (uv_poll_init_socket(sma_ctx_loop(net->model->ctx), &socket->poll, fd) != 0) {
+            free(socket);
+            return -1;
+        }
+        socket->poll.data = socket;
+        socket->net = net;
+        socket->fd = fd;
+        curl_multi_assign(net->multi, fd, socket);
+    }
+    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    return uv_poll_start(&socket->poll, events, on_socket_event) == 0 ? 0 : -1;
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *user)
+{
+    struct model_net *net = user;
+    (void)multi;
+    net->timer_ns = timeout_ms < 0 ? UINT64_MAX : sma_ctx_now(net->model->ctx) + (uint64_t)timeout_ms * 1000000u;
+    model_wake_by(net->model, net->timer_ns);
+    return 0;
+}
+
+/* libcurl has sent the request by now: note when. */
+static void note_sent(struct model_request *request)
+{
+    curl_off_t sent_us = 0;
+    curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+    request->out_ns = request->attempt_ns + (sent_us > 0 ? (uint64_t)sent_us * 1000u : 0);
+    if (request->attempt == 0 && request->ask->round == 0 && request->ask->read_ns != 0 &&
+        request->out_ns > request->ask->read_ns)
+        SMA_METRIC_TIME(read_to_model, request->out_ns - request->ask->read_ns);
+}
+
+static bool read_header(struct sma_str line, const char *name, struct sma_str *ret_value)
+{
+    size_t len = strlen(name);
+    if (line.len <= len || line.ptr[len] != ':')
+        return false;
+    if (!sma_str_is_equal_nocase((struct sma_str){line.ptr, len}, sma_str(name)))
+        return false;
+    *ret_value = sma_str_trim((struct sma_str){line.ptr + len + 1, line.len - len - 1});
+    return true;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *user)
+{
+    struct model_request *request = user;
+    struct sma_str line = {bytes, size * count}, value;
+    if (request->state != MODEL_RUNNING)
+        return line.len;
+    if (sma_str_starts_with(line, SMA_STR("HTTP/"))) {
+        note_sent(request);
+    } else if (read_header(line, "retry-after-ms", &value)) {
+        int64_t wait_ms = sma_retry_after_parse(value, 0); /* a plain number: here of milliseconds */
+        request->retry_after_ms = wait_ms < 0 ? request->retry_after_ms : wait_ms / 1000;
+        request->has_retry_after_ms = wait_ms >= 0;
+    } else if (read_header(line, "retry-after", &value)) {
+        if (!request->has_retry_after_ms)
+            request->retry_after_ms = sma_retry_after_parse(value, sma_ctx_wall(request->model->ctx));
+    } else if (read_header(line, "x-should-retry", &value)) {
+        request->has_should_retry = true;
+        request->should_retry = sma_str_is_equal_nocase(value, SMA_STR("true"));
+    }
+    return line.len;
+}
+
+static void mark_ready(struct model_request *request)
+{
+    struct model_net *net = request->model->net;
+    if (request->is_ready)
+        return;
+    request->is_ready = true;
+    request->next_ready = net->ready;
+    net->ready = request;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *user)
+{
+    struct model_request *request = user;
+    size_t len = size * count;
+    if (request->state != MODEL_RUNNING)
+        return len; /* answered: read on only to keep the connection */
+    if (request->http_status == 0) {
+        long status = 0;
+        curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+        request->http_status = (int)status;
+    }
+    uint64_t now_ns = sma_ctx_now(request->model->ctx);
+    if (!is_success(request)) {
+        size_t room = MODEL_ERROR_BODY_BYTES_MAX - request->error_body.len;
+        sma_buf_put(&request->error_body, bytes, len < room ? len : room);
+        request->event_ns = now_ns;
+        return len;
+    }
+    sma_decoder_feed(request->decoder, bytes, len);
+    uint64_t event_count = sma_decoder_event_count(request->decoder);
+    if (event_count != request->event_count) {
+        if (request->first_token_ns == 0) {
+            request->first_token_ns = now_ns;
+            SMA_METRIC_TIME(model_first_token, now_ns - request->out_ns);
+        }
+        request->event_count = event_count;
+        request->event_ns = now_ns;
+    }
+    mark_ready(request);
+    return len;
+}
+
+/* -- transfers ------------------------------------------------------------------------------------------------------------ */
+static enum sma_err add_header(struct curl_slist **list, const char *format, const char *value)
+{
+    struct sma_buf line;
+    sma_buf_init(&line, 16384);
+    sma_buf_put_text(&line, format);
+    sma_buf_put_text(&line, value);
+    struct curl_slist *grown = line.err == SMA_ERR_OK ? curl_slist_append(*list, line.ptr) : NULL;
+    sma_buf_fini(&line);
+    if (grown == NULL)
+        return SMA_ERR_NOMEM;
+    *list = grown;
+    return SMA_ERR_OK;
+}
+
+enum sma_err model_net_prepare(struct model_target *target)
+{
+    const struct sma_config_llm *llm = target->llm;
+    struct curl_slist *list = NULL;
+    enum sma_err err = add_header(&list, "Content-Type: ", "application/json");
+    if (err == SMA_ERR_OK)
+        err = add_header(&list, "Expect:", "");
+    if (err == SMA_ERR_OK && llm->api == SMA_LLM_MESSAGES)
+        err = add_header(&list, "anthropic-version: ",
+                         llm->anthropic_version[0] != '\0' ? llm->anthropic_version : "2023-06-01");
+    if (err == SMA_ERR_OK && llm->api_key[0] != '\0')
+        err = add_header(&list, llm->api == SMA_LLM_MESSAGES ? "x-api-key: " : "Authorization: Bearer ", llm->api_key);
+    if (err != SMA_ERR_OK) {
+        curl_slist_free_all(list);
+        return err;
+    }
+    target->headers = list;
+    return SMA_ERR_OK;
+}
+
+void model_net_forget(struct model_target *target)
+{
+    curl_slist_free_all(target->headers);
+    target->headers = NULL;
+}
+
+static CURL *create_easy(struct model_request *request)
+{
+    CURL *easy = curl_easy_init();
+    if (easy == NULL)
+        return NULL;
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, request);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for a name look-up */
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "shipmyagent/" SMA_VERSION);
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->curl_error);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    return easy;
+}
+
+enum sma_err model_net_start(struct model_request *request)
+{
+    struct model_net *net = request->model->net;
+    const struct model_target *target = request->target;
+    if (request->easy == NULL)
+        request->easy = create_easy(request);
+    if (request->easy == NULL)
+        return SMA_ERR_NOMEM;
+    CURL *easy = request->easy;
+    request->curl_error[0] = '\0';
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(target->connect_ns / 1000000u));
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->ask->body.len);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->ask->body.ptr);
+    if (curl_easy_setopt(easy, CURLOPT_URL, target->url) != CURLE_OK ||
+        curl_multi_add_handle(net->multi, easy) != CURLM_OK)
+        return SMA_ERR_NOMEM;
+    request->is_added = true;
+    return SMA_ERR_OK;
+}
+
+void model_net_stop(struct model_request *request)
+{
+    if (!request->is_added)
+        return;
+    request->is_added = false;
+    CURLMcode code = curl_multi_remove_handle(request->model->net->multi, request->easy);
+    SMA_ASSERT(code == CURLM_OK);
+}
+
+void model_net_drop(struct model_request *request)
+{
+    SMA_ASSERT(!request->is_added);
+    if (request->easy != NULL)
+        curl_easy_cleanup(request->easy);
+    request->easy = NULL;
+}
+
+uint64_t model_net_wake(struct sma_model *model, uint64_t now_ns)
+{
+    struct model_net *net = model->net;
+    if (net == NULL)
+        return UINT64_MAX;
+    if (now_ns >= net->timer_ns) {
+        net->timer_ns = UINT64_MAX;
+        act(net, CURL_SOCKET_TIMEOUT, 0);
+    }
+    return net->timer_ns;
+}
+
+enum sma_err model_net_open(struct sma_model *model, struct sma_error *error)
+{
+    struct model_net *net = calloc(1, sizeof *net);
+    if (net == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model's network");
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || (net->multi = curl_multi_init()) == NULL) {
+        free(net);
+        return sma_fail(error, SMA_ERR_IO, "libcurl cannot be initialised");
+    }
+    net->model = model;
+    net->timer_ns = UINT64_MAX;
+    curl_multi_setopt(net->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(net->multi, CURLMOPT_SOCKETDATA, net);
+    curl_multi_setopt(net->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(net->multi, CURLMOPT_TIMERDATA, net);
+    curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS, (long)MODEL_CONNECTION_COUNT_MAX);
+    model->net = net;
+    return SMA_ERR_OK;
+}
+
+void model_net_close(struct sma_model *model)
+{
+    struct model_net *net = model->net;
+    if (net == NULL)
+        return;
+    for (struct model_request *request = model->pool; request != NULL; request = request->next)
+        model_net_drop(request);
+    curl_multi_cleanup(net->multi);
+    model->net = NULL;
+    free(net);
+}
