@@ -351,6 +351,9 @@ SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state, const st
 /** channel empty = any, the most recently seen. @return OK | NOTFOUND */
 SMA_CHECKED enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel,
                                                 struct sma_str user_name, struct sma_state_contact *ret_contact);
+typedef enum sma_err sma_state_contact_fn(void *user, const struct sma_state_contact *contact);
+/** Every contact, in no order. The callback must not change contacts. */
+SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each, void *user);
 
 /** Records of runtime/access: key -> JSON. Written through; the caller keeps them in memory. Empty value deletes. */
 SMA_CHECKED enum sma_err sma_state_access_set(struct sma_state *state, struct sma_str key, struct sma_str value);

@@ -1,0 +1,304 @@
+/*
+ * The store actor: the only owner of everything durable. One message in, one batch out.
+ * Story and guarantees: docs/notes/store-actor.md; the map of its files: store_priv.h.
+ */
+#include "store_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#define STORE_MAGIC 0x53544F52u
+#define SCRATCH_BYTES_MAX ((size_t)64 * 1024 * 1024)
+
+/* -- create and destroy ----------------------------------------------------------------------------------------- */
+static bool read_free_space(void *user, uint64_t *ret_free_bytes)
+{
+    const struct sma_store *store = user;
+    struct statvfs facts;
+    if (statvfs(store->config->state_dir, &facts) != 0)
+        return false;
+    *ret_free_bytes = (uint64_t)facts.f_bavail * facts.f_frsize;
+    return true;
+}
+
+static void init_buffers(struct sma_store *store)
+{
+    sma_buf_init(&store->line_bytes, 4 * SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->line_buf, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->facts_buf, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->text_buf, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->load_buf, 4 * SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->boot_log, 64 * 1024);
+}
+
+static SMA_CHECKED enum sma_err open_files(struct sma_store *store, const struct sma_store_hooks *hooks,
+                                           struct sma_error *error)
+{
+    const char *dir = store->config->state_dir;
+    char path[4096];
+    enum sma_err err = sma_sys_make_dirs(store->sys, dir, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (snprintf(path, sizeof path, "%s/state.db", dir) >= (int)sizeof path - 16)
+        return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long: %s", dir);
+    err = sma_state_open(&(struct sma_state_options){.path = path,
+                                                     .sys = store->sys,
+                                                     .is_durability_none = store->config->durability_is_none,
+                                                     .is_single_threaded = hooks->is_single_threaded},
+                         &store->state, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    snprintf(path, sizeof path, "%s/chats", dir);
+    return sma_history_open(&(struct sma_history_options){.sys = store->sys,
+                                                          .directory = path,
+                                                          .report = sma_store_report,
+                                                          .self = store},
+                            &store->history, error);
+}
+
+static SMA_CHECKED enum sma_err set_up(struct sma_store *store, const struct sma_store_options *options,
+                                       const struct sma_store_hooks *hooks, struct sma_error *error)
+{
+    if (options->adapter_count > SMA_ADAPTER_COUNT_MAX)
+        return sma_fail(error, SMA_ERR_TOOBIG, "at most %d adapters may be configured", SMA_ADAPTER_COUNT_MAX);
+    for (size_t i = 0; i < options->adapter_count; i++)
+        store->adapters[i] =
+            (struct store_adapter){.adapter = &options->adapters[i], .credits = SMA_DELIVER_CREDIT_COUNT};
+    store->adapter_count = (uint32_t)options->adapter_count;
+    int chat_max = store->config->queue_chat_waiting_max, max = store->config->queue_waiting_max;
+    struct sma_queue_options queue = {
+        .is_fair = store->config->queue_is_fair,
+        .chat_waiting_max = chat_max > 0 ? (uint32_t)chat_max : SMA_CHAT_WAITING_COUNT_MAX,
+        .waiting_max = max > 0 ? (uint32_t)max : SMA_INBOX_WAITING_COUNT_MAX,
+    };
+    if (sma_queue_create(&queue, &store->queue) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    enum sma_err err = open_files(store, hooks, error);
+    return err != SMA_ERR_OK ? err : sma_store_recover(store, error);
+}
+
+enum sma_err sma_store_create_hooked(const struct sma_store_options *options, const struct sma_store_hooks *hooks,
+                                     struct sma_store **ret_store, struct sma_error *error)
+{
+    struct sma_store *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    store->magic = STORE_MAGIC;
+    store->config = options->config;
+    store->sys = hooks->sys != NULL ? hooks->sys : sma_sys_real();
+    store->disk = hooks->disk != NULL ? hooks->disk : read_free_space;
+    store->disk_user = hooks->disk != NULL ? hooks->disk_user : store;
+    store->chat_sweep_at = STORE_CHAT_KEPT_COUNT;
+    init_buffers(store);
+    enum sma_err err = set_up(store, options, hooks, error);
+    if (err != SMA_ERR_OK) {
+        sma_store_destroy(store);
+        return err;
+    }
+    *ret_store = store;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_create(const struct sma_store_options *options, struct sma_store **ret_store,
+                              struct sma_error *error)
+{
+    return sma_store_create_hooked(options, &(struct sma_store_hooks){0}, ret_store, error);
+}
+
+static void free_batch(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->effect_count; i++)
+        sma_msg_destroyp(&store->effects[i].msg);
+    for (uint32_t i = 0; i < store->deferred_count; i++)
+        sma_msg_destroyp(&store->deferred[i].msg);
+    for (uint32_t i = 0; i < store->asked_count; i++)
+        sma_msg_destroyp(&store->asked[i]);
+    sma_store_drop_busy(store);
+    free(store->effects);
+    free(store->deferred);
+    free(store->asked);
+    free(store->busy);
+    free(store->finished);
+    free(store->touched);
+    free(store->orphans);
+    free(store->lines);
+    free(store->waiters);
+}
+
+static void free_chats(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->run_count; i++)
+        free(store->runs[i]);
+    while (store->chats != NULL) {
+        struct store_chat *chat = store->chats;
+        store->chats = chat->next;
+        while (chat->first != NULL) {
+            struct store_row *row = chat->first;
+            chat->first = row->next;
+            free(row);
+        }
+        free(chat);
+    }
+}
+
+void sma_store_destroy(struct sma_store *store)
+{
+    if (store == NULL)
+        return;
+    SMA_ASSERT(store->magic == STORE_MAGIC);
+    store->magic = 0;
+    if (store->history != NULL)
+        sma_store_drop_searches(store);
+    free_batch(store);
+    free_chats(store);
+    sma_store_map_fini(&store->rows);
+    sma_store_map_fini(&store->waiter_heads);
+    sma_history_close(store->history);
+    sma_state_close(store->state, store->is_drained);
+    sma_queue_destroy(store->queue);
+    sma_buf_fini(&store->line_bytes);
+    sma_buf_fini(&store->line_buf);
+    sma_buf_fini(&store->facts_buf);
+    sma_buf_fini(&store->text_buf);
+    sma_buf_fini(&store->load_buf);
+    sma_buf_fini(&store->boot_log);
+    free(store);
+}
+
+/* -- the actor -------------------------------------------------------------------------------------------------- */
+/* One line of boot_log: level byte, text, newline. */
+static void log_boot(struct sma_store *store)
+{
+    const char *at = store->boot_log.ptr, *end = at + store->boot_log.len;
+    while (store->boot_log.len > 0 && at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL)
+            break;
+        sma_ctx_log(store->ctx, (enum sma_log_level)(at[0] - '0'), "%.*s", (int)(stop - at - 1), at + 1);
+        at = stop + 1;
+    }
+    sma_buf_clear(&store->boot_log);
+}
+
+static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)error;
+    struct sma_store *store = state;
+    SMA_ASSERT(store->magic == STORE_MAGIC);
+    store->ctx = ctx;
+    store->start_ns = sma_ctx_now(ctx);
+    struct sma_state_counts counts;
+    sma_state_counts(store->state, &counts);
+    store->sync_count = counts.wal_syncs;
+    log_boot(store);
+    if (store->config->durability_is_none)
+        sma_ctx_log(ctx, SMA_LOG_WARN,
+                    "durability is \"none\": after a power failure accepted messages may be lost or answered twice");
+    sma_store_check_disk(store);
+    SMA_METRIC_SET(disk_degraded, store->disk_level > 0);
+    SMA_METRIC_SET(chats, (int64_t)counts.chats);
+    /* What is open from before starts with the first batch, when every other actor listens. */
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx));
+    return SMA_ERR_OK;
+}
+
+static void drain(struct sma_store *store)
+{
+    store->is_draining = true;
+    sma_store_end_batch(store);
+    sma_store_send_deferred(store);
+    sma_store_answer_all_waiters(store);
+    sma_store_flush_all(store);
+    store->is_drained = true;
+}
+
+static void handle_life(struct sma_store *store, const struct sma_msg *msg)
+{
+    unsigned phase = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_life)->phase;
+    if (phase == SMA_PHASE_DRAIN && !store->is_drained)
+        drain(store);
+    sma_ctx_life_done(store->ctx, phase);
+}
+
+static void dispatch(struct sma_store *store, struct sma_msg **msg)
+{
+    switch ((*msg)->kind) {
+    case SMA_MSG_INGRESS:
+        sma_store_ingress(store, msg);
+        break;
+    case SMA_MSG_STEP:
+        sma_store_step(store, msg);
+        break;
+    case SMA_MSG_DONE:
+        sma_store_done(store, msg);
+        break;
+    case SMA_MSG_RECEIPT:
+        sma_store_receipt(store, msg);
+        break;
+    case SMA_MSG_AWAIT:
+        sma_store_await(store, msg);
+        break;
+    case SMA_MSG_QUERY:
+        sma_store_query(store, msg);
+        break;
+    case SMA_MSG_HISTORY:
+        sma_store_history(store, msg);
+        break;
+    case SMA_MSG_SESSION:
+        sma_store_session(store, msg);
+        break;
+    case SMA_MSG_CONTACT:
+        sma_store_contact(store, msg);
+        break;
+    case SMA_MSG_LIFE:
+        handle_life(store, *msg);
+        break;
+    case SMA_MSG_RELOAD:
+        store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
+        break;
+    default:
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the store got a message of kind %s it does not know",
+                    sma_msg_kind_name((*msg)->kind));
+        break;
+    }
+}
+
+static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct sma_store *store = state;
+    SMA_ASSERT(store->magic == STORE_MAGIC && store->ctx == ctx);
+    dispatch(store, msg);
+    if (store->effect_count >= SMA_BATCH_COUNT_MAX || store->line_bytes.len >= STORE_BATCH_LINE_BYTES)
+        sma_store_end_batch(store);
+}
+
+static void batch_end(void *state, struct sma_ctx *ctx)
+{
+    (void)ctx;
+    struct sma_store *store = state;
+    if (store->retry_ns != 0 && sma_ctx_now(store->ctx) >= store->retry_ns)
+        store->retry_ns = 0;
+    sma_store_end_batch(store);
+    if (store->is_drained) {
+        sma_store_refuse_searches(store);
+        return;
+    }
+    sma_store_between(store);
+    sma_store_set_wake(store);
+}
+
+/* Everything happens in batch_end, which follows. */
+static void wake(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    (void)ctx;
+}
+
+const struct sma_actor_ops sma_store_actor_ops = {
+    .name = "store",
+    .start = start,
+    .handle = handle,
+    .batch_end = batch_end,
+    .wake = wake,
+};

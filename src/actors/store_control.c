@@ -1,0 +1,159 @@
+/*
+ * /stop, /clear, /status, /help: carried out in the transaction that accepts them.
+ *
+ * A stop or clear acts on everything of its chat that was accepted before it. The credit of a stopped run is free with
+ * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
+ * it had sent before is answered STOPPED and not stored.
+ */
+#include "store_priv.h"
+
+static SMA_CHECKED enum sma_err cancel_message(struct sma_store *store, uint64_t seq)
+{
+    sma_store_forget_suspect(store, seq);
+    enum sma_err err = sma_state_finish(store->state, &(struct sma_state_finish){.seq = seq,
+                                                                                 .state = SMA_ROW_CANCELLED,
+                                                                                 .outcome = SMA_OUTCOME_CANCELLED,
+                                                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
+}
+
+/* The open run of the chat, with everything it answers. */
+static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat, uint64_t mark,
+                                           uint32_t *count)
+{
+    struct store_run *run = chat->run;
+    if (run == NULL || run->seq >= mark)
+        return SMA_ERR_OK;
+    for (uint32_t i = 0; i < run->collected_count; i++) {
+        enum sma_err err = cancel_message(store, run->collected[i]);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    enum sma_err err = cancel_message(store, run->seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_run_end(store, run);
+    SMA_METRIC_ADD(runs_done_total, 1);
+    (*count)++;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat, uint64_t mark,
+                                               uint32_t *count)
+{
+    uint64_t seq;
+    while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
+        enum sma_err err = cancel_message(store, seq);
+        if (err != SMA_ERR_OK)
+            return err;
+        (*count)++;
+    }
+    return SMA_ERR_OK;
+}
+
+static void tell_agent(struct sma_store *store, const struct store_chat *chat, enum sma_control control, uint64_t mark)
+{
+    struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, chat->key_len + 1);
+    struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
+    order->control = (uint8_t)control;
+    order->mark_seq = mark;
+    order->chat_key = sma_msg_dup(msg, sma_store_chat_key(chat));
+    sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+}
+
+static void tell_dispatcher(struct sma_store *store, const struct store_chat *chat, uint64_t mark)
+{
+    struct sma_msg *msg = STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, chat->key_len + 1);
+    struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
+    cancel->mark_seq = mark;
+    cancel->chat_key = sma_msg_dup(msg, sma_store_chat_key(chat));
+    sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+}
+
+static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                                     enum sma_notice *ret_notice)
+{
+    uint32_t count = 0;
+    enum sma_err err = sma_state_chat_set_stop_mark(store->state, chat->state, seq);
+    if (err == SMA_ERR_OK)
+        err = cancel_run(store, chat, seq, &count);
+    if (err == SMA_ERR_OK)
+        err = cancel_waiting(store, chat, seq, &count);
+    if (err == SMA_ERR_OK)
+        err = sma_store_cancel_rows(store, chat, seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    tell_agent(store, chat, SMA_CONTROL_STOP, seq);
+    if (chat->first != NULL)
+        tell_dispatcher(store, chat, seq);
+    *ret_notice = count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat *chat, uint64_t seq)
+{
+    uint32_t count = 0;
+    enum sma_err err = sma_state_chat_set_clear_mark(store->state, chat->state, seq);
+    if (err == SMA_ERR_OK)
+        err = cancel_run(store, chat, seq, &count);
+    if (err == SMA_ERR_OK)
+        tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_chat *chat,
+                                          const struct sma_ingress *ingress, uint64_t seq, enum sma_notice *ret_notice)
+{
+    *ret_notice = SMA_NOTICE_UNKNOWN_COMMAND;
+    switch (ingress->control) {
+    case SMA_CONTROL_STOP:
+        return stop(store, chat, seq, ret_notice);
+    case SMA_CONTROL_CLEAR:
+        *ret_notice = SMA_NOTICE_CLEARED;
+        return clear(store, chat, seq);
+    case SMA_CONTROL_STATUS:
+        *ret_notice = SMA_NOTICE_STATUS;
+        return SMA_ERR_OK;
+    case SMA_CONTROL_HELP:
+        *ret_notice = SMA_NOTICE_HELP;
+        return SMA_ERR_OK;
+    default:
+        return SMA_ERR_OK;
+    }
+}
+
+enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat, const struct sma_ingress *ingress,
+                               uint64_t seq)
+{
+    enum sma_notice notice;
+    enum sma_err err = carry_out(store, chat, ingress, seq, &notice);
+    if (err != SMA_ERR_OK)
+        return err;
+    enum sma_language language = sma_store_language(store, &ingress->route);
+    sma_buf_clear(&store->text_buf);
+    if (notice == SMA_NOTICE_STATUS)
+        sma_notice_format(&store->text_buf, language, notice, sma_queue_chat_waiting(store->queue, chat->id),
+                          sma_queue_waiting(store->queue), (unsigned)store->answered_count);
+    else
+        sma_notice_format(&store->text_buf, language, notice);
+    if (store->text_buf.err != SMA_ERR_OK)
+        return store->text_buf.err;
+
+    struct sma_step_delivery reply = {
+        .intent = SMA_INTENT_NOTICE, .route = ingress->route, .text = sma_buf_str(&store->text_buf)};
+    struct sma_step_delivery_state state;
+    err = sma_store_deliver(store, &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP}, &reply, &state);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_state_finish(store->state, &(struct sma_state_finish){.seq = seq,
+                                                                    .state = SMA_ROW_DONE,
+                                                                    .outcome = SMA_OUTCOME_OK,
+                                                                    .is_success = true,
+                                                                    .output = sma_buf_str(&store->text_buf),
+                                                                    .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err;
+}

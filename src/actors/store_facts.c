@@ -1,0 +1,151 @@
+/* The opaque bytes kept beside a row: a version byte, then fields of 4-byte length and bytes; and a small map. */
+#include "store_priv.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#define FACTS_VERSION 1
+#define FACTS_FIELD_COUNT 10
+
+static void put_field(struct sma_buf *buf, struct sma_str field)
+{
+    uint32_t len = (uint32_t)field.len;
+    sma_buf_put(buf, &len, sizeof len);
+    sma_buf_put_str(buf, field);
+}
+
+void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
+{
+    const struct sma_route *route = &facts->route;
+    const struct sma_str fields[FACTS_FIELD_COUNT] = {
+        route->channel,   route->chat_id,  route->chat_type,
+        route->thread_id, route->message_id, route->user_id,
+        route->user_name, route->language, facts->context,
+        facts->has_text ? facts->text : (struct sma_str){NULL, 0},
+    };
+    sma_buf_put_char(buf, FACTS_VERSION);
+    sma_buf_put_char(buf, facts->has_text ? 1 : 0);
+    sma_buf_put(buf, &facts->wall_ms, sizeof facts->wall_ms);
+    for (size_t i = 0; i < FACTS_FIELD_COUNT; i++)
+        put_field(buf, fields[i]);
+}
+
+enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts)
+{
+    struct store_facts facts = {0};
+    size_t at = 2 + sizeof facts.wall_ms;
+    if (bytes.len < at || bytes.ptr[0] != FACTS_VERSION)
+        return SMA_ERR_CORRUPT;
+    facts.has_text = bytes.ptr[1] != 0;
+    memcpy(&facts.wall_ms, bytes.ptr + 2, sizeof facts.wall_ms);
+    struct sma_str *fields[FACTS_FIELD_COUNT] = {
+        &facts.route.channel,   &facts.route.chat_id,  &facts.route.chat_type,
+        &facts.route.thread_id, &facts.route.message_id, &facts.route.user_id,
+        &facts.route.user_name, &facts.route.language, &facts.context, &facts.text,
+    };
+    for (size_t i = 0; i < FACTS_FIELD_COUNT; i++) {
+        uint32_t len;
+        if (bytes.len - at < sizeof len)
+            return SMA_ERR_CORRUPT;
+        memcpy(&len, bytes.ptr + at, sizeof len);
+        at += sizeof len;
+        if (bytes.len - at < len)
+            return SMA_ERR_CORRUPT;
+        *fields[i] = (struct sma_str){bytes.ptr + at, len};
+        at += len;
+    }
+    *ret_facts = facts;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_line_text(struct sma_str line, struct sma_buf *buf)
+{
+    json_t *root = json_loadb(line.ptr, line.len, JSON_ALLOW_NUL, NULL);
+    json_t *text = json_object_get(root, "text");
+    enum sma_err err = SMA_ERR_CORRUPT;
+    if (json_is_string(text)) {
+        sma_buf_put(buf, json_string_value(text), json_string_length(text));
+        err = buf->err;
+    }
+    json_decref(root);
+    return err;
+}
+
+/* -- the map ---------------------------------------------------------------------------------------------------- */
+static uint32_t map_slot(const struct store_map *map, uint64_t key)
+{
+    uint32_t slot = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (map->cap - 1);
+    while (map->keys[slot] != 0 && map->keys[slot] != key)
+        slot = (slot + 1) & (map->cap - 1);
+    return slot;
+}
+
+static bool map_grow(struct store_map *map)
+{
+    struct store_map larger = {.cap = map->cap == 0 ? 64 : map->cap * 2};
+    larger.keys = calloc(larger.cap, sizeof *larger.keys);
+    larger.values = calloc(larger.cap, sizeof *larger.values);
+    if (larger.keys == NULL || larger.values == NULL) {
+        sma_store_map_fini(&larger);
+        return false;
+    }
+    for (uint32_t i = 0; i < map->cap; i++) {
+        if (map->keys[i] == 0)
+            continue;
+        uint32_t slot = map_slot(&larger, map->keys[i]);
+        larger.keys[slot] = map->keys[i];
+        larger.values[slot] = map->values[i];
+    }
+    larger.count = map->count;
+    sma_store_map_fini(map);
+    *map = larger;
+    return true;
+}
+
+bool sma_store_map_put(struct store_map *map, uint64_t key, void *value)
+{
+    SMA_ASSERT(key != 0);
+    if (map->count * 2 >= map->cap && !map_grow(map))
+        return false;
+    uint32_t slot = map_slot(map, key);
+    if (map->keys[slot] == 0)
+        map->count++;
+    map->keys[slot] = key;
+    map->values[slot] = value;
+    return true;
+}
+
+void *sma_store_map_get(const struct store_map *map, uint64_t key)
+{
+    if (map->cap == 0 || key == 0)
+        return NULL;
+    uint32_t slot = map_slot(map, key);
+    return map->keys[slot] == key ? map->values[slot] : NULL;
+}
+
+void sma_store_map_remove(struct store_map *map, uint64_t key)
+{
+    if (map->cap == 0 || key == 0)
+        return;
+    uint32_t slot = map_slot(map, key);
+    if (map->keys[slot] != key)
+        return;
+    map->keys[slot] = 0;
+    map->count--;
+    /* Whatever stands behind the hole moves back to where a search would now look for it. */
+    for (uint32_t i = (slot + 1) & (map->cap - 1); map->keys[i] != 0; i = (i + 1) & (map->cap - 1)) {
+        uint64_t moved = map->keys[i];
+        map->keys[i] = 0;
+        uint32_t place = map_slot(map, moved);
+        map->keys[place] = moved;
+        if (place != i)
+            map->values[place] = map->values[i];
+    }
+}
+
+void sma_store_map_fini(struct store_map *map)
+{
+    free(map->keys);
+    free(map->values);
+    *map = (struct store_map){0};
+}

@@ -1,0 +1,508 @@
+/*
+ * Deliveries: each chat's rows in order, one at a time, at most so many per adapter with the dispatcher.
+ *
+ * A row is handed out only after a commit that says "begun". A row whose turn comes at once is begun by the very
+ * transaction that adds it; the next row of a chat is begun by the transaction that finishes the one before.
+ */
+#include "store_priv.h"
+
+#include <stdlib.h>
+
+int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route)
+{
+    for (uint32_t i = 0; i < store->adapter_count; i++)
+        if (sma_str_is_equal(sma_str(store->adapters[i].adapter->ops->channel), route->channel))
+            return (int)i;
+    return -1;
+}
+
+/* -- lists ------------------------------------------------------------------------------------------------------ */
+static SMA_CHECKED enum sma_err touch(struct sma_store *store, struct store_row *row)
+{
+    if (row->is_touched)
+        return SMA_ERR_OK;
+    if (!sma_store_grow(&store->touched, store->touched_count, &store->touched_cap, sizeof *store->touched))
+        return SMA_ERR_NOMEM;
+    store->touched[store->touched_count++] = row;
+    row->is_touched = true;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_chat *chat, uint64_t id, int adapter,
+                                        struct store_row **ret_row)
+{
+    struct store_row *row = calloc(1, sizeof *row);
+    if (row == NULL || !sma_store_map_put(&store->rows, id, row)) {
+        free(row);
+        return SMA_ERR_NOMEM;
+    }
+    row->id = id;
+    row->chat = chat;
+    row->adapter = (uint8_t)adapter;
+    row->prev = chat->last;
+    if (chat->last != NULL)
+        chat->last->next = row;
+    else
+        chat->first = row;
+    chat->last = row;
+    chat->row_count++;
+    store->outbox_open++;
+    *ret_row = row;
+    return SMA_ERR_OK;
+}
+
+static void drop_row(struct sma_store *store, struct store_row *row)
+{
+    struct store_chat *chat = row->chat;
+    *(row->prev != NULL ? &row->prev->next : &chat->first) = row->next;
+    *(row->next != NULL ? &row->next->prev : &chat->last) = row->prev;
+    chat->row_count--;
+    sma_store_map_remove(&store->rows, row->id);
+    free(row);
+}
+
+static struct store_row *first_open(const struct store_chat *chat)
+{
+    struct store_row *row = chat->first;
+    while (row != NULL && row->is_finished)
+        row = row->next;
+    return row;
+}
+
+static void wait_for_credit(struct store_adapter *adapter, struct store_chat *chat)
+{
+    if (chat->is_credit_waiting)
+        return;
+    chat->is_credit_waiting = true;
+    chat->credit_next = NULL;
+    if (adapter->waiting_last != NULL)
+        adapter->waiting_last->credit_next = chat;
+    else
+        adapter->waiting_first = chat;
+    adapter->waiting_last = chat;
+}
+
+static struct store_chat *take_waiting(struct store_adapter *adapter)
+{
+    struct store_chat *chat = adapter->waiting_first;
+    if (chat == NULL)
+        return NULL;
+    adapter->waiting_first = chat->credit_next;
+    if (adapter->waiting_first == NULL)
+        adapter->waiting_last = NULL;
+    chat->is_credit_waiting = false;
+    return chat;
+}
+
+/* -- handing out ------------------------------------------------------------------------------------------------ */
+static bool may_hand_out(const struct sma_store *store)
+{
+    return !store->is_draining && store->disk_level < 2 && store->retry_ns == 0;
+}
+
+static void send_row(struct sma_store *store, const struct store_row *row, const struct sma_route *route,
+                     const struct sma_state_delivery *delivery, const struct sma_stamps *stamps)
+{
+    struct sma_route to = *route;
+    to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
+    struct sma_msg *msg =
+        STORE_MSG(store, DELIVER, struct sma_deliver, sma_route_space(&to) + delivery->text.len + 1);
+    struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
+    deliver->outbox_id = row->id;
+    deliver->seq = sma_state_outbox_seq(row->id);
+    deliver->route = sma_route_dup(msg, &to);
+    deliver->text = sma_msg_dup(msg, delivery->text);
+    deliver->language = sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? SMA_STR("zh") : SMA_STR("en");
+    deliver->intent = delivery->intent;
+    deliver->renderer_version = delivery->renderer_version;
+    deliver->part_done_count = delivery->part_done_count;
+    deliver->is_repeat = row->is_repeat;
+    deliver->has_waiter = row->has_waiter;
+    deliver->attempt_count = delivery->attempt_count;
+    if (stamps != NULL)
+        deliver->stamps = *stamps;
+    sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+}
+
+static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct store_row *row)
+{
+    enum sma_err err = touch(store, row);
+    if (err != SMA_ERR_OK)
+        return err;
+    row->is_handed = row->is_handed_now = true;
+    store->adapters[row->adapter].credits--;
+    return SMA_ERR_OK;
+}
+
+struct hand_out
+{
+    struct sma_store *store;
+    struct store_row *row;
+    struct sma_state_delivery begun; /* what is written back */
+};
+
+static enum sma_err send_stored(void *user, const struct sma_state_delivery *delivery)
+{
+    struct hand_out *out = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(delivery->route, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    facts.route.chat_key = delivery->chat->key;
+    out->row->is_repeat = delivery->is_part_begun;
+    out->begun = *delivery;
+    struct store_run *run = sma_store_run_find(out->store, sma_state_outbox_seq(delivery->outbox_id));
+    send_row(out->store, out->row, &facts.route, delivery, run != NULL ? &run->stamps : NULL);
+    return SMA_ERR_OK;
+}
+
+/* The first open row of a chat, if it is not out already and there is a credit. */
+static SMA_CHECKED enum sma_err pump_chat(struct sma_store *store, struct store_chat *chat)
+{
+    struct store_row *row = first_open(chat);
+    if (row == NULL || row->is_handed)
+        return SMA_ERR_OK;
+    struct store_adapter *adapter = &store->adapters[row->adapter];
+    if (adapter->credits == 0 || !may_hand_out(store)) {
+        wait_for_credit(adapter, chat);
+        return SMA_ERR_OK;
+    }
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = take_credit(store, row);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct hand_out out = {.store = store, .row = row};
+    err = sma_state_outbox_get(store->state, row->id, send_stored, &out);
+    if (err != SMA_ERR_OK)
+        return err;
+    out.begun.state = SMA_DELIVERY_BEGUN;
+    out.begun.is_part_begun = true;
+    out.begun.error = SMA_STR("");
+    return sma_state_outbox_update(store->state, &out.begun);
+}
+
+enum sma_err sma_store_pump_outbox(struct sma_store *store)
+{
+    if (!may_hand_out(store))
+        return SMA_ERR_OK;
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        struct store_adapter *adapter = &store->adapters[i];
+        while (adapter->credits > 0 && adapter->waiting_first != NULL) {
+            enum sma_err err = pump_chat(store, take_waiting(adapter));
+            if (err != SMA_ERR_OK)
+                return err;
+        }
+    }
+    return SMA_ERR_OK;
+}
+
+/* -- adding ----------------------------------------------------------------------------------------------------- */
+enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat, const struct sma_route *route,
+                                     struct sma_str text, uint8_t intent, uint64_t run_seq, int64_t wall_ms)
+{
+    struct sma_buf meta;
+    char bytes[SMA_ID_BYTES_MAX * 6 + 64];
+    sma_buf_init(&meta, sizeof bytes);
+    sma_buf_put_text(&meta, intent == SMA_INTENT_NOTICE ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
+                                                        : "{\"via\":\"tool\",\"channel\":");
+    sma_buf_put_json_string(&meta, route->channel);
+    sma_buf_put_char(&meta, '}');
+    if (meta.err != SMA_ERR_OK || meta.len > sizeof bytes) {
+        enum sma_err err = meta.err != SMA_ERR_OK ? meta.err : SMA_ERR_TOOBIG;
+        sma_buf_fini(&meta);
+        return err;
+    }
+    memcpy(bytes, meta.ptr, meta.len);
+    struct sma_str meta_json = {bytes, meta.len};
+    sma_buf_fini(&meta);
+    return sma_store_add_line(store, chat,
+                              &(struct sma_history_entry){.wall_ms = wall_ms,
+                                                          .channel = route->channel,
+                                                          .chat_id = route->chat_id,
+                                                          .chat_key = sma_store_chat_key(chat),
+                                                          .user_id = SMA_STR("bot"),
+                                                          .role = SMA_STR("assistant"),
+                                                          .text = text,
+                                                          .meta_json = meta_json},
+                              run_seq);
+}
+
+static enum sma_err read_state(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sma_step_delivery_state *state = user;
+    state->state = delivery->state;
+    return SMA_ERR_OK;
+}
+
+/* Where a new row stands: sent (stored delivery), failed, begun or waiting. */
+static uint8_t decide_state(const struct sma_store *store, const struct store_chat *chat, int adapter,
+                            struct sma_str *error)
+{
+    *error = SMA_STR("");
+    if (adapter < 0) {
+        *error = SMA_STR("this channel is not configured");
+        return SMA_DELIVERY_FAILED;
+    }
+    if (store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
+        return SMA_DELIVERY_SENT;
+    if (chat->row_count >= SMA_OUTBOX_CHAT_COUNT_MAX) {
+        *error = SMA_STR("too many messages are waiting to be delivered to this chat");
+        return SMA_DELIVERY_FAILED;
+    }
+    bool is_turn = first_open(chat) == NULL && store->adapters[adapter].credits > 0 && may_hand_out(store);
+    return is_turn ? SMA_DELIVERY_BEGUN : SMA_DELIVERY_WAITING;
+}
+
+static SMA_CHECKED enum sma_err enter_row(struct sma_store *store, const struct store_delivery_facts *facts,
+                                          const struct sma_step_delivery *from,
+                                          const struct sma_state_delivery *delivery, int adapter)
+{
+    struct store_chat *chat = delivery->chat->user;
+    struct store_row *row;
+    enum sma_err err = add_row(store, chat, delivery->outbox_id, adapter, &row);
+    if (err != SMA_ERR_OK)
+        return err;
+    row->is_new = true;
+    row->has_waiter = facts->has_waiter;
+    err = touch(store, row);
+    if (err != SMA_ERR_OK) {
+        drop_row(store, row);
+        store->outbox_open--;
+        return err;
+    }
+    if (delivery->state == SMA_DELIVERY_WAITING) {
+        if (first_open(chat) == row)
+            wait_for_credit(&store->adapters[adapter], chat);
+        return SMA_ERR_OK;
+    }
+    err = take_credit(store, row);
+    if (err == SMA_ERR_OK)
+        send_row(store, row, &from->route, delivery, facts->stamps);
+    return err;
+}
+
+enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,
+                               const struct sma_step_delivery *from, struct sma_step_delivery_state *ret_state)
+{
+    struct sma_state_chat *state_chat;
+    enum sma_err err = sma_state_chat_open(store->state, from->route.chat_key, from->route.channel, &state_chat);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_chat *chat = sma_store_chat(store, state_chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    int adapter = sma_store_adapter_of(store, &from->route);
+    uint64_t id = sma_state_outbox_id(facts->seq, facts->step, from->call);
+    *ret_state = (struct sma_step_delivery_state){.step = facts->step, .call = from->call, .outbox_id = id};
+    ret_state->state = decide_state(store, chat, adapter, &ret_state->error);
+
+    sma_buf_clear(&store->facts_buf);
+    sma_store_facts_put(&store->facts_buf, &(struct store_facts){.route = from->route});
+    if (store->facts_buf.err != SMA_ERR_OK)
+        return store->facts_buf.err;
+    struct sma_state_delivery delivery = {.outbox_id = id,
+                                          .chat = state_chat,
+                                          .channel = from->route.channel,
+                                          .route = sma_buf_str(&store->facts_buf),
+                                          .text = from->text,
+                                          .intent = from->intent,
+                                          .state = ret_state->state,
+                                          .is_part_begun = ret_state->state == SMA_DELIVERY_BEGUN,
+                                          .error = ret_state->error};
+    err = sma_state_outbox_add(store->state, &delivery);
+    if (err == SMA_ERR_EXISTS) {
+        ret_state->error = SMA_STR("");
+        return sma_state_outbox_get(store->state, id, read_state, ret_state);
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    if (delivery.state == SMA_DELIVERY_SENT) {
+        SMA_METRIC_ADD(deliveries_sent_total, 1);
+        return sma_store_delivery_line(store, chat, &from->route, from->text, from->intent, facts->seq,
+                                       sma_ctx_wall(store->ctx));
+    }
+    if (delivery.state == SMA_DELIVERY_FAILED)
+        return SMA_ERR_OK;
+    return enter_row(store, facts, from, &delivery, adapter);
+}
+
+/* -- ending ----------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err finish_row(struct sma_store *store, struct store_row *row)
+{
+    enum sma_err err = touch(store, row);
+    if (err != SMA_ERR_OK)
+        return err;
+    row->is_finished = true;
+    store->outbox_open--;
+    if (row->is_handed)
+        store->adapters[row->adapter].credits++;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark)
+{
+    for (struct store_row *row = chat->first; row != NULL; row = row->next) {
+        if (row->is_finished || row->is_handed || sma_state_outbox_seq(row->id) >= mark)
+            continue;
+        struct sma_state_delivery stopped = {
+            .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
+        enum sma_err err = sma_state_outbox_update(store->state, &stopped);
+        if (err == SMA_ERR_OK)
+            err = finish_row(store, row);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+struct sent_row
+{
+    struct sma_store *store;
+    struct store_row *row;
+};
+
+static enum sma_err write_sent_line(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sent_row *sent = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(delivery->route, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    return sma_store_delivery_line(sent->store, sent->row->chat, &facts.route, delivery->text, delivery->intent,
+                                   sma_state_outbox_seq(delivery->outbox_id), sma_ctx_wall(sent->store->ctx));
+}
+
+static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct store_row *row,
+                                              const struct sma_receipt *receipt)
+{
+    bool is_sent = receipt->state == SMA_DELIVERY_SENT;
+    struct sma_state_delivery update = {
+        .outbox_id = row->id,
+        .state = receipt->is_final ? receipt->state : SMA_DELIVERY_BEGUN,
+        /* The next part starts with the answer to this receipt: it is begun by the same commit. */
+        .is_part_begun = !receipt->is_final,
+        .renderer_version = receipt->renderer_version,
+        .part_done_count = receipt->part + (is_sent ? 1 : 0),
+        .part_count = receipt->part_count,
+        .attempt_count = receipt->attempt_count,
+        .error = is_sent ? receipt->platform_message_id : receipt->error,
+    };
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_outbox_update(store->state, &update);
+    if (err != SMA_ERR_OK || !receipt->is_final)
+        return err;
+    if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN) {
+        struct sent_row sent = {.store = store, .row = row};
+        err = sma_state_outbox_get(store->state, row->id, write_sent_line, &sent);
+    }
+    if (err == SMA_ERR_OK)
+        err = finish_row(store, row);
+    return err == SMA_ERR_OK ? pump_chat(store, row->chat) : err;
+}
+
+void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
+    struct store_row *row = sma_store_map_get(&store->rows, receipt->outbox_id);
+    struct sma_msg *answer = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
+    struct sma_receipt_done *done = SMA_MSG_BODY(answer, struct sma_receipt_done);
+    done->outbox_id = receipt->outbox_id;
+    done->verdict = SMA_STEP_DURABLE;
+    if (row == NULL || row->is_finished) {
+        done->verdict = SMA_STEP_STOPPED;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    enum sma_err err = write_receipt(store, row, receipt);
+    if (err == SMA_ERR_OK) {
+        store->has_receipt = true;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    sma_store_fail_batch(store, err);
+    done->verdict = SMA_STEP_NO_DISK;
+    sma_ctx_answer(store->ctx, *msg, &answer);
+}
+
+/* -- after the commit or its failure ---------------------------------------------------------------------------- */
+static void settle_row(struct sma_store *store, struct store_row *row, bool is_undone)
+{
+    if (!is_undone) {
+        if (row->is_finished) {
+            drop_row(store, row);
+            return;
+        }
+        row->is_touched = row->is_new = row->is_handed_now = false;
+        return;
+    }
+    struct store_chat *chat = row->chat;
+    struct store_adapter *adapter = &store->adapters[row->adapter];
+    if (row->is_finished) {
+        store->outbox_open++;
+        if (row->is_handed)
+            adapter->credits--;
+    }
+    if (row->is_handed_now)
+        adapter->credits++;
+    if (row->is_new) {
+        store->outbox_open--;
+        drop_row(store, row);
+        return;
+    }
+    if (row->is_handed_now)
+        row->is_handed = false;
+    row->is_touched = row->is_handed_now = row->is_finished = false;
+    if (!row->is_handed)
+        wait_for_credit(adapter, chat);
+}
+
+/* A chat whose rows were all undone must not wait for a credit: it may be gone in a moment. */
+static void drop_idle_waiters(struct store_adapter *adapter)
+{
+    struct store_chat *list = adapter->waiting_first;
+    adapter->waiting_first = adapter->waiting_last = NULL;
+    while (list != NULL) {
+        struct store_chat *chat = list;
+        list = chat->credit_next;
+        chat->is_credit_waiting = false;
+        if (first_open(chat) != NULL)
+            wait_for_credit(adapter, chat);
+    }
+}
+
+void sma_store_settle_rows(struct sma_store *store, bool is_undone)
+{
+    for (uint32_t i = 0; i < store->touched_count; i++)
+        settle_row(store, store->touched[i], is_undone);
+    store->touched_count = 0;
+    for (uint32_t i = 0; is_undone && i < store->adapter_count; i++)
+        drop_idle_waiters(&store->adapters[i]);
+}
+
+/* -- start ------------------------------------------------------------------------------------------------------ */
+static enum sma_err load_row(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sma_store *store = user;
+    int adapter = sma_store_adapter_of(store, &(struct sma_route){.channel = delivery->channel});
+    if (adapter < 0)
+        return SMA_ERR_OK; /* its channel is not configured now: the row waits for a start with it */
+    struct store_chat *chat = sma_store_chat(store, delivery->chat);
+    struct store_row *row;
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_err err = add_row(store, chat, delivery->outbox_id, adapter, &row);
+    if (err != SMA_ERR_OK)
+        return err;
+    /* The agent asks for the outcome of what its resumed run had sent. */
+    row->has_waiter = sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP;
+    if (first_open(chat) == row)
+        wait_for_credit(&store->adapters[adapter], chat);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_load_outbox(struct sma_store *store)
+{
+    return sma_state_each_outbox_open(store->state, load_row, store);
+}

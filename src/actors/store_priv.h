@@ -1,0 +1,407 @@
+/*
+ * store_priv.h — what the files of the store actor share. Story and guarantees: docs/notes/store-actor.md.
+ *
+ *   store.c         create, destroy, the actor's table, one message in
+ *   store_batch.c   the open transaction: begin, commit or undo, history lines, answers
+ *   store_flush.c   between batches: history flush, rotation, contacts, disk watch, the next wake-up
+ *   store_accept.c  INGRESS: claim, policy, row, line; notices
+ *   store_control.c what /stop, /clear, /status and /help do
+ *   store_runs.c    which run starts; RUN, STEP, DONE
+ *   store_run_order.c  what RUN carries
+ *   store_await.c   AWAIT and RESULT
+ *   store_outbox.c  deliveries and receipts
+ *   store_query.c   STATUS, HISTORY, SESSION, CONTACT
+ *   store_recover.c what start-up repairs
+ *   store_facts.c   the opaque bytes kept beside a row; a small map of numbers
+ *
+ * Rule of the batch: everything in memory that belongs to the open transaction is marked so (is_new, is_ending,
+ * is_handed_now ...) and settled after the commit or undone after its failure. The queue is cleared and read again
+ * from state.db after a failure: failures are rare and the database is the truth.
+ * Thread: the store's, after sma_store_create.
+ */
+#ifndef SMA_STORE_PRIV_H
+#define SMA_STORE_PRIV_H
+
+#include "runtime/access/access.h"
+#include "runtime/chat/history.h"
+#include "runtime/chat/queue.h"
+#include "runtime/chat/state.h"
+#include "sma/actors.h"
+#include "sma/metrics.h"
+#include "sma/messages.h"
+#include "sma/notices.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+
+#define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
+#define STORE_COLLECT_COUNT_MAX 64          /* messages one run answers together */
+#define STORE_CHAT_KEPT_COUNT 4096          /* chat records kept in memory before idle ones are dropped */
+#define STORE_BATCH_LINE_BYTES (8 * 1024 * 1024) /* a batch with more history bytes commits at once */
+#define STORE_FLUSH_LINE_COUNT 16384        /* history lines written before files are synced */
+#define STORE_FLUSH_IDLE_NS UINT64_C(2000000000)  /* ... or this long after the last one */
+#define STORE_FLUSH_SLICE_NS UINT64_C(2000000)    /* files are synced for this long between two batches */
+#define STORE_FLUSH_PAUSE_NS UINT64_C(8000000)    /* ... and then not for this long */
+#define STORE_DISK_PERIOD_NS UINT64_C(1000000000) /* free space is looked at this often, */
+#define STORE_DISK_COMMIT_COUNT 64                /* ... and every so many commits */
+#define STORE_RETRY_MS 1000                       /* what is refused for want of disk may come again */
+#define STORE_SEARCH_COUNT_MAX 16                 /* searches read at once; further ones wait */
+#define STORE_NOTICE_STEP 0u                      /* outbox keys of the store's own notices: no run has a step 0 */
+#define STORE_GIVEN_UP_CALL 1u                    /* ... of the notice that a run was given up */
+#define STORE_ERROR_COUNT 8                       /* last errors shown by STATUS */
+
+struct store_row;
+struct store_run;
+
+/* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
+struct store_chat
+{
+    struct sma_state_chat *state;
+    struct store_chat *prev, *next; /* all of them */
+    uint32_t id;
+    struct store_run *run;           /* open in the agent, not ending */
+    bool has_ending;                 /* a run of it ends in the open transaction */
+    struct store_row *first, *last;  /* open deliveries in order; finished ones until the batch is settled */
+    uint32_t row_count;
+    uint64_t busy_notice_ns, full_notice_ns; /* 0 = never */
+    struct store_chat *dirty_next, *credit_next, *rotate_next;
+    bool is_dirty, is_credit_waiting, is_rotating;
+    uint32_t line_count; /* lines not yet written to the file */
+    uint32_t key_len;
+    char key[];
+};
+
+/* A run in the agent: one credit. */
+struct store_run
+{
+    uint64_t seq;
+    struct store_chat *chat;
+    struct sma_stamps stamps;
+    uint64_t started_ns;
+    bool is_committed; /* its message and its start are durable */
+    bool is_sent;      /* RUN has left */
+    bool is_ending;    /* ended by the open transaction */
+    bool is_suspect;   /* begun before an unclean exit, no step since */
+    uint32_t delivery_count;
+    uint32_t collected_count;
+    uint64_t collected[STORE_COLLECT_COUNT_MAX];
+};
+
+/* An open delivery. */
+struct store_row
+{
+    uint64_t id;
+    struct store_chat *chat;
+    struct store_row *prev, *next;
+    uint8_t adapter; /* index in store->adapters */
+    bool is_handed;  /* with the dispatcher: holds a credit */
+    bool has_waiter, is_repeat;
+    /* what the open transaction did */
+    bool is_touched, is_new, is_handed_now, is_finished;
+};
+
+struct store_effect
+{
+    struct sma_msg *msg;
+    uint64_t ask_id, read_ns;
+    uint8_t to;
+    bool is_answer;
+};
+struct store_line
+{
+    struct store_chat *chat;
+    uint64_t offset;
+    size_t start, len; /* in line_bytes */
+};
+struct store_busy
+{
+    struct sma_msg *msg; /* the INGRESS, kept for its route */
+    uint64_t seq;
+    struct store_chat *chat;
+};
+struct store_waiter
+{
+    uint64_t seq, ask_id;
+    uint32_t next;
+    uint8_t asker;
+};
+struct store_orphan
+{
+    uint64_t run_seq, seq;
+};
+struct store_search
+{
+    struct store_search *next;
+    struct sma_msg *question; /* HISTORY or QUERY */
+    struct sma_history_reader *reader;
+};
+
+/* uint64 -> pointer, open addressing. Key 0 is not allowed. */
+struct store_map
+{
+    uint64_t *keys;
+    void **values;
+    uint32_t count, cap;
+};
+SMA_CHECKED bool sma_store_map_put(struct store_map *map, uint64_t key, void *value);
+void *sma_store_map_get(const struct store_map *map, uint64_t key);
+void sma_store_map_remove(struct store_map *map, uint64_t key);
+void sma_store_map_fini(struct store_map *map);
+
+struct store_adapter
+{
+    const struct sma_adapter *adapter;
+    uint32_t credits;
+    struct store_chat *waiting_first, *waiting_last; /* chats whose next row waits for a credit */
+};
+
+/* Free bytes for the project, for tests to replace. false: not known (taken as plenty). */
+typedef bool store_disk_fn(void *user, uint64_t *ret_free_bytes);
+
+/* What only tests change. */
+struct sma_store_hooks
+{
+    const struct sma_sys *sys; /* for files; NULL = real */
+    bool is_single_threaded;   /* checkpoints inside the commit */
+    store_disk_fn *disk;
+    void *disk_user;
+};
+SMA_CHECKED enum sma_err sma_store_create_hooked(const struct sma_store_options *options,
+                                                 const struct sma_store_hooks *hooks, struct sma_store **ret_store,
+                                                 struct sma_error *error);
+
+struct sma_store
+{
+    uint32_t magic;
+    const struct sma_config *config;
+    const struct sma_sys *sys;
+    struct sma_ctx *ctx; /* set by start(): the store acts in one place only */
+    struct store_adapter adapters[SMA_ADAPTER_COUNT_MAX];
+    uint32_t adapter_count;
+    struct sma_state *state;
+    struct sma_history *history;
+    struct sma_queue *queue;
+    bool is_draining, is_drained;
+    uint64_t start_ns, answered_count;
+
+    struct store_chat *chats;
+    uint32_t chat_count, chat_sweep_at;
+
+    struct store_run *runs[SMA_CONCURRENCY_MAX];
+    uint32_t run_count;  /* entries of runs, ending ones included */
+    uint32_t runs_open;  /* without the ending ones: credits in use */
+    uint64_t suspects[STORE_SUSPECT_COUNT_MAX];
+    uint32_t suspect_count;
+    struct store_run *suspect_run; /* the one that has to prove itself now */
+
+    struct store_map rows; /* outbox id -> store_row */
+    uint32_t outbox_open;
+
+    /* the open batch */
+    struct store_effect *effects;
+    uint32_t effect_count, effect_cap;
+    uint64_t *finished;
+    uint32_t finished_count, finished_cap;
+    struct store_row **touched;
+    uint32_t touched_count, touched_cap;
+    struct store_busy *busy;
+    uint32_t busy_count, busy_cap;
+    uint32_t line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
+    bool has_run_change, has_step, has_done, has_receipt;
+    uint32_t done_count; /* runs answered by this batch */
+    struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
+    uint32_t orphan_count, orphan_cap;
+
+    struct store_line *lines;
+    uint32_t line_count, line_cap;
+    struct sma_buf line_bytes;
+    bool is_history_stuck; /* a history write met a full disk; repeated each second */
+
+    struct store_effect *deferred; /* hand-offs whose lane was full, in order */
+    uint32_t deferred_count, deferred_cap;
+
+    /* AWAIT */
+    struct sma_msg **asked; /* questions of the open batch: looked at after its commit */
+    uint32_t asked_count, asked_cap;
+    struct store_waiter *waiters;
+    uint32_t waiter_count, waiter_cap, waiter_free; /* free list and heads: index + 1, 0 = none */
+    struct store_map waiter_heads; /* seq -> index + 1 */
+
+    /* between batches */
+    struct store_chat *dirty_first; /* written since their last sync */
+    struct store_chat *flush_first; /* what is left of the flush under way */
+    struct store_chat *rotate_first;
+    uint32_t lines_since_flush;
+    uint64_t last_line_ns, flush_resume_ns, flush_seq, retry_ns;
+    bool is_flushing, has_unflushed, has_contact_change;
+    uint64_t stuck_ns; /* when a full disk is tried again */
+    struct store_search *search_first, *search_last;
+    uint32_t search_count; /* with an open reader */
+
+    /* disk */
+    store_disk_fn *disk;
+    void *disk_user;
+    uint64_t disk_checked_ns, disk_free;
+    uint32_t disk_commits;
+    int disk_level; /* 0 plenty, 1 no intake, 2 no effects either */
+
+    uint64_t sync_count; /* of state.db, as last seen */
+    char errors[STORE_ERROR_COUNT][200];
+    int64_t error_ms[STORE_ERROR_COUNT];
+    uint32_t error_count;
+
+    struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
+    struct sma_buf boot_log;                      /* lines noted before start() */
+};
+
+/* -- store_batch.c ---------------------------------------------------------------------------------------------- */
+/** Make sure that a transaction is open. */
+SMA_CHECKED enum sma_err sma_store_begin(struct sma_store *store);
+/** Pump, commit, write lines, answer; or undo and refuse. Safe with nothing open. */
+void sma_store_end_batch(struct sma_store *store);
+/** A change failed: undo the open batch and refuse everybody in it. */
+void sma_store_fail_batch(struct sma_store *store, enum sma_err err);
+/** Keep an answer to `question` until the commit. Takes *answer. */
+void sma_store_answer_later(struct sma_store *store, const struct sma_msg *question, struct sma_msg **answer,
+                            uint64_t read_ns);
+/** Keep a hand-off until the commit. Takes *msg. */
+void sma_store_send_later(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
+/** Send now, or as soon as the lane has room. Takes *msg. */
+void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
+/** Try the hand-offs whose lane was full. */
+void sma_store_send_deferred(struct sma_store *store);
+/** A new message; out of memory ends the program (nothing is lost: the disk has it). */
+struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes, size_t space);
+#define STORE_MSG(store, KIND, TYPE, space) sma_store_msg((store), SMA_MSG_##KIND, sizeof(TYPE), (space))
+/** Format an entry into store->line_buf and reserve its place. */
+SMA_CHECKED enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
+                                              const struct sma_history_entry *entry, int64_t *ret_offset);
+/** An assistant or notice line: a row of its own in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_add_line(struct sma_store *store, struct store_chat *chat,
+                                            const struct sma_history_entry *entry, uint64_t run_seq);
+/** Write the committed lines to their files. */
+void sma_store_write_lines(struct sma_store *store);
+void sma_store_note_finished(struct sma_store *store, uint64_t seq);
+void sma_store_note_error(struct sma_store *store, const char *text);
+/** The chat's record, made if need be; NULL only when out of memory (which ends the program when running). */
+struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat *state_chat);
+static inline struct sma_str sma_store_chat_key(const struct store_chat *chat)
+{
+    return (struct sma_str){chat->key, chat->key_len};
+}
+/** Grow an array of items to hold one more. false: out of memory. */
+SMA_CHECKED bool sma_store_grow(void *array_pointer, uint32_t count, uint32_t *cap, size_t item_bytes);
+
+/* -- store_flush.c ---------------------------------------------------------------------------------------------- */
+void sma_store_between(struct sma_store *store);   /* after the answers of a batch, in slices */
+void sma_store_flush_all(struct sma_store *store); /* everything, now (drain) */
+void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat);
+void sma_store_check_disk(struct sma_store *store);
+void sma_store_set_wake(struct sma_store *store);
+
+/* -- store_accept.c --------------------------------------------------------------------------------------------- */
+void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
+/** Tell those that have to wait; inside the transaction, after the pump. */
+SMA_CHECKED enum sma_err sma_store_busy_notices(struct sma_store *store);
+void sma_store_drop_busy(struct sma_store *store);
+enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
+
+/* -- store_control.c -------------------------------------------------------------------------------------------- */
+/** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
+SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
+                                           const struct sma_ingress *ingress, uint64_t seq);
+
+/* -- store_runs.c ----------------------------------------------------------------------------------------------- */
+/** May a message of this chat start before its commit? */
+bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat);
+/** Start a just accepted message: RUN leaves at once. */
+void sma_store_start_now(struct sma_store *store, struct store_chat *chat, const struct sma_ingress *ingress,
+                         uint64_t seq);
+/** Start what can start; their RUN leaves after the commit. */
+SMA_CHECKED enum sma_err sma_store_pump_runs(struct sma_store *store);
+struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
+/** The run is over in this transaction: frees credit and chat. */
+void sma_store_run_end(struct sma_store *store, struct store_run *run);
+/** After the commit, or (is_undone) after its failure. */
+void sma_store_settle_runs(struct sma_store *store, bool is_undone);
+/** Fill the queue from state.db. */
+SMA_CHECKED enum sma_err sma_store_load_queue(struct sma_store *store);
+void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
+void sma_store_step(struct sma_store *store, struct sma_msg **msg);
+void sma_store_done(struct sma_store *store, struct sma_msg **msg);
+void sma_store_publish_runs(struct sma_store *store); /* gauges */
+
+/* -- store_run_order.c ------------------------------------------------------------------------------------------ */
+struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
+                                             const struct sma_ingress *ingress);
+struct store_order
+{
+    const struct store_run *run;
+    bool is_resumed;
+    uint32_t attempt;
+};
+/** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store, const struct store_order *order,
+                                                   struct sma_msg **ret_msg);
+
+/* -- store_await.c ---------------------------------------------------------------------------------------------- */
+void sma_store_await(struct sma_store *store, struct sma_msg **msg);
+void sma_store_answer_asked(struct sma_store *store); /* after the commit */
+void sma_store_answer_waiters(struct sma_store *store, uint64_t seq);
+void sma_store_answer_all_waiters(struct sma_store *store);
+
+/* -- store_outbox.c --------------------------------------------------------------------------------------------- */
+/** Index in store->adapters, or -1. */
+int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route);
+struct store_delivery_facts
+{
+    uint64_t seq;
+    uint32_t step;
+    bool has_waiter;
+    const struct sma_stamps *stamps; /* may be NULL */
+};
+/** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */
+SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,
+                                           const struct sma_step_delivery *delivery,
+                                           struct sma_step_delivery_state *ret_state);
+/** Give up the rows of a chat that are not handed out and older than mark. */
+SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark);
+void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
+void sma_store_settle_rows(struct sma_store *store, bool is_undone);
+/** Hand out what waits for disk or for the start of the service. */
+SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);
+/** The history line of a delivery. */
+SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
+                                                 const struct sma_route *route, struct sma_str text, uint8_t intent,
+                                                 uint64_t run_seq, int64_t wall_ms);
+
+/* -- store_query.c ---------------------------------------------------------------------------------------------- */
+void sma_store_query(struct sma_store *store, struct sma_msg **msg);
+void sma_store_history(struct sma_store *store, struct sma_msg **msg);
+void sma_store_search_slice(struct sma_store *store);
+void sma_store_refuse_searches(struct sma_store *store); /* stopping: everybody gets an answer */
+void sma_store_drop_searches(struct sma_store *store);
+void sma_store_session(struct sma_store *store, struct sma_msg **msg);
+void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
+
+/* -- store_recover.c -------------------------------------------------------------------------------------------- */
+SMA_CHECKED enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error);
+void sma_store_report(void *self, const struct sma_history_report *report);
+void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...) SMA_PRINTF(3, 4);
+
+/* -- store_facts.c ---------------------------------------------------------------------------------------------- */
+struct store_facts
+{
+    struct sma_route route; /* adapter and chat_key are not stored */
+    struct sma_str context, text;
+    bool has_text; /* otherwise the history line has it */
+    int64_t wall_ms;
+};
+void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
+/** Slices point into bytes. */
+SMA_CHECKED enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts);
+/** The "text" of a history line, appended to buf. */
+SMA_CHECKED enum sma_err sma_store_line_text(struct sma_str line, struct sma_buf *buf);
+
+#endif

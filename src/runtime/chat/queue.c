@@ -1,0 +1,417 @@
+/*
+ * The queue of queue.h: slots in order of arrival, a chain of slots per chat, a heap of the chats that could start,
+ * and a Fenwick tree over the slots that counts the living ones before a place.
+ */
+#include "runtime/chat/queue.h"
+
+#include <stdlib.h>
+
+#define QUEUE_MAGIC 0x51554555u
+#define SLOT_NONE UINT32_MAX
+#define SLOT_COUNT_FIRST 64u
+#define KEY_NEW (UINT64_C(1) << 63) /* added to the key of every message that is not resumed */
+
+struct slot
+{
+    uint64_t seq; /* 0 = taken */
+    uint32_t chat, next;
+    bool is_resumed;
+};
+
+struct chat
+{
+    uint64_t turn; /* fair: when it last became ready */
+    uint32_t head, tail;
+    uint32_t waiting;
+    uint32_t heap_place; /* SLOT_NONE = not in the heap */
+    bool is_busy;
+};
+
+struct sma_queue
+{
+    uint32_t magic;
+    struct sma_queue_options options;
+    struct slot *slots;
+    uint32_t *counts; /* Fenwick tree, 1-based, slot_cap + 1 numbers */
+    uint32_t slot_count, slot_cap, waiting;
+    struct chat *chats;
+    uint32_t chat_cap;
+    uint32_t *heap;
+    uint32_t heap_count;
+    uint64_t turn;
+};
+
+/* -- the counting tree ------------------------------------------------------------------------------------------ */
+static void count_add(struct sma_queue *queue, uint32_t slot, int32_t delta)
+{
+    for (uint32_t i = slot + 1; i <= queue->slot_cap; i += i & (0u - i))
+        queue->counts[i] += (uint32_t)delta;
+}
+
+static uint32_t count_before(const struct sma_queue *queue, uint32_t slot)
+{
+    uint32_t count = 0;
+    for (uint32_t i = slot; i > 0; i -= i & (0u - i))
+        count += queue->counts[i];
+    return count;
+}
+
+/* -- the heap of chats ------------------------------------------------------------------------------------------ */
+static uint64_t chat_key(const struct sma_queue *queue, uint32_t number)
+{
+    const struct chat *chat = &queue->chats[number];
+    const struct slot *head = &queue->slots[chat->head];
+    if (head->is_resumed)
+        return head->seq;
+    return KEY_NEW | (queue->options.is_fair ? chat->turn : head->seq);
+}
+
+static void heap_put(struct sma_queue *queue, uint32_t place, uint32_t number)
+{
+    queue->heap[place] = number;
+    queue->chats[number].heap_place = place;
+}
+
+static void heap_up(struct sma_queue *queue, uint32_t place)
+{
+    uint32_t number = queue->heap[place];
+    uint64_t key = chat_key(queue, number);
+    while (place > 0) {
+        uint32_t parent = (place - 1) / 2;
+        if (chat_key(queue, queue->heap[parent]) <= key)
+            break;
+        heap_put(queue, place, queue->heap[parent]);
+        place = parent;
+    }
+    heap_put(queue, place, number);
+}
+
+static void heap_down(struct sma_queue *queue, uint32_t place)
+{
+    uint32_t number = queue->heap[place];
+    uint64_t key = chat_key(queue, number);
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= queue->heap_count)
+            break;
+        if (child + 1 < queue->heap_count &&
+            chat_key(queue, queue->heap[child + 1]) < chat_key(queue, queue->heap[child]))
+            child++;
+        if (chat_key(queue, queue->heap[child]) >= key)
+            break;
+        heap_put(queue, place, queue->heap[child]);
+        place = child;
+    }
+    heap_put(queue, place, number);
+}
+
+static void heap_add(struct sma_queue *queue, uint32_t number)
+{
+    queue->chats[number].turn = ++queue->turn;
+    heap_put(queue, queue->heap_count++, number);
+    heap_up(queue, queue->heap_count - 1);
+}
+
+static void heap_remove(struct sma_queue *queue, uint32_t number)
+{
+    uint32_t place = queue->chats[number].heap_place;
+    SMA_ASSERT(place < queue->heap_count);
+    uint32_t last = queue->heap[--queue->heap_count];
+    queue->chats[number].heap_place = SLOT_NONE;
+    if (last == number)
+        return;
+    heap_put(queue, place, last);
+    heap_up(queue, place);
+    heap_down(queue, queue->chats[last].heap_place);
+}
+
+/* After the head of a chat or its freedom changed: in the heap exactly when it could start. A changed head can only
+ * have moved one way, but both are tried: it is two comparisons. */
+static void heap_settle(struct sma_queue *queue, uint32_t number)
+{
+    struct chat *chat = &queue->chats[number];
+    bool is_ready = !chat->is_busy && chat->waiting > 0;
+    if (!is_ready) {
+        if (chat->heap_place != SLOT_NONE)
+            heap_remove(queue, number);
+        return;
+    }
+    if (chat->heap_place == SLOT_NONE) {
+        heap_add(queue, number);
+        return;
+    }
+    heap_up(queue, chat->heap_place);
+    heap_down(queue, chat->heap_place);
+}
+
+/* -- room ------------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err reserve_chat(struct sma_queue *queue, uint32_t number)
+{
+    if (number < queue->chat_cap)
+        return SMA_ERR_OK;
+    uint32_t cap = queue->chat_cap == 0 ? SLOT_COUNT_FIRST : queue->chat_cap;
+    while (cap <= number)
+        cap *= 2;
+    uint32_t *heap = realloc(queue->heap, cap * sizeof *heap);
+    if (heap == NULL)
+        return SMA_ERR_NOMEM;
+    queue->heap = heap;
+    struct chat *chats = realloc(queue->chats, cap * sizeof *chats);
+    if (chats == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = queue->chat_cap; i < cap; i++)
+        chats[i] = (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+    queue->chats = chats;
+    queue->chat_cap = cap;
+    return SMA_ERR_OK;
+}
+
+/* Move the living slots together. Chains are rebuilt by mapping old places to new ones, in place: a living slot only
+ * moves down, and its new place is the number of living ones before it. */
+static void compact(struct sma_queue *queue)
+{
+    for (uint32_t i = 0; i < queue->chat_cap; i++) {
+        struct chat *chat = &queue->chats[i];
+        if (chat->waiting == 0)
+            continue;
+        chat->head = count_before(queue, chat->head);
+        chat->tail = count_before(queue, chat->tail);
+    }
+    uint32_t living = 0;
+    for (uint32_t i = 0; i < queue->slot_count; i++) {
+        if (queue->slots[i].seq == 0)
+            continue;
+        struct slot slot = queue->slots[i];
+        if (slot.next != SLOT_NONE)
+            slot.next = count_before(queue, slot.next);
+        queue->slots[living++] = slot;
+    }
+    SMA_ASSERT(living == queue->waiting);
+    queue->slot_count = living;
+}
+
+static void recount(struct sma_queue *queue)
+{
+    memset(queue->counts, 0, (queue->slot_cap + 1) * sizeof *queue->counts);
+    for (uint32_t i = 0; i < queue->slot_count; i++)
+        if (queue->slots[i].seq != 0)
+            count_add(queue, i, 1);
+}
+
+static SMA_CHECKED enum sma_err reserve_slot(struct sma_queue *queue)
+{
+    if (queue->slot_count < queue->slot_cap)
+        return SMA_ERR_OK;
+    if (queue->slot_cap > 0 && queue->waiting <= queue->slot_cap / 2) {
+        compact(queue);
+        recount(queue);
+        return SMA_ERR_OK;
+    }
+    uint32_t cap = queue->slot_cap == 0 ? SLOT_COUNT_FIRST : queue->slot_cap * 2;
+    uint32_t *counts = realloc(queue->counts, (cap + 1) * sizeof *counts);
+    if (counts == NULL)
+        return SMA_ERR_NOMEM;
+    queue->counts = counts;
+    struct slot *slots = realloc(queue->slots, cap * sizeof *slots);
+    if (slots == NULL)
+        return SMA_ERR_NOMEM;
+    queue->slots = slots;
+    queue->slot_cap = cap;
+    recount(queue);
+    return SMA_ERR_OK;
+}
+
+/* -- life ------------------------------------------------------------------------------------------------------- */
+enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sma_queue **ret_queue)
+{
+    struct sma_queue *queue = calloc(1, sizeof *queue);
+    if (queue == NULL)
+        return SMA_ERR_NOMEM;
+    queue->magic = QUEUE_MAGIC;
+    queue->options = *options;
+    *ret_queue = queue;
+    return SMA_ERR_OK;
+}
+
+void sma_queue_destroy(struct sma_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    SMA_ASSERT(queue->magic == QUEUE_MAGIC);
+    queue->magic = 0;
+    free(queue->slots);
+    free(queue->counts);
+    free(queue->chats);
+    free(queue->heap);
+    free(queue);
+}
+
+void sma_queue_clear(struct sma_queue *queue)
+{
+    for (uint32_t i = 0; i < queue->chat_cap; i++)
+        queue->chats[i] = (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+    queue->slot_count = 0;
+    queue->waiting = 0;
+    queue->heap_count = 0;
+    if (queue->counts != NULL)
+        recount(queue);
+}
+
+/* -- in --------------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq, bool is_resumed)
+{
+    SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
+    enum sma_err err = reserve_chat(queue, number);
+    if (err == SMA_ERR_OK)
+        err = reserve_slot(queue);
+    if (err != SMA_ERR_OK)
+        return err;
+
+    struct chat *chat = &queue->chats[number];
+    uint32_t place = queue->slot_count++;
+    struct slot *slot = &queue->slots[place];
+    *slot = (struct slot){.seq = seq, .chat = number, .next = SLOT_NONE, .is_resumed = is_resumed};
+    if (chat->waiting == 0) {
+        chat->head = chat->tail = place;
+    } else if (is_resumed) {
+        slot->next = chat->head;
+        chat->head = place;
+    } else {
+        queue->slots[chat->tail].next = place;
+        chat->tail = place;
+    }
+    chat->waiting++;
+    queue->waiting++;
+    count_add(queue, place, 1);
+    heap_settle(queue, number);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat)
+{
+    if (queue->waiting >= queue->options.waiting_max ||
+        sma_queue_chat_waiting(queue, chat) >= queue->options.chat_waiting_max)
+        return SMA_ERR_FULL;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    enum sma_err err = sma_queue_check(queue, chat);
+    return err != SMA_ERR_OK ? err : add(queue, chat, seq, false);
+}
+
+enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    return add(queue, chat, seq, true);
+}
+
+enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    return add(queue, chat, seq, false);
+}
+
+/* -- out -------------------------------------------------------------------------------------------------------- */
+static uint64_t take_head(struct sma_queue *queue, uint32_t number)
+{
+    struct chat *chat = &queue->chats[number];
+    SMA_ASSERT(chat->waiting > 0);
+    uint32_t place = chat->head;
+    uint64_t seq = queue->slots[place].seq;
+    SMA_ASSERT(seq != 0);
+    /* Out of the heap first: the heap reads the head. */
+    if (chat->heap_place != SLOT_NONE)
+        heap_remove(queue, number);
+    chat->head = queue->slots[place].next;
+    if (chat->head == SLOT_NONE)
+        chat->tail = SLOT_NONE;
+    queue->slots[place].seq = 0;
+    count_add(queue, place, -1);
+    chat->waiting--;
+    queue->waiting--;
+    if (queue->waiting == 0)
+        queue->slot_count = 0;
+    return seq;
+}
+
+bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq)
+{
+    if (queue->heap_count == 0)
+        return false;
+    *ret_chat = queue->heap[0];
+    *ret_seq = queue->slots[queue->chats[queue->heap[0]].head].seq;
+    return true;
+}
+
+bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
+{
+    if (chat >= queue->chat_cap || queue->chats[chat].is_busy || queue->chats[chat].waiting == 0)
+        return false;
+    *ret_seq = take_head(queue, chat);
+    queue->chats[chat].is_busy = true;
+    return true;
+}
+
+bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
+{
+    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0)
+        return false;
+    *ret_seq = take_head(queue, chat);
+    heap_settle(queue, chat);
+    return true;
+}
+
+bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq)
+{
+    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0 ||
+        queue->slots[queue->chats[chat].head].seq >= mark)
+        return false;
+    return sma_queue_take_more(queue, chat, ret_seq);
+}
+
+enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)
+{
+    enum sma_err err = reserve_chat(queue, chat);
+    if (err != SMA_ERR_OK)
+        return err;
+    queue->chats[chat].is_busy = true;
+    heap_settle(queue, chat);
+    return SMA_ERR_OK;
+}
+
+void sma_queue_finish(struct sma_queue *queue, uint32_t chat)
+{
+    SMA_ASSERT(chat < queue->chat_cap);
+    queue->chats[chat].is_busy = false;
+    heap_settle(queue, chat);
+}
+
+/* -- questions -------------------------------------------------------------------------------------------------- */
+bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat)
+{
+    return chat < queue->chat_cap && queue->chats[chat].is_busy;
+}
+
+uint32_t sma_queue_waiting(const struct sma_queue *queue)
+{
+    return queue->waiting;
+}
+
+uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat)
+{
+    return chat < queue->chat_cap ? queue->chats[chat].waiting : 0;
+}
+
+uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    if (chat >= queue->chat_cap)
+        return 0;
+    uint32_t place = queue->chats[chat].head;
+    for (uint32_t i = 0; i < queue->chats[chat].waiting; i++) {
+        const struct slot *slot = &queue->slots[place];
+        if (slot->seq == seq)
+            return slot->is_resumed ? 0 : count_before(queue, place);
+        place = slot->next;
+    }
+    return 0;
+}

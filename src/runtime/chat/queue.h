@@ -1,0 +1,66 @@
+/*
+ * queue.h — which waiting message starts next: order, fairness and bounds, in memory only.
+ *
+ * Holds a number pair (seq, chat) per waiting message and nothing else; the rows are in state.db, and after a failed
+ * transaction the owner clears the queue and fills it again from there.
+ *
+ * Invariants: a chat is busy between start and finish and never started while busy; messages of one chat leave in the
+ *             order they came, resumed ones first; a chat is in the heap exactly when it is free and has messages.
+ * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns. Resumed messages come
+ *             before all others, oldest first.
+ * Cost:       push, start, finish, position: O(log n); clear: O(n). About 28 bytes a waiting message.
+ * Threads:    the owner only.
+ */
+#ifndef SMA_RUNTIME_CHAT_QUEUE_H
+#define SMA_RUNTIME_CHAT_QUEUE_H
+
+#include "sma/base.h"
+
+struct sma_queue;
+
+struct sma_queue_options
+{
+    bool is_fair;
+    uint32_t chat_waiting_max; /* messages waiting in one chat; push refuses beyond */
+    uint32_t waiting_max;      /* in all chats */
+};
+
+/** @return OK | NOMEM. Allocates. */
+SMA_CHECKED enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sma_queue **ret_queue);
+void sma_queue_destroy(struct sma_queue *queue); /* accepts NULL */
+/** Forget all messages and all busy marks. */
+void sma_queue_clear(struct sma_queue *queue);
+
+/**
+ * Add a message at the end of its chat. `chat` is a small number the caller gives its chats (dense: memory grows with
+ * the largest). seq must be larger than any other waiting in this chat.
+ * @return OK | FULL: at the chat's or the global bound, nothing changed | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** Would push be refused for its bound? OK | FULL. */
+SMA_CHECKED enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat);
+/** Add a message that was begun before: at the head of its chat and before all new ones. Not bounded. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** Add a message that was accepted before this start of the program: like push, without the bounds. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+
+/** Which message would start next. false: none (nothing waits, or every chat with messages is busy). */
+bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq);
+/** Take the oldest message of a free chat and make the chat busy. false: the chat is busy or has none. */
+bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
+/** Take one more waiting message of a busy chat (collect; cancel). false: none waits. */
+bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
+/** Take the oldest waiting message of a chat, busy or not, if its seq is below mark. false: there is none. */
+bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq);
+/** Make a chat busy without taking a message (a run that is open already). */
+SMA_CHECKED enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat);
+/** The chat's run is over: it is free again. */
+void sma_queue_finish(struct sma_queue *queue, uint32_t chat);
+
+bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat);
+uint32_t sma_queue_waiting(const struct sma_queue *queue);
+uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat);
+/** Messages waiting that came before this one; 0 = none, or not waiting. Cost: the chat's messages + log n. */
+uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq);
+
+#endif

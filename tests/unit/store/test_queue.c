@@ -1,0 +1,205 @@
+/* Aim: the order, fairness and bounds of queue.h. Method: fixed cases, then random work against a slow model. */
+#include "runtime/chat/queue.h"
+#include "support/check.h"
+
+static struct sma_queue *make(bool is_fair, uint32_t chat_max, uint32_t max)
+{
+    struct sma_queue *queue = NULL;
+    struct sma_queue_options options = {.is_fair = is_fair, .chat_waiting_max = chat_max, .waiting_max = max};
+    CHECK_OK(sma_queue_create(&options, &queue));
+    return queue;
+}
+
+static uint64_t start_next(struct sma_queue *queue, uint32_t *ret_chat)
+{
+    uint32_t chat = 0;
+    uint64_t seq = 0, started = 0;
+    if (!sma_queue_peek(queue, &chat, &seq))
+        return 0;
+    CHECK(sma_queue_start(queue, chat, &started));
+    CHECK_INT((long long)seq, (long long)started);
+    *ret_chat = chat;
+    return seq;
+}
+
+static void fifo_serves_by_age_and_never_a_busy_chat(void)
+{
+    struct sma_queue *queue = make(false, 64, 1000);
+    CHECK_OK(sma_queue_push(queue, 0, 1));
+    CHECK_OK(sma_queue_push(queue, 0, 2));
+    CHECK_OK(sma_queue_push(queue, 1, 3));
+    CHECK_OK(sma_queue_push(queue, 0, 4));
+    uint32_t chat = 9;
+    CHECK_INT(1, (long long)start_next(queue, &chat));
+    CHECK_INT(3, (long long)start_next(queue, &chat));
+    CHECK_INT(0, (long long)start_next(queue, &chat));
+    CHECK_INT(2, sma_queue_waiting(queue));
+    CHECK_INT(1, sma_queue_position(queue, 0, 4));
+    sma_queue_finish(queue, 0);
+    CHECK_INT(2, (long long)start_next(queue, &chat));
+    sma_queue_finish(queue, 0);
+    CHECK_INT(4, (long long)start_next(queue, &chat));
+    sma_queue_destroy(queue);
+}
+
+static void fair_lets_chats_take_turns(void)
+{
+    struct sma_queue *queue = make(true, 64, 1000);
+    for (uint64_t seq = 1; seq <= 4; seq++)
+        CHECK_OK(sma_queue_push(queue, 0, seq));
+    CHECK_OK(sma_queue_push(queue, 1, 5));
+    CHECK_OK(sma_queue_push(queue, 2, 6));
+    CHECK_OK(sma_queue_push(queue, 1, 7));
+    static const uint64_t wanted[] = {1, 5, 6, 2, 7, 3, 4};
+    for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++) {
+        uint32_t chat = 9;
+        CHECK_INT((long long)wanted[i], (long long)start_next(queue, &chat));
+        sma_queue_finish(queue, chat);
+    }
+    sma_queue_destroy(queue);
+}
+
+static void resumed_messages_go_first(void)
+{
+    struct sma_queue *queue = make(false, 1, 2);
+    CHECK_OK(sma_queue_push(queue, 0, 1));
+    CHECK_OK(sma_queue_push(queue, 1, 2));
+    CHECK_OK(sma_queue_push_resumed(queue, 1, 9)); /* beyond both bounds on purpose */
+    uint32_t chat = 9;
+    CHECK_INT(9, (long long)start_next(queue, &chat));
+    CHECK_INT(1, (long long)chat);
+    CHECK_INT(1, (long long)start_next(queue, &chat));
+    sma_queue_finish(queue, 1);
+    CHECK_INT(2, (long long)start_next(queue, &chat));
+    sma_queue_destroy(queue);
+}
+
+static void bounds_hold_exactly(void)
+{
+    struct sma_queue *queue = make(false, 3, 5);
+    uint64_t seq = 0;
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(sma_queue_push(queue, 0, ++seq));
+    CHECK_ERR(SMA_ERR_FULL, sma_queue_push(queue, 0, ++seq));
+    CHECK_OK(sma_queue_push(queue, 1, ++seq));
+    CHECK_OK(sma_queue_check(queue, 1));
+    CHECK_OK(sma_queue_push(queue, 1, ++seq));
+    CHECK_ERR(SMA_ERR_FULL, sma_queue_check(queue, 2));
+    CHECK_ERR(SMA_ERR_FULL, sma_queue_push(queue, 2, ++seq));
+    CHECK_INT(5, sma_queue_waiting(queue));
+    uint64_t taken = 0;
+    CHECK(sma_queue_take_below(queue, 0, 3, &taken) && taken == 1);
+    CHECK(sma_queue_take_below(queue, 0, 3, &taken) && taken == 2);
+    CHECK(!sma_queue_take_below(queue, 0, 3, &taken));
+    CHECK_OK(sma_queue_push(queue, 0, ++seq));
+    sma_queue_clear(queue);
+    CHECK_INT(0, sma_queue_waiting(queue));
+    CHECK_OK(sma_queue_hold(queue, 4));
+    CHECK(sma_queue_is_busy(queue, 4));
+    CHECK_OK(sma_queue_push(queue, 4, ++seq));
+    uint32_t chat = 0;
+    CHECK(!sma_queue_peek(queue, &chat, &taken));
+    sma_queue_finish(queue, 4);
+    CHECK(sma_queue_peek(queue, &chat, &taken) && chat == 4);
+    sma_queue_destroy(queue);
+}
+
+/* -- against a slow model --------------------------------------------------------------------------------------- */
+#define CHATS 17u
+#define MODEL_MAX 4096u
+struct model
+{
+    uint64_t seqs[MODEL_MAX];
+    uint32_t chats[MODEL_MAX];
+    uint32_t count;
+    bool is_busy[CHATS];
+};
+
+static uint64_t model_take(struct model *model, uint32_t i)
+{
+    uint64_t seq = model->seqs[i];
+    memmove(&model->seqs[i], &model->seqs[i + 1], (model->count - i - 1) * sizeof model->seqs[0]);
+    memmove(&model->chats[i], &model->chats[i + 1], (model->count - i - 1) * sizeof model->chats[0]);
+    model->count--;
+    return seq;
+}
+
+static uint64_t model_start(struct model *model, uint32_t *ret_chat)
+{
+    for (uint32_t i = 0; i < model->count; i++) {
+        if (model->is_busy[model->chats[i]])
+            continue;
+        *ret_chat = model->chats[i];
+        model->is_busy[model->chats[i]] = true;
+        return model_take(model, i);
+    }
+    return 0;
+}
+
+static void check_position(struct sma_queue *queue, const struct model *model, uint32_t pick)
+{
+    if (model->count == 0)
+        return;
+    uint32_t i = pick % model->count;
+    CHECK_INT(i, sma_queue_position(queue, model->chats[i], model->seqs[i]));
+}
+
+static void random_work_agrees_with_the_model(void)
+{
+    static struct model model;
+    struct sma_queue *queue = make(false, MODEL_MAX, MODEL_MAX);
+    uint64_t seq = 0, random = 12345;
+    for (int step = 0; step < 60000; step++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        uint32_t chat = (uint32_t)(random >> 33) % CHATS, kind = (uint32_t)(random >> 50) % 10;
+        if (kind < 5 && model.count < 600) {
+            CHECK_OK(sma_queue_push(queue, chat, ++seq));
+            model.seqs[model.count] = seq;
+            model.chats[model.count++] = chat;
+        } else if (kind < 8) {
+            uint32_t wanted_chat = 0, got_chat = 0;
+            uint64_t wanted = model_start(&model, &wanted_chat), got = start_next(queue, &got_chat);
+            CHECK(wanted == got && wanted_chat == got_chat);
+        } else if (model.is_busy[chat]) {
+            model.is_busy[chat] = false;
+            sma_queue_finish(queue, chat);
+        } else {
+            uint64_t got = 0;
+            uint32_t i = 0;
+            while (i < model.count && model.chats[i] != chat)
+                i++;
+            bool is_there = sma_queue_take_more(queue, chat, &got);
+            CHECK(is_there == (i < model.count));
+            if (is_there)
+                CHECK(model_take(&model, i) == got);
+        }
+        CHECK_INT(model.count, sma_queue_waiting(queue));
+        check_position(queue, &model, (uint32_t)(random >> 20));
+    }
+    sma_queue_destroy(queue);
+}
+
+static void two_hundred_thousand_wait_without_trouble(void)
+{
+    struct sma_queue *queue = make(false, 200000, 200000);
+    for (uint64_t seq = 1; seq <= 200000; seq++)
+        CHECK_OK(sma_queue_push(queue, (uint32_t)(seq % 1000), seq));
+    CHECK_ERR(SMA_ERR_FULL, sma_queue_push(queue, 1, 200001));
+    for (uint64_t seq = 1; seq <= 200000; seq++) {
+        uint32_t chat = 0;
+        CHECK(start_next(queue, &chat) == seq);
+        sma_queue_finish(queue, chat);
+    }
+    sma_queue_destroy(queue);
+}
+
+int main(void)
+{
+    RUN(fifo_serves_by_age_and_never_a_busy_chat);
+    RUN(fair_lets_chats_take_turns);
+    RUN(resumed_messages_go_first);
+    RUN(bounds_hold_exactly);
+    RUN(random_work_agrees_with_the_model);
+    RUN(two_hundred_thousand_wait_without_trouble);
+    return check_summary();
+}
