@@ -17,7 +17,8 @@
 
 #define THREAD_COUNT 8
 
-static int answer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
+static int answer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                  size_t len)
 {
     (void)wsi;
     (void)reason;
@@ -63,20 +64,21 @@ int main(int argc, char **argv)
     static const struct lws_protocols protocols[] = {{"http", answer, 0, 0, 0, NULL, 0},
                                                      {NULL, NULL, 0, 0, 0, NULL, 0}};
     lws_set_log_level(0, NULL);
-    struct lws_context_creation_info info = {
-        .port = 0,
-        .iface = "127.0.0.1",
-        .protocols = protocols,
-        .foreign_loops = foreign,
-        .fd_limit_per_thread = 1024 + 64,
-        .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS};
+    struct lws_context_creation_info info = {.port = 0,
+                                             .iface = "127.0.0.1",
+                                             .protocols = protocols,
+                                             .foreign_loops = foreign,
+                                             .fd_limit_per_thread = 1024 + 64,
+                                             .options = LWS_SERVER_OPTION_LIBUV |
+                                                        LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS};
     struct lws_context *context = lws_create_context(&info);
     sqlite3 *db = NULL;
     sqlite3_open(argv[1], &db);
-    sqlite3_exec(db,
-                 "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;"
-                 "CREATE TABLE IF NOT EXISTS t(a INTEGER PRIMARY KEY,b BLOB);INSERT INTO t(b) VALUES(1)",
-                 NULL, NULL, NULL);
+    sqlite3_exec(
+        db,
+        "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;"
+        "CREATE TABLE IF NOT EXISTS t(a INTEGER PRIMARY KEY,b BLOB);INSERT INTO t(b) VALUES(1)",
+        NULL, NULL, NULL);
     pthread_t threads[THREAD_COUNT];
     for (int i = 0; i < THREAD_COUNT; i++)
         pthread_create(&threads[i], NULL, park, NULL);

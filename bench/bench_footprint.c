@@ -27,13 +27,11 @@
 #define SENDER_COUNT 8
 #define SAMPLE_COUNT 20
 
-struct options
-{
+struct options {
     const char *binary, *bare;
 };
 
-struct running
-{
+struct running {
     pid_t pid;
     uint64_t ready_ns;
 };
@@ -127,8 +125,9 @@ static uint64_t cpu_ticks(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "r");
     unsigned long long user = 0, system = 0;
-    if (file == NULL || fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-                               &user, &system) != 2)
+    if (file == NULL ||
+        fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+               &system) != 2)
         user = system = 0;
     if (file != NULL)
         fclose(file);
@@ -136,8 +135,7 @@ static uint64_t cpu_ticks(pid_t pid)
 }
 
 /* -- load --------------------------------------------------------------------------------------------------------- */
-struct sender
-{
+struct sender {
     int port;
     unsigned first, count;
 };
@@ -184,14 +182,16 @@ static void *send_messages(void *user)
     for (unsigned i = 0; i < sender->count; i++) {
         unsigned number = sender->first + i;
         char body[256], request[768];
-        int body_len = snprintf(body, sizeof body,
-                                "{\"instructions\":\"message number %u, please answer\",\"chatId\":\"c%u\","
-                                "\"messageId\":\"m%u\"}",
-                                number, number % CHAT_COUNT, number);
-        int len = snprintf(request, sizeof request,
-                           "POST /api/execute HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nPrefer: respond-async\r\n"
-                           "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-                           sender->port, body_len, body);
+        int body_len =
+            snprintf(body, sizeof body,
+                     "{\"instructions\":\"message number %u, please answer\",\"chatId\":\"c%u\","
+                     "\"messageId\":\"m%u\"}",
+                     number, number % CHAT_COUNT, number);
+        int len =
+            snprintf(request, sizeof request,
+                     "POST /api/execute HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nPrefer: respond-async\r\n"
+                     "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+                     sender->port, body_len, body);
         int status = exchange(fd, request, (size_t)len, answer, sizeof answer);
         if (status == 202)
             continue;
@@ -212,7 +212,8 @@ static long metric(int port, const char *name)
     static char answer[262144];
     char request[128], wanted[128];
     int fd = connect_to(port);
-    int len = snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    int len = snprintf(request, sizeof request,
+                       "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
     int status = exchange(fd, request, (size_t)len, answer, sizeof answer);
     close(fd);
     snprintf(wanted, sizeof wanted, "\n%s ", name);
@@ -225,7 +226,8 @@ static void load(int port, unsigned first, unsigned count)
     pthread_t threads[SENDER_COUNT];
     struct sender senders[SENDER_COUNT];
     for (unsigned i = 0; i < SENDER_COUNT; i++) {
-        senders[i] = (struct sender){port, first + i * (count / SENDER_COUNT), count / SENDER_COUNT};
+        senders[i] =
+            (struct sender){port, first + i * (count / SENDER_COUNT), count / SENDER_COUNT};
         pthread_create(&threads[i], NULL, send_messages, &senders[i]);
     }
     for (unsigned i = 0; i < SENDER_COUNT; i++)
@@ -248,7 +250,9 @@ static void make_project(const char *path)
     out = fopen(file, "w");
     if (out == NULL ||
         fputs("{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
-              "\"agent\":{\"concurrency\":8}}", out) < 0 || fclose(out) != 0)
+              "\"agent\":{\"concurrency\":8}}",
+              out) < 0 ||
+        fclose(out) != 0)
         die(file);
 }
 
@@ -275,7 +279,8 @@ static void compare_starts(const struct options *options, const char *project, u
     uint64_t ours[RUN_COUNT], bare[RUN_COUNT], ours_kib[RUN_COUNT], bare_kib[RUN_COUNT];
     char database[128];
     snprintf(database, sizeof database, "%s/bare.db", dir);
-    char *const our_argv[] = {(char *)options->binary, "start", (char *)project, "--port", "0", NULL};
+    char *const our_argv[] = {
+        (char *)options->binary, "start", (char *)project, "--port", "0", NULL};
     char *const bare_argv[] = {(char *)options->bare, database, NULL};
     for (int i = 0; i < RUN_COUNT; i++) {
         struct running running = start(our_argv);
@@ -303,7 +308,8 @@ static void measure_idle(pid_t pid, unsigned seconds)
     sleep(seconds);
     double cpu = (double)(cpu_ticks(pid) - ticks) / (double)sysconf(_SC_CLK_TCK) / seconds * 100;
     bench_row("idle CPU", cpu, "%", NAN, NAN, "<= 0 %");
-    bench_row("idle wake-ups of all threads", (double)(switch_count(pid) - switches) / seconds, "per s", NAN, NAN, "<= 0 per s");
+    bench_row("idle wake-ups of all threads", (double)(switch_count(pid) - switches) / seconds,
+              "per s", NAN, NAN, "<= 0 per s");
 }
 
 static void measure_growth(pid_t pid, int port, unsigned count, uint64_t idle_kib)
@@ -316,12 +322,14 @@ static void measure_growth(pid_t pid, int port, unsigned count, uint64_t idle_ki
     }
     double seconds = (double)(bench_now_ns() - begin) / 1e9;
     bench_row("messages answered", count / seconds, "per s", NAN, NAN, NULL);
-    bench_row("RSS after them, above idle", ((double)samples[SAMPLE_COUNT - 1] - (double)idle_kib) / 1024, "MiB", NAN,
-              NAN, "<= 20 MiB");
+    bench_row("RSS after them, above idle",
+              ((double)samples[SAMPLE_COUNT - 1] - (double)idle_kib) / 1024, "MiB", NAN, NAN,
+              "<= 20 MiB");
     bench_row("RSS growth over the last half",
-              ((double)samples[SAMPLE_COUNT - 1] - (double)samples[SAMPLE_COUNT / 2]) / 1024, "MiB", 0, 0,
-              "flat within noise");
-    bench_row("requests refused and repeated", (double)atomic_load(&refused_count), "", NAN, NAN, NULL);
+              ((double)samples[SAMPLE_COUNT - 1] - (double)samples[SAMPLE_COUNT / 2]) / 1024, "MiB",
+              0, 0, "flat within noise");
+    bench_row("requests refused and repeated", (double)atomic_load(&refused_count), "", NAN, NAN,
+              NULL);
 }
 
 int main(int argc, char **argv)
@@ -329,7 +337,8 @@ int main(int argc, char **argv)
     /* the binaries first, so that the rest are the options every benchmark has */
     struct options options = {0};
     if (argc < 5 || strcmp(argv[1], "--binary") != 0 || strcmp(argv[3], "--bare") != 0) {
-        fprintf(stderr, "usage: bench_footprint --binary PATH --bare PATH [--quick] [--json FILE]\n");
+        fprintf(stderr,
+                "usage: bench_footprint --binary PATH --bare PATH [--quick] [--json FILE]\n");
         return 2;
     }
     options.binary = argv[2];

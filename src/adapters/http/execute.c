@@ -118,15 +118,14 @@ static void respond_accepted(struct http_conn *conn, const struct sma_accepted *
     struct sma_str id = {conn->message_id, conn->message_id_len};
     if (is_header_safe(id))
         snprintf(extra + used, sizeof extra - (size_t)used, "X-Message-Id: %.*s\r\n", (int)id.len, id.ptr);
-    struct sma_buf body;
-    sma_buf_init(&body, 16384);
-    sma_buf_put_text(&body, "{\"success\":true,\"status\":");
-    sma_buf_put_text(&body, accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
-    put_ids(conn, accepted, &body);
-    sma_buf_printf(&body, ",\"position\":%u,\"location\":\"/api/runs/%llu\"}", accepted->position,
+    struct sma_buf *body = &conn->server->scratch; /* kept: this is the hot path */
+    sma_buf_clear(body);
+    sma_buf_put_text(body, "{\"success\":true,\"status\":");
+    sma_buf_put_text(body, accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
+    put_ids(conn, accepted, body);
+    sma_buf_printf(body, ",\"position\":%u,\"location\":\"/api/runs/%llu\"}", accepted->position,
                    (unsigned long long)accepted->seq);
-    http_respond(conn, 202, HTTP_JSON, sma_buf_str(&body), extra);
-    sma_buf_fini(&body);
+    http_respond(conn, 202, HTTP_JSON, sma_buf_str(body), extra);
 }
 
 static void respond_refused(struct http_conn *conn, const struct sma_accepted *accepted, int status,
