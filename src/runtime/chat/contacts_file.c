@@ -8,8 +8,7 @@
 
 /* -- writing ---------------------------------------------------------------------------------------------------- */
 /* Members in the order of the reference, each with `separator` before it. */
-struct member_writer
-{
+struct member_writer {
     struct sma_buf *buf;
     const char *separator; /* between members: "," or ",\n      " */
     const char *colon;     /* ":" or ": " */
@@ -26,7 +25,8 @@ static void begin_member(struct member_writer *writer, const char *key)
     sma_buf_put_text(writer->buf, writer->colon);
 }
 
-static void put_member(struct member_writer *writer, const char *key, struct sma_str text, bool is_required)
+static void put_member(struct member_writer *writer, const char *key, struct sma_str text,
+                       bool is_required)
 {
     if (text.len == 0 && !is_required)
         return;
@@ -75,7 +75,8 @@ static int compare_contacts(const void *a, const void *b)
     return order != 0 ? order : compare_text(x->user_name, y->user_name);
 }
 
-static void format_file(struct sma_buf *buf, int64_t now_ms, const struct sma_contact *contacts, size_t count)
+static void format_file(struct sma_buf *buf, int64_t now_ms, const struct sma_contact *contacts,
+                        size_t count)
 {
     sma_buf_put_text(buf, "{\n  \"v\": 1,\n  \"updatedAt\": ");
     sma_buf_put_i64(buf, now_ms);
@@ -139,7 +140,8 @@ static bool read_contact(const json_t *object, struct sma_contact *contact)
            contact->user_name.len > 0;
 }
 
-static enum sma_err give_contacts(const json_t *root, enum sma_err (*each)(void *, const struct sma_contact *),
+static enum sma_err give_contacts(const json_t *root,
+                                  enum sma_err (*each)(void *, const struct sma_contact *),
                                   void *self)
 {
     if (json_number_value(json_object_get(root, "v")) != 1)
@@ -157,20 +159,21 @@ static enum sma_err give_contacts(const json_t *root, enum sma_err (*each)(void 
 }
 
 enum sma_err sma_contacts_read(const struct sma_sys *sys, const char *path,
-                               enum sma_err (*each)(void *self, const struct sma_contact *contact), void *self,
-                               struct sma_error *error)
+                               enum sma_err (*each)(void *self, const struct sma_contact *contact),
+                               void *self, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len;
-    enum sma_err err = sma_sys_read_file(sys, path, SMA_CONTACTS_FILE_BYTES_MAX, &bytes, &len, error);
+    enum sma_err err =
+        sma_sys_read_file(sys, path, SMA_CONTACTS_FILE_BYTES_MAX, &bytes, &len, error);
     if (err != SMA_ERR_OK)
         return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
     size_t skip = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     json_error_t detail;
     json_t *root = json_loadb(bytes + skip, len - skip, JSON_ALLOW_NUL, &detail);
     if (root == NULL)
-        return sma_fail(error, SMA_ERR_CORRUPT, "%s, line %d: %s; repair or remove the file", path, detail.line,
-                        detail.text);
+        return sma_fail(error, SMA_ERR_CORRUPT, "%s, line %d: %s; repair or remove the file", path,
+                        detail.line, detail.text);
     err = give_contacts(root, each, self);
     json_decref(root);
     return err;

@@ -13,8 +13,7 @@
 #define SMA_CONTACTS_FILE_BYTES_MAX (32 * 1024 * 1024) /* a larger file is not read */
 #define SMA_CONTACT_COUNT_MAX 100000                   /* entries beyond are not read */
 
-struct sma_contact
-{
+struct sma_contact {
     struct sma_str channel, chat_id, chat_key, user_name; /* never empty */
     struct sma_str message_id, user_id, chat_type;        /* empty = omitted */
     int64_t thread_id;                                    /* messageThreadId; 0 = omitted */
@@ -33,7 +32,8 @@ void sma_contact_format(struct sma_buf *buf, const struct sma_contact *contact);
  * @return OK (also when there is no file) | CORRUPT (not JSON; *error says so) | TOOBIG | IO | NOMEM | the callback's
  */
 SMA_CHECKED enum sma_err sma_contacts_read(const struct sma_sys *sys, const char *path,
-                                           enum sma_err (*each)(void *self, const struct sma_contact *contact),
+                                           enum sma_err (*each)(void *self,
+                                                                const struct sma_contact *contact),
                                            void *self, struct sma_error *error);
 
 /**
@@ -41,7 +41,8 @@ SMA_CHECKED enum sma_err sma_contacts_read(const struct sma_sys *sys, const char
  * @contacts  sorted in place by updated_ms, newest first (equal times by channel, then name)
  * @return OK | NOSPACE | IO | NOMEM | TOOBIG
  */
-SMA_CHECKED enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path, int64_t now_ms,
-                                            struct sma_contact *contacts, size_t count, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path,
+                                            int64_t now_ms, struct sma_contact *contacts,
+                                            size_t count, struct sma_error *error);
 
 #endif

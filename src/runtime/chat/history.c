@@ -18,15 +18,16 @@ static size_t table_size_for(uint32_t chat_count_max)
     return size;
 }
 
-static enum sma_err check_directory(const struct sma_sys *sys, const char *directory, struct sma_error *error)
+static enum sma_err check_directory(const struct sma_sys *sys, const char *directory,
+                                    struct sma_error *error)
 {
     if (strlen(directory) > HISTORY_PATH_BYTES_MAX - 512)
         return sma_fail(error, SMA_ERR_TOOBIG, "the path %.60s... is too long", directory);
     return sma_sys_make_dirs(sys, directory, error);
 }
 
-enum sma_err sma_history_open(const struct sma_history_options *options, struct sma_history **ret_history,
-                              struct sma_error *error)
+enum sma_err sma_history_open(const struct sma_history_options *options,
+                              struct sma_history **ret_history, struct sma_error *error)
 {
     enum sma_err err = check_directory(options->sys, options->directory, error);
     if (err != SMA_ERR_OK)
@@ -69,7 +70,8 @@ void history_close_main(struct sma_history *history, struct history_chat *chat)
 {
     if (chat->fd < 0)
         return;
-    (void)history->sys->close(history->sys->self, chat->fd); /* what matters was synced, or is still in state.db */
+    (void)history->sys->close(history->sys->self,
+                              chat->fd); /* what matters was synced, or is still in state.db */
     chat->fd = -1;
     history->fd_count--;
 }
@@ -126,7 +128,9 @@ struct history_chat *history_find_chat(const struct sma_history *history, struct
     SMA_ASSERT(history->magic == HISTORY_MAGIC);
     uint64_t hash = key_hash(chat_key);
     struct history_chat *chat = history->table[hash & history->table_mask];
-    while (chat != NULL && !(chat->hash == hash && sma_str_is_equal((struct sma_str){chat->key, chat->key_len}, chat_key)))
+    while (chat != NULL &&
+           !(chat->hash == hash &&
+             sma_str_is_equal((struct sma_str){chat->key, chat->key_len}, chat_key)))
         chat = chat->hash_next;
     return chat;
 }
@@ -186,7 +190,8 @@ static struct history_chat *create_chat(struct sma_str chat_key)
     return NULL;
 }
 
-enum sma_err history_get_chat(struct sma_history *history, struct sma_str chat_key, struct history_chat **ret_chat)
+enum sma_err history_get_chat(struct sma_history *history, struct sma_str chat_key,
+                              struct history_chat **ret_chat)
 {
     struct history_chat *chat = history_find_chat(history, chat_key);
     if (chat != NULL) {
@@ -253,7 +258,8 @@ enum sma_err history_open_main(struct sma_history *history, struct history_chat 
         history->is_directory_dirty = history->is_directory_dirty || fd >= 0;
     }
     if (fd < 0)
-        err = errno == ENOENT ? SMA_ERR_NOTFOUND : sma_fail_os(error, errno, "cannot open %s", path.ptr);
+        err = errno == ENOENT ? SMA_ERR_NOTFOUND
+                              : sma_fail_os(error, errno, "cannot open %s", path.ptr);
     sma_buf_fini(&path);
     if (err != SMA_ERR_OK)
         return err;
@@ -277,7 +283,8 @@ enum sma_err history_sync_directory(struct sma_history *history, struct sma_erro
     return err;
 }
 
-enum sma_err history_sync_chat(struct sma_history *history, struct history_chat *chat, struct sma_error *error)
+enum sma_err history_sync_chat(struct sma_history *history, struct history_chat *chat,
+                               struct sma_error *error)
 {
     if (!chat->is_dirty)
         return SMA_ERR_OK;
@@ -289,18 +296,21 @@ enum sma_err history_sync_chat(struct sma_history *history, struct history_chat 
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key, struct sma_error *error)
+enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key,
+                              struct sma_error *error)
 {
     struct history_chat *chat = history_find_chat(history, chat_key);
     if (chat == NULL || !chat->is_dirty)
-        return history_sync_directory(history, error); /* synced by an eviction, perhaps in a new directory entry */
+        return history_sync_directory(
+            history, error); /* synced by an eviction, perhaps in a new directory entry */
     enum sma_err err = history_sync_chat(history, chat, error);
     return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
 }
 
 enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error)
 {
-    for (struct history_chat *chat = history->newest; chat != NULL && history->dirty_count > 0; chat = chat->older) {
+    for (struct history_chat *chat = history->newest; chat != NULL && history->dirty_count > 0;
+         chat = chat->older) {
         enum sma_err err = history_sync_chat(history, chat, error);
         if (err != SMA_ERR_OK)
             return err;
@@ -312,4 +322,3 @@ uint32_t sma_history_dirty_count(const struct sma_history *history)
 {
     return history->dirty_count;
 }
-

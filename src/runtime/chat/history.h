@@ -27,20 +27,22 @@
 #include "sma/limits.h"
 #include "sma/sys.h"
 
-#define SMA_HISTORY_FD_COUNT_MAX 256                     /* open main files; the least recently used is closed */
-#define SMA_HISTORY_CHAT_COUNT_MAX 4096                  /* chats remembered; the least recently used, idle one goes */
-#define SMA_HISTORY_LINE_BYTES_MAX (8 * 1024 * 1024)     /* longer lines are damage: skipped and reported */
-#define SMA_HISTORY_KEYWORD_BYTES_MAX 1024               /* longer keywords are BADINPUT */
+#define SMA_HISTORY_FD_COUNT_MAX 256 /* open main files; the least recently used is closed */
+#define SMA_HISTORY_CHAT_COUNT_MAX \
+    4096 /* chats remembered; the least recently used, idle one goes */
+#define SMA_HISTORY_LINE_BYTES_MAX \
+    (8 * 1024 * 1024)                      /* longer lines are damage: skipped and reported */
+#define SMA_HISTORY_KEYWORD_BYTES_MAX 1024 /* longer keywords are BADINPUT */
 
 /* -- entries ---------------------------------------------------------------------------------------------------- */
-struct sma_history_entry
-{
+struct sma_history_entry {
     int64_t wall_ms;
     struct sma_str channel, chat_id, chat_key;
     struct sma_str user_id, message_id; /* empty = omitted */
     struct sma_str role;                /* "user" or "assistant" */
     struct sma_str text;
-    struct sma_str meta_json; /* raw JSON object without newlines, copied as it is; empty = omitted */
+    struct sma_str
+        meta_json; /* raw JSON object without newlines, copied as it is; empty = omitted */
 };
 
 /**
@@ -54,30 +56,29 @@ void sma_history_format(struct sma_buf *buf, const struct sma_history_entry *ent
 void sma_history_put_file_stem(struct sma_buf *buf, struct sma_str chat_key);
 
 /* -- the directory ---------------------------------------------------------------------------------------------- */
-enum sma_history_report_kind
-{
-    SMA_HISTORY_TAIL_MOVED,    /* a torn last line was moved to <file>.damaged */
-    SMA_HISTORY_TAIL_COMPLETED,/* a complete last line lacked its newline and got it */
-    SMA_HISTORY_LINE_DAMAGED,  /* a line that is not an entry of this chat; left where it is, skipped by readers */
-    SMA_HISTORY_LINE_MOVED,    /* a line's place was taken by other bytes; it was appended instead */
-    SMA_HISTORY_ROTATION_ODD,  /* files are not as a recorded rotation left them; text says what was done */
+enum sma_history_report_kind {
+    SMA_HISTORY_TAIL_MOVED,     /* a torn last line was moved to <file>.damaged */
+    SMA_HISTORY_TAIL_COMPLETED, /* a complete last line lacked its newline and got it */
+    SMA_HISTORY_LINE_DAMAGED, /* a line that is not an entry of this chat; left where it is, skipped by readers */
+    SMA_HISTORY_LINE_MOVED, /* a line's place was taken by other bytes; it was appended instead */
+    SMA_HISTORY_ROTATION_ODD, /* files are not as a recorded rotation left them; text says what was done */
 };
-struct sma_history_report
-{
+struct sma_history_report {
     enum sma_history_report_kind kind;
     const char *path;     /* file concerned */
     uint64_t offset;      /* byte in it */
     uint64_t line_number; /* 1.., 0 = not known */
     const char *text;     /* one line for people */
 };
-struct sma_history_options
-{
+struct sma_history_options {
     const struct sma_sys *sys;
     const char *directory;   /* ".../.ship/chats"; created when missing */
     uint32_t fd_count_max;   /* 0 = SMA_HISTORY_FD_COUNT_MAX */
     uint32_t chat_count_max; /* 0 = SMA_HISTORY_CHAT_COUNT_MAX */
     uint32_t lines_max;      /* 0 = SMA_HISTORY_LINES_MAX */
-    void (*report)(void *self, const struct sma_history_report *report); /* may be NULL; must not call back in */
+    void (*report)(
+        void *self,
+        const struct sma_history_report *report); /* may be NULL; must not call back in */
     void *self;
 };
 struct sma_history;
@@ -86,7 +87,8 @@ struct sma_history;
  * Prepare a directory. Opens no history file and reads no directory.
  * @return OK | NOMEM | IO (the directory cannot be made)
  */
-SMA_CHECKED enum sma_err sma_history_open(const struct sma_history_options *options, struct sma_history **ret_history,
+SMA_CHECKED enum sma_err sma_history_open(const struct sma_history_options *options,
+                                          struct sma_history **ret_history,
                                           struct sma_error *error);
 /** Close every file and free. Does not sync. Accepts NULL. */
 void sma_history_close(struct sma_history *history);
@@ -98,15 +100,15 @@ void sma_history_close(struct sma_history *history);
  * @ret_offset  offset of the place; the generation is the caller's
  * @return OK | NOMEM | IO | NOSPACE (while repairing)
  */
-SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str chat_key, size_t len,
-                                             uint64_t *ret_offset, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str chat_key,
+                                             size_t len, uint64_t *ret_offset,
+                                             struct sma_error *error);
 /** Give back everything reserved from offset on (a commit failed). Nothing at or after offset may have been written. */
 void sma_history_release(struct sma_history *history, struct sma_str chat_key, uint64_t offset);
 
-enum sma_history_outcome
-{
-    SMA_HISTORY_WRITTEN,  /* the bytes stand at the place now */
-    SMA_HISTORY_SKIPPED,  /* they stood there (or, exactly so, elsewhere in this chat's files) already */
+enum sma_history_outcome {
+    SMA_HISTORY_WRITTEN, /* the bytes stand at the place now */
+    SMA_HISTORY_SKIPPED, /* they stood there (or, exactly so, elsewhere in this chat's files) already */
     SMA_HISTORY_APPENDED, /* the place holds other bytes (somebody edited the file): appended and reported */
 };
 /**
@@ -115,8 +117,9 @@ enum sma_history_outcome
  * @lines  one or more lines, each with its newline
  * @return OK | BUSY (earlier reserved lines of this chat are not written) | NOSPACE | IO | NOMEM
  */
-SMA_CHECKED enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_key, uint64_t offset,
-                                           struct sma_str lines, enum sma_history_outcome *ret_outcome,
+SMA_CHECKED enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_key,
+                                           uint64_t offset, struct sma_str lines,
+                                           enum sma_history_outcome *ret_outcome,
                                            struct sma_error *error);
 /**
  * At start, before the chat's first `reserve`: make sure that one committed line stands in the file once. Lines of a
@@ -125,32 +128,34 @@ SMA_CHECKED enum sma_err sma_history_write(struct sma_history *history, struct s
  * @current_generation  of the chat; when they differ the place is not trusted: the line is looked for, then appended
  * @return OK | NOSPACE | IO | NOMEM
  */
-SMA_CHECKED enum sma_err sma_history_replay(struct sma_history *history, struct sma_str chat_key, uint64_t generation,
-                                            uint64_t current_generation, uint64_t offset, struct sma_str line,
-                                            enum sma_history_outcome *ret_outcome, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_history_replay(struct sma_history *history, struct sma_str chat_key,
+                                            uint64_t generation, uint64_t current_generation,
+                                            uint64_t offset, struct sma_str line,
+                                            enum sma_history_outcome *ret_outcome,
+                                            struct sma_error *error);
 /**
  * Make every written byte of one chat durable: fdatasync when dirty, and the directory when the file is new.
  * A failure is fatal to the caller: it must not be retried and nothing may be taken as flushed.
  * @return OK | IO
  */
-SMA_CHECKED enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key,
+                                          struct sma_error *error);
 /** The same for all dirty chats, the directory at most once. Afterwards every line written so far is durable. */
 SMA_CHECKED enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error);
 /** Chats with bytes not yet synced. */
 uint32_t sma_history_dirty_count(const struct sma_history *history);
 
 /* -- rotation --------------------------------------------------------------------------------------------------- */
-struct sma_history_plan
-{
+struct sma_history_plan {
     char chat_key[SMA_CHAT_KEY_BYTES_MAX + 1];
     uint64_t generation;     /* before the rotation; generation + 1 after it */
     uint32_t archive_number; /* the archive that will be made */
     uint64_t split_offset;   /* main file [0, split) goes to the archive, [split, end) stays */
     uint64_t end_offset;
-    uint64_t archive_hash, rest_hash; /* of the two parts, so that a half-done rotation is recognised */
+    uint64_t archive_hash,
+        rest_hash; /* of the two parts, so that a half-done rotation is recognised */
 };
-enum sma_history_rotation
-{
+enum sma_history_rotation {
     SMA_HISTORY_ROTATED, /* done and durable: commit generation + 1, drop the plan */
     SMA_HISTORY_UNDONE,  /* the files are as before the plan: keep the generation, drop the plan */
 };
@@ -161,8 +166,9 @@ bool sma_history_is_rotation_due(const struct sma_history *history, struct sma_s
  * Sync the chat's file and describe its rotation: the older half (floor) of the lines goes to a new archive.
  * @return OK | EMPTY (nothing to rotate) | BUSY (reserved lines are not written) | IO | NOMEM
  */
-SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history, struct sma_str chat_key,
-                                                   uint64_t generation, struct sma_history_plan *ret_plan,
+SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history,
+                                                   struct sma_str chat_key, uint64_t generation,
+                                                   struct sma_history_plan *ret_plan,
                                                    struct sma_error *error);
 /**
  * Carry out a plan that is durably recorded, or finish one found at start. Safe to repeat in every state it can leave
@@ -171,40 +177,42 @@ SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history, 
  *         NOSPACE | NOMEM: nothing was changed; *ret_rotation is UNDONE: drop the plan, try again later.
  *         IO: the state on disk is not known to be durable: keep the plan and stop, like after a failed fdatasync.
  */
-SMA_CHECKED enum sma_err sma_history_rotate(struct sma_history *history, const struct sma_history_plan *plan,
-                                            enum sma_history_rotation *ret_rotation, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_history_rotate(struct sma_history *history,
+                                            const struct sma_history_plan *plan,
+                                            enum sma_history_rotation *ret_rotation,
+                                            struct sma_error *error);
 /** Append the plan as one JSON object, for a database cell. */
 void sma_history_plan_format(struct sma_buf *buf, const struct sma_history_plan *plan);
 /** @return OK | BADINPUT */
-SMA_CHECKED enum sma_err sma_history_plan_parse(struct sma_str json, struct sma_history_plan *ret_plan);
+SMA_CHECKED enum sma_err sma_history_plan_parse(struct sma_str json,
+                                                struct sma_history_plan *ret_plan);
 
 /* -- reading: recent lines and search --------------------------------------------------------------------------- */
 /* A place that may have moved into an archive since; translated by the archives made after its generation. */
-struct sma_history_place
-{
+struct sma_history_place {
     bool is_set;
     uint64_t generation, offset;
 };
-struct sma_history_query
-{
+struct sma_history_query {
     struct sma_str chat_key;
     struct sma_str keyword; /* empty = the most recent; else see sma_history_read_begin */
     uint32_t limit;         /* 1..SMA_HISTORY_LOAD_COUNT_MAX */
-    bool is_raw;            /* every valid entry, notices and other roles too; exclusions below still hold */
-    uint64_t generation;    /* of the chat now; used with the places */
-    struct sma_history_place before;        /* lines at or after it are not given (the current message) */
-    struct sma_history_place session_first; /* from it on: no assistant lines, no user lines of session_ids */
+    bool is_raw; /* every valid entry, notices and other roles too; exclusions below still hold */
+    uint64_t generation;             /* of the chat now; used with the places */
+    struct sma_history_place before; /* lines at or after it are not given (the current message) */
+    struct sma_history_place
+        session_first; /* from it on: no assistant lines, no user lines of session_ids */
     uint32_t session_id_count;
     const struct sma_str *session_ids; /* message ids; copied */
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
 };
-struct sma_history_item
-{
+struct sma_history_item {
     int64_t wall_ms;
     bool is_user; /* else assistant, or another role when is_raw */
     struct sma_str role, user_id, user_name, message_id;
     struct sma_str text; /* cut at the answer's byte limit when it alone is longer */
-    struct sma_str line; /* the entry as it stands in the file, without newline; empty unless is_raw */
+    struct sma_str
+        line; /* the entry as it stands in the file, without newline; empty unless is_raw */
 };
 struct sma_history_reader;
 
@@ -215,8 +223,10 @@ struct sma_history_reader;
  * (meta.notice true) are given, unless is_raw.
  * @return OK | BADINPUT (keyword too long or not UTF-8) | IO | NOMEM
  */
-SMA_CHECKED enum sma_err sma_history_read_begin(struct sma_history *history, const struct sma_history_query *query,
-                                                struct sma_history_reader **ret_reader, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_history_read_begin(struct sma_history *history,
+                                                const struct sma_history_query *query,
+                                                struct sma_history_reader **ret_reader,
+                                                struct sma_error *error);
 /**
  * Read on for at most SMA_SEARCH_SLICE_BYTES or about two milliseconds. Other calls on the history may come between.
  * @ret_is_done  true: nothing more to read; take the items
@@ -228,14 +238,13 @@ SMA_CHECKED enum sma_err sma_history_read_step(struct sma_history_reader *reader
  * The newest matches, oldest first, at most `limit` and SMA_HISTORY_BYTES_MAX of text (of lines when is_raw).
  * Valid until read_end. *ret_is_cut: more matched, or may match, than was allowed.
  */
-const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader, uint32_t *ret_count,
-                                                      bool *ret_is_cut);
+const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader,
+                                                      uint32_t *ret_count, bool *ret_is_cut);
 /** Free. Accepts NULL. The history must still be open. */
 void sma_history_read_end(struct sma_history_reader *reader);
 
 /* -- rebuilding after the database was lost --------------------------------------------------------------------- */
-struct sma_history_record
-{
+struct sma_history_record {
     struct sma_history_entry entry; /* decoded; meta_json is empty */
     bool is_notice;
     bool is_archived;  /* in an archive: has no place of its own any more */
@@ -248,8 +257,9 @@ struct sma_history_record
  * A callback that returns an error ends the walk with that error. The record is valid during the call only.
  * @return OK | IO | NOMEM | the callback's
  */
-SMA_CHECKED enum sma_err sma_history_walk(struct sma_history *history,
-                                          enum sma_err (*each)(void *self, const struct sma_history_record *record),
-                                          void *self, struct sma_error *error);
+SMA_CHECKED enum sma_err
+sma_history_walk(struct sma_history *history,
+                 enum sma_err (*each)(void *self, const struct sma_history_record *record),
+                 void *self, struct sma_error *error);
 
 #endif

@@ -14,19 +14,20 @@
 #define ARCHIVE_NUMBER_MAX 999999    /* a file with a higher number is nobody's archive */
 
 /* -- paths and reports ------------------------------------------------------------------------------------------ */
-void history_put_path(struct sma_buf *buf, const struct sma_history *history, const char *stem, const char *ending)
+void history_put_path(struct sma_buf *buf, const struct sma_history *history, const char *stem,
+                      const char *ending)
 {
     sma_buf_printf(buf, "%s/%s%s", history->directory, stem, ending);
 }
 
-void history_put_archive_path(struct sma_buf *buf, const struct sma_history *history, const char *stem, uint32_t number,
-                              const char *ending)
+void history_put_archive_path(struct sma_buf *buf, const struct sma_history *history,
+                              const char *stem, uint32_t number, const char *ending)
 {
     sma_buf_printf(buf, "%s/%s.archive-%u.jsonl%s", history->directory, stem, number, ending);
 }
 
-void history_report(struct sma_history *history, enum sma_history_report_kind kind, const char *path, uint64_t offset,
-                    uint64_t line_number, const char *text)
+void history_report(struct sma_history *history, enum sma_history_report_kind kind,
+                    const char *path, uint64_t offset, uint64_t line_number, const char *text)
 {
     if (history->options.report == NULL)
         return;
@@ -43,8 +44,8 @@ enum sma_err history_file_size(int fd, uint64_t *ret_size, struct sma_error *err
     return SMA_ERR_OK;
 }
 
-enum sma_err history_read_exact(const struct sma_sys *sys, int fd, void *bytes, size_t len, uint64_t offset,
-                                struct sma_error *error)
+enum sma_err history_read_exact(const struct sma_sys *sys, int fd, void *bytes, size_t len,
+                                uint64_t offset, struct sma_error *error)
 {
     char *at = bytes;
     while (len > 0) {
@@ -85,7 +86,8 @@ void history_report_line(struct sma_history *history, const char *path, int fd, 
     if (*slot == mark || history->options.report == NULL)
         return;
     *slot = mark;
-    history_report(history, SMA_HISTORY_LINE_DAMAGED, path, offset, line_number_at(history, fd, offset),
+    history_report(history, SMA_HISTORY_LINE_DAMAGED, path, offset,
+                   line_number_at(history, fd, offset),
                    "this line is not a history entry of its chat; it is left in place and skipped");
 }
 
@@ -107,7 +109,8 @@ bool history_parse_archive_name(struct sma_str name, size_t *ret_stem_len, uint3
         at--;
     int64_t number;
     if (at < mark_len || memcmp(name.ptr + at - mark_len, mark, mark_len) != 0 ||
-        sma_parse_i64((struct sma_str){name.ptr + at, end - at}, 1, ARCHIVE_NUMBER_MAX, &number) != SMA_ERR_OK)
+        sma_parse_i64((struct sma_str){name.ptr + at, end - at}, 1, ARCHIVE_NUMBER_MAX, &number) !=
+            SMA_ERR_OK)
         return false;
     *ret_stem_len = at - mark_len;
     *ret_number = (uint32_t)number;
@@ -118,8 +121,8 @@ static struct history_archive *find_archive(const struct sma_history *history, u
 {
     struct history_archive wanted = {.hash = hash};
     return history->archive_count == 0 ? NULL
-                                       : bsearch(&wanted, history->archives, history->archive_count, sizeof wanted,
-                                                 compare_archives);
+                                       : bsearch(&wanted, history->archives, history->archive_count,
+                                                 sizeof wanted, compare_archives);
 }
 
 static bool push_archive(struct sma_history *history, struct history_archive archive)
@@ -166,8 +169,8 @@ static enum sma_err read_archive_index(struct sma_history *history, struct sma_e
             continue;
         struct history_archive archive = {history_hash(item->d_name, stem_len), number};
         if (history->archive_count >= ARCHIVE_COUNT_MAX)
-            err = sma_fail(error, SMA_ERR_TOOBIG, "over %u archives in %s: move some away", ARCHIVE_COUNT_MAX,
-                           history->directory);
+            err = sma_fail(error, SMA_ERR_TOOBIG, "over %u archives in %s: move some away",
+                           ARCHIVE_COUNT_MAX, history->directory);
         else if (!push_archive(history, archive))
             err = sma_fail(error, SMA_ERR_NOMEM, "no memory for the list of archives");
     }
@@ -179,8 +182,8 @@ static enum sma_err read_archive_index(struct sma_history *history, struct sma_e
     return err;
 }
 
-enum sma_err history_archive_max(struct sma_history *history, const char *stem, uint32_t *ret_number,
-                                 struct sma_error *error)
+enum sma_err history_archive_max(struct sma_history *history, const char *stem,
+                                 uint32_t *ret_number, struct sma_error *error)
 {
     if (!history->is_archive_index_read) {
         enum sma_err err = read_archive_index(history, error);

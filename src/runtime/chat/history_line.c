@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 /* Fixed for ever: file names on disk depend on it. */
-static const uint8_t name_key[16] = {'s', 'm', 'a', '-', 'h', 'i', 's', 't', 'o', 'r', 'y', '-', 'n', 'a', 'm', 'e'};
+static const uint8_t name_key[16] = {'s', 'm', 'a', '-', 'h', 'i', 's', 't',
+                                     'o', 'r', 'y', '-', 'n', 'a', 'm', 'e'};
 
 uint64_t history_hash(const void *bytes, size_t len)
 {
@@ -126,7 +127,8 @@ static bool mend_surrogates(char *text, size_t len)
         }
         int code = i + 6 <= len ? read_escape(text + i) : -1;
         if (code < 0xD800 || code > 0xDFFF) {
-            i += 2; /* an escape is at least two bytes; \\ must not be read as the start of another */
+            i +=
+                2; /* an escape is at least two bytes; \\ must not be read as the start of another */
             continue;
         }
         int next = i + 12 <= len ? read_escape(text + i + 6) : -1;
@@ -188,7 +190,8 @@ static bool fill_entry(const json_t *root, struct sma_str chat_key, struct sma_h
     return chat_key.ptr == NULL || sma_str_is_equal(chat_key, entry->chat_key);
 }
 
-enum sma_err history_parse(struct sma_str line, struct sma_str chat_key, struct history_parsed *ret_parsed)
+enum sma_err history_parse(struct sma_str line, struct sma_str chat_key,
+                           struct history_parsed *ret_parsed)
 {
     json_t *root = load_line(line);
     struct history_parsed parsed = {.root = root};
@@ -198,7 +201,8 @@ enum sma_err history_parse(struct sma_str line, struct sma_str chat_key, struct 
     }
     const json_t *meta = json_object_get(root, "meta");
     parsed.is_notice = json_is_true(json_object_get(meta, "notice"));
-    (void)get_string(meta, "username", &parsed.user_name); /* json_object_get accepts NULL and other types */
+    (void)get_string(meta, "username",
+                     &parsed.user_name); /* json_object_get accepts NULL and other types */
     *ret_parsed = parsed;
     return SMA_ERR_OK;
 }

@@ -11,15 +11,15 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#define MATCH_COUNT_MAX 100000           /* backtracking points from one start */
+#define MATCH_COUNT_MAX 100000 /* backtracking points from one start */
 #define MATCH_HEAP_KB_MAX 8192
-#define MATCH_CALLOUT_COUNT_MAX 20000000 /* steps of one search; matters when the clock is a simulated one */
-#define MATCH_LINE_NS_MAX 100000000u     /* one line */
-#define MATCH_TOTAL_NS_MAX 2000000000u   /* one search */
+#define MATCH_CALLOUT_COUNT_MAX \
+    20000000 /* steps of one search; matters when the clock is a simulated one */
+#define MATCH_LINE_NS_MAX 100000000u   /* one line */
+#define MATCH_TOTAL_NS_MAX 2000000000u /* one search */
 #define NEEDLE_BYTES_MAX 128
 
-struct history_matcher
-{
+struct history_matcher {
     const struct sma_sys *sys;
     pcre2_code *code;
     pcre2_match_data *data;
@@ -86,7 +86,8 @@ static void choose_needle(struct history_matcher *matcher, struct sma_str keywor
     }
 }
 
-static bool holds_needle(const struct history_matcher *matcher, const unsigned char *text, size_t len)
+static bool holds_needle(const struct history_matcher *matcher, const unsigned char *text,
+                         size_t len)
 {
     size_t needle_len = matcher->needle_len;
     for (size_t at = 0; at + needle_len <= len;) {
@@ -102,7 +103,8 @@ static bool holds_needle(const struct history_matcher *matcher, const unsigned c
 
 bool history_matcher_may_match(const struct history_matcher *matcher, struct sma_str line)
 {
-    return matcher->needle_len == 0 || holds_needle(matcher, (const unsigned char *)line.ptr, line.len) ||
+    return matcher->needle_len == 0 ||
+           holds_needle(matcher, (const unsigned char *)line.ptr, line.len) ||
            memmem(line.ptr, line.len, "\\u", 2) != NULL;
 }
 
@@ -115,22 +117,26 @@ static int on_callout(pcre2_callout_block *block, void *data)
     if (++matcher->callout_count > MATCH_CALLOUT_COUNT_MAX)
         return PCRE2_ERROR_CALLOUT;
     uint64_t line_ns = matcher->sys->now_ns(matcher->sys->self) - matcher->line_start_ns;
-    return line_ns > MATCH_LINE_NS_MAX || matcher->spent_ns + line_ns > MATCH_TOTAL_NS_MAX ? PCRE2_ERROR_CALLOUT : 0;
+    return line_ns > MATCH_LINE_NS_MAX || matcher->spent_ns + line_ns > MATCH_TOTAL_NS_MAX
+               ? PCRE2_ERROR_CALLOUT
+               : 0;
 }
 
 static pcre2_code *compile(struct sma_str keyword, uint32_t options)
 {
     int number;
     size_t offset;
-    return pcre2_compile((PCRE2_SPTR)keyword.ptr, keyword.len, options | PCRE2_CASELESS | PCRE2_UTF | PCRE2_AUTO_CALLOUT,
-                         &number, &offset, NULL);
+    return pcre2_compile((PCRE2_SPTR)keyword.ptr, keyword.len,
+                         options | PCRE2_CASELESS | PCRE2_UTF | PCRE2_AUTO_CALLOUT, &number,
+                         &offset, NULL);
 }
 
-static enum sma_err prepare_code(struct history_matcher *matcher, struct sma_str keyword, struct sma_error *error)
+static enum sma_err prepare_code(struct history_matcher *matcher, struct sma_str keyword,
+                                 struct sma_error *error)
 {
     /* The options make it read patterns as JavaScript does where the two differ: \uXXXX, [], unset references. */
-    matcher->code = compile(keyword, PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF |
-                                         PCRE2_NEVER_BACKSLASH_C);
+    matcher->code = compile(keyword, PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
+                                         PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C);
     bool is_literal = matcher->code == NULL || is_plain(keyword);
     if (matcher->code == NULL)
         matcher->code = compile(keyword, PCRE2_LITERAL);
@@ -153,7 +159,8 @@ enum sma_err history_matcher_create(const struct sma_sys *sys, struct sma_str ke
                                     struct history_matcher **ret_matcher, struct sma_error *error)
 {
     if (keyword.len > SMA_HISTORY_KEYWORD_BYTES_MAX)
-        return sma_fail(error, SMA_ERR_BADINPUT, "the keyword is longer than %d bytes; use a shorter one",
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "the keyword is longer than %d bytes; use a shorter one",
                         SMA_HISTORY_KEYWORD_BYTES_MAX);
     if (!sma_utf8_is_valid(keyword))
         return sma_fail(error, SMA_ERR_BADINPUT, "the keyword is not valid UTF-8");
@@ -180,17 +187,18 @@ void history_matcher_destroy(struct history_matcher *matcher)
     free(matcher);
 }
 
-enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text, bool *ret_matches,
-                                   struct sma_error *error)
+enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text,
+                                   bool *ret_matches, struct sma_error *error)
 {
     matcher->line_start_ns = matcher->sys->now_ns(matcher->sys->self);
-    int status = pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr), text.len, 0, 0,
-                             matcher->data, matcher->context);
+    int status = pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr),
+                             text.len, 0, 0, matcher->data, matcher->context);
     matcher->spent_ns += matcher->sys->now_ns(matcher->sys->self) - matcher->line_start_ns;
-    if (status == PCRE2_ERROR_MATCHLIMIT || status == PCRE2_ERROR_DEPTHLIMIT || status == PCRE2_ERROR_HEAPLIMIT ||
-        status == PCRE2_ERROR_CALLOUT)
+    if (status == PCRE2_ERROR_MATCHLIMIT || status == PCRE2_ERROR_DEPTHLIMIT ||
+        status == PCRE2_ERROR_HEAPLIMIT || status == PCRE2_ERROR_CALLOUT)
         return sma_fail(error, SMA_ERR_TOOBIG,
-                        "the keyword is a pattern that takes too much work to match; use a simpler one or a plain word");
+                        "the keyword is a pattern that takes too much work to match; use a simpler "
+                        "one or a plain word");
     if (status == PCRE2_ERROR_NOMEMORY)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for a search");
     *ret_matches = status >= 0; /* every other error means that the text cannot match */

@@ -11,15 +11,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-struct survey
-{
+struct survey {
     uint64_t line_count;
     uint64_t tail_offset; /* after the last newline */
 };
 
 /* Lines are only counted here: readers parse them and report damage. */
-static enum sma_err survey_file(struct sma_history *history, int fd, uint64_t size, struct survey *ret_survey,
-                                struct sma_error *error)
+static enum sma_err survey_file(struct sma_history *history, int fd, uint64_t size,
+                                struct survey *ret_survey, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
     if (block == NULL)
@@ -31,7 +30,8 @@ static enum sma_err survey_file(struct sma_history *history, int fd, uint64_t si
         if (err != SMA_ERR_OK)
             return err;
         const char *end = block + want;
-        for (const char *p = block; p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++) {
+        for (const char *p = block; p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;
+             p++) {
             survey.line_count++;
             survey.tail_offset = at + (uint64_t)(p - block) + 1;
         }
@@ -54,13 +54,15 @@ static bool is_saved(struct sma_history *history, int fd, uint64_t size, struct 
     if (size < tail.len)
         return false;
     SMA_AUTO(sma_freep) char *end = malloc(tail.len);
-    return end != NULL && history_read_exact(history->sys, fd, end, tail.len, size - tail.len, NULL) == SMA_ERR_OK &&
+    return end != NULL &&
+           history_read_exact(history->sys, fd, end, tail.len, size - tail.len, NULL) ==
+               SMA_ERR_OK &&
            memcmp(end, tail.ptr, tail.len) == 0;
 }
 
 /* Append tail to "<main>.damaged" and make it durable. tail ends with a newline. */
-static enum sma_err save_tail(struct sma_history *history, const struct history_chat *chat, struct sma_str tail,
-                              struct sma_error *error)
+static enum sma_err save_tail(struct sma_history *history, const struct history_chat *chat,
+                              struct sma_str tail, struct sma_error *error)
 {
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
@@ -84,22 +86,23 @@ static enum sma_err save_tail(struct sma_history *history, const struct history_
     return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
 }
 
-static void report_tail(struct sma_history *history, const struct history_chat *chat, uint64_t offset,
-                        uint64_t line_number, bool is_moved)
+static void report_tail(struct sma_history *history, const struct history_chat *chat,
+                        uint64_t offset, uint64_t line_number, bool is_moved)
 {
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
     history_put_path(&path, history, chat->stem, ".jsonl");
     if (path.err == SMA_ERR_OK)
-        history_report(history, is_moved ? SMA_HISTORY_TAIL_MOVED : SMA_HISTORY_TAIL_COMPLETED, path.ptr, offset,
-                       line_number,
-                       is_moved ? "the last line was torn; it was moved to a file of the same name with .damaged added"
+        history_report(history, is_moved ? SMA_HISTORY_TAIL_MOVED : SMA_HISTORY_TAIL_COMPLETED,
+                       path.ptr, offset, line_number,
+                       is_moved ? "the last line was torn; it was moved to a file of the same name "
+                                  "with .damaged added"
                                 : "the last line lacked its newline and got it");
     sma_buf_fini(&path);
 }
 
-static enum sma_err cut_tail(struct sma_history *history, struct history_chat *chat, char *tail, size_t len,
-                             uint64_t offset, struct sma_error *error)
+static enum sma_err cut_tail(struct sma_history *history, struct history_chat *chat, char *tail,
+                             size_t len, uint64_t offset, struct sma_error *error)
 {
     enum sma_err err = SMA_ERR_OK;
     if (len > 0) {
@@ -115,19 +118,21 @@ static enum sma_err cut_tail(struct sma_history *history, struct history_chat *c
 }
 
 /* Write the missing newline; cut zero bytes behind it. */
-static enum sma_err complete_tail(struct sma_history *history, struct history_chat *chat, uint64_t end, uint64_t size,
-                                  struct sma_error *error)
+static enum sma_err complete_tail(struct sma_history *history, struct history_chat *chat,
+                                  uint64_t end, uint64_t size, struct sma_error *error)
 {
     const struct sma_sys *sys = history->sys;
     enum sma_err err = sma_sys_write_all(sys, chat->fd, "\n", 1, (off_t)end, error);
-    if (err == SMA_ERR_OK && size > end + 1 && sys->ftruncate(sys->self, chat->fd, (off_t)(end + 1)) != 0)
+    if (err == SMA_ERR_OK && size > end + 1 &&
+        sys->ftruncate(sys->self, chat->fd, (off_t)(end + 1)) != 0)
         err = sma_fail_os(error, errno, "cannot cut zero bytes from history file %s", chat->stem);
     if (err == SMA_ERR_OK && sys->fdatasync(sys->self, chat->fd) != 0)
         err = sma_fail_os(error, errno, "cannot sync history file %s", chat->stem);
     return err;
 }
 
-static bool is_whole_entry(const struct history_chat *chat, const char *tail, size_t len, bool is_first)
+static bool is_whole_entry(const struct history_chat *chat, const char *tail, size_t len,
+                           bool is_first)
 {
     struct history_parsed parsed;
     struct sma_str line = history_trim_line((struct sma_str){tail, len}, is_first);
@@ -137,8 +142,9 @@ static bool is_whole_entry(const struct history_chat *chat, const char *tail, si
     return true;
 }
 
-static enum sma_err repair_tail(struct sma_history *history, struct history_chat *chat, uint64_t size,
-                                struct survey *survey, uint64_t *ret_end, struct sma_error *error)
+static enum sma_err repair_tail(struct sma_history *history, struct history_chat *chat,
+                                uint64_t size, struct survey *survey, uint64_t *ret_end,
+                                struct sma_error *error)
 {
     uint64_t offset = survey->tail_offset;
     bool is_whole = false;
@@ -153,7 +159,8 @@ static enum sma_err repair_tail(struct sma_history *history, struct history_chat
         SMA_AUTO(sma_freep) char *tail = malloc((size_t)(size - offset) + 1);
         if (tail == NULL)
             return sma_fail(error, SMA_ERR_NOMEM, "no memory to read a history file");
-        err = history_read_exact(history->sys, chat->fd, tail, (size_t)(size - offset), offset, error);
+        err = history_read_exact(history->sys, chat->fd, tail, (size_t)(size - offset), offset,
+                                 error);
         if (err != SMA_ERR_OK)
             return err;
         len = without_zeros(tail, (size_t)(size - offset));
@@ -169,11 +176,11 @@ static enum sma_err repair_tail(struct sma_history *history, struct history_chat
     return SMA_ERR_OK;
 }
 
-enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat, uint64_t *ret_end,
-                                struct sma_error *error)
+enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat,
+                                uint64_t *ret_end, struct sma_error *error)
 {
-    uint64_t size;
-    struct survey survey;
+    uint64_t size = 0;
+    struct survey survey = {0, 0};
     enum sma_err err = history_file_size(chat->fd, &size, error);
     if (err == SMA_ERR_OK)
         err = survey_file(history, chat->fd, size, &survey, error);

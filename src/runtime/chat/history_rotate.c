@@ -17,8 +17,8 @@
 
 /* -- parts of files --------------------------------------------------------------------------------------------- */
 /* Hash of file bytes [from, to), block by block, each keyed by the hash before it. */
-static enum sma_err hash_range(struct sma_history *history, int fd, uint64_t from, uint64_t to, uint64_t *ret_hash,
-                               struct sma_error *error)
+static enum sma_err hash_range(struct sma_history *history, int fd, uint64_t from, uint64_t to,
+                               uint64_t *ret_hash, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
     if (block == NULL)
@@ -38,8 +38,8 @@ static enum sma_err hash_range(struct sma_history *history, int fd, uint64_t fro
     return SMA_ERR_OK;
 }
 
-static enum sma_err copy_range(struct sma_history *history, int from_fd, uint64_t from, uint64_t to, int to_fd,
-                               struct sma_error *error)
+static enum sma_err copy_range(struct sma_history *history, int from_fd, uint64_t from, uint64_t to,
+                               int to_fd, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
     if (block == NULL)
@@ -57,8 +57,8 @@ static enum sma_err copy_range(struct sma_history *history, int from_fd, uint64_
 }
 
 /* Offset behind the line_count-th newline. */
-static enum sma_err find_split(struct sma_history *history, int fd, uint64_t size, uint64_t line_count,
-                               uint64_t *ret_offset, struct sma_error *error)
+static enum sma_err find_split(struct sma_history *history, int fd, uint64_t size,
+                               uint64_t line_count, uint64_t *ret_offset, struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
     if (block == NULL)
@@ -69,7 +69,8 @@ static enum sma_err find_split(struct sma_history *history, int fd, uint64_t siz
         if (err != SMA_ERR_OK)
             return err;
         const char *end = block + want;
-        for (const char *p = block; p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++) {
+        for (const char *p = block; p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;
+             p++) {
             if (--line_count > 0)
                 continue;
             *ret_offset = at + (uint64_t)(p - block) + 1;
@@ -94,24 +95,27 @@ bool sma_history_is_rotation_due(const struct sma_history *history, struct sma_s
            chat->line_count > history->options.lines_max && can_rotate(chat);
 }
 
-static enum sma_err fill_plan(struct sma_history *history, struct history_chat *chat, struct sma_history_plan *plan,
-                              struct sma_error *error)
+static enum sma_err fill_plan(struct sma_history *history, struct history_chat *chat,
+                              struct sma_history_plan *plan, struct sma_error *error)
 {
     enum sma_err err = history_file_size(chat->fd, &plan->end_offset, error);
     if (err == SMA_ERR_OK)
-        err = find_split(history, chat->fd, plan->end_offset, chat->line_count / 2, &plan->split_offset, error);
+        err = find_split(history, chat->fd, plan->end_offset, chat->line_count / 2,
+                         &plan->split_offset, error);
     if (err == SMA_ERR_OK)
         err = hash_range(history, chat->fd, 0, plan->split_offset, &plan->archive_hash, error);
     if (err == SMA_ERR_OK)
-        err = hash_range(history, chat->fd, plan->split_offset, plan->end_offset, &plan->rest_hash, error);
+        err = hash_range(history, chat->fd, plan->split_offset, plan->end_offset, &plan->rest_hash,
+                         error);
     if (err == SMA_ERR_OK)
         err = history_archive_max(history, chat->stem, &plan->archive_number, error);
     plan->archive_number++;
     return err;
 }
 
-enum sma_err sma_history_plan_rotation(struct sma_history *history, struct sma_str chat_key, uint64_t generation,
-                                       struct sma_history_plan *ret_plan, struct sma_error *error)
+enum sma_err sma_history_plan_rotation(struct sma_history *history, struct sma_str chat_key,
+                                       uint64_t generation, struct sma_history_plan *ret_plan,
+                                       struct sma_error *error)
 {
     struct history_chat *chat = history_find_chat(history, chat_key);
     if (chat == NULL || !chat->is_checked || !can_rotate(chat))
@@ -141,17 +145,19 @@ void sma_history_plan_format(struct sma_buf *buf, const struct sma_history_plan 
     sma_buf_put_str(buf, SMA_STR("{\"chatKey\":"));
     sma_buf_put_json_string(buf, sma_str(plan->chat_key));
     sma_buf_printf(buf,
-                   ",\"generation\":%llu,\"archive\":%u,\"split\":%llu,\"end\":%llu,\"archiveHash\":\"%016llx\","
+                   ",\"generation\":%llu,\"archive\":%u,\"split\":%llu,\"end\":%llu,"
+                   "\"archiveHash\":\"%016llx\","
                    "\"restHash\":\"%016llx\"}",
-                   (unsigned long long)plan->generation, plan->archive_number, (unsigned long long)plan->split_offset,
-                   (unsigned long long)plan->end_offset, (unsigned long long)plan->archive_hash,
-                   (unsigned long long)plan->rest_hash);
+                   (unsigned long long)plan->generation, plan->archive_number,
+                   (unsigned long long)plan->split_offset, (unsigned long long)plan->end_offset,
+                   (unsigned long long)plan->archive_hash, (unsigned long long)plan->rest_hash);
 }
 
 static bool read_number(const json_t *object, const char *key, uint64_t max, uint64_t *ret_number)
 {
     const json_t *value = json_object_get(object, key);
-    if (!json_is_integer(value) || json_integer_value(value) < 0 || (uint64_t)json_integer_value(value) > max)
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        (uint64_t)json_integer_value(value) > max)
         return false;
     *ret_number = (uint64_t)json_integer_value(value);
     return true;
@@ -179,8 +185,9 @@ static bool fill_parsed_plan(const json_t *root, struct sma_history_plan *plan)
     return read_number(root, "generation", INT64_MAX - 1, &plan->generation) &&
            read_number(root, "split", INT64_MAX, &plan->split_offset) &&
            read_number(root, "end", INT64_MAX, &plan->end_offset) &&
-           read_hash(root, "archiveHash", &plan->archive_hash) && read_hash(root, "restHash", &plan->rest_hash) &&
-           plan->split_offset > 0 && plan->split_offset < plan->end_offset;
+           read_hash(root, "archiveHash", &plan->archive_hash) &&
+           read_hash(root, "restHash", &plan->rest_hash) && plan->split_offset > 0 &&
+           plan->split_offset < plan->end_offset;
 }
 
 enum sma_err sma_history_plan_parse(struct sma_str json, struct sma_history_plan *ret_plan)
@@ -196,22 +203,19 @@ enum sma_err sma_history_plan_parse(struct sma_str json, struct sma_history_plan
 }
 
 /* -- carrying out ----------------------------------------------------------------------------------------------- */
-enum main_state
-{
+enum main_state {
     MAIN_OLD,     /* whole, as the plan saw it (more may follow) */
     MAIN_NEW,     /* only the part that stays */
     MAIN_UNKNOWN, /* neither: changed by somebody else */
 };
-enum archive_state
-{
+enum archive_state {
     ARCHIVE_ABSENT,
     ARCHIVE_GOOD,    /* holds exactly the older part */
     ARCHIVE_FOREIGN, /* another file of that name */
 };
 
 /* One rotation at work: the four paths and what was found. */
-struct rotation
-{
+struct rotation {
     struct sma_history *history;
     const struct sma_history_plan *plan;
     struct history_chat *chat;
@@ -250,8 +254,8 @@ static void fini_paths(struct rotation *rotation)
 }
 
 /* Does the file hold [0, len) with this hash? exact: and nothing more. A missing file is ARCHIVE_ABSENT. */
-static enum sma_err look_at_archive(struct rotation *rotation, const char *path, enum archive_state *ret_state,
-                                    struct sma_error *error)
+static enum sma_err look_at_archive(struct rotation *rotation, const char *path,
+                                    enum archive_state *ret_state, struct sma_error *error)
 {
     const struct sma_sys *sys = rotation->history->sys;
     int fd = sys->open(sys->self, path, O_RDONLY, 0);
@@ -268,7 +272,8 @@ static enum sma_err look_at_archive(struct rotation *rotation, const char *path,
         err = hash_range(rotation->history, fd, 0, size, &hash, error);
     (void)sys->close(sys->self, fd); /* only read */
     if (err == SMA_ERR_OK)
-        *ret_state = has_size && hash == rotation->plan->archive_hash ? ARCHIVE_GOOD : ARCHIVE_FOREIGN;
+        *ret_state =
+            has_size && hash == rotation->plan->archive_hash ? ARCHIVE_GOOD : ARCHIVE_FOREIGN;
     return err;
 }
 
@@ -284,7 +289,8 @@ static enum sma_err look_at_main(struct rotation *rotation, struct sma_error *er
     if (rotation->size >= plan->end_offset) {
         err = hash_range(rotation->history, fd, 0, plan->split_offset, &archive_hash, error);
         if (err == SMA_ERR_OK)
-            err = hash_range(rotation->history, fd, plan->split_offset, plan->end_offset, &rest_hash, error);
+            err = hash_range(rotation->history, fd, plan->split_offset, plan->end_offset,
+                             &rest_hash, error);
         if (err == SMA_ERR_OK && archive_hash == plan->archive_hash && rest_hash == plan->rest_hash)
             rotation->main = MAIN_OLD;
     }
@@ -316,8 +322,8 @@ static enum sma_err look(struct rotation *rotation, struct sma_error *error)
 }
 
 /* A temporary with main file bytes [from, to), synced. */
-static enum sma_err make_temporary(struct rotation *rotation, const char *path, uint64_t from, uint64_t to,
-                                   struct sma_error *error)
+static enum sma_err make_temporary(struct rotation *rotation, const char *path, uint64_t from,
+                                   uint64_t to, struct sma_error *error)
 {
     const struct sma_sys *sys = rotation->history->sys;
     int fd = sys->open(sys->self, path, O_WRONLY | O_CREAT | O_TRUNC, rotation->mode);
@@ -331,7 +337,8 @@ static enum sma_err make_temporary(struct rotation *rotation, const char *path, 
     return err;
 }
 
-static enum sma_err move(struct rotation *rotation, const char *from, const char *to, struct sma_error *error)
+static enum sma_err move(struct rotation *rotation, const char *from, const char *to,
+                         struct sma_error *error)
 {
     const struct sma_sys *sys = rotation->history->sys;
     if (sys->rename(sys->self, from, to) != 0)
@@ -353,7 +360,8 @@ static enum sma_err undo_archive(struct rotation *rotation, struct sma_error *er
 {
     const struct sma_sys *sys = rotation->history->sys;
     if (sys->unlink(sys->self, rotation->archive_path.ptr) != 0)
-        return sma_fail(error, SMA_ERR_IO, "cannot remove %s: %s", rotation->archive_path.ptr, strerror(errno));
+        return sma_fail(error, SMA_ERR_IO, "cannot remove %s: %s", rotation->archive_path.ptr,
+                        strerror(errno));
     rotation->history->is_directory_dirty = true;
     return history_sync_directory(rotation->history, error);
 }
@@ -391,7 +399,8 @@ static enum sma_err rotate_old(struct rotation *rotation, enum sma_history_rotat
 
 static void report_odd(struct rotation *rotation, const char *text)
 {
-    history_report(rotation->history, SMA_HISTORY_ROTATION_ODD, rotation->main_path.ptr, 0, 0, text);
+    history_report(rotation->history, SMA_HISTORY_ROTATION_ODD, rotation->main_path.ptr, 0, 0,
+                   text);
 }
 
 /* The main file holds only the newer part: the rotation went through, or nearly so. */
@@ -406,12 +415,14 @@ static enum sma_err rotate_new(struct rotation *rotation, struct sma_error *erro
             return move(rotation, rotation->archive_tmp.ptr, rotation->archive_path.ptr, error);
     }
     if (rotation->archive != ARCHIVE_GOOD)
-        report_odd(rotation, "a rotation was cut short and its archive is not there as planned; the main file is kept");
+        report_odd(rotation, "a rotation was cut short and its archive is not there as planned; "
+                             "the main file is kept");
     rotation->history->is_directory_dirty = true;
     return history_sync_directory(rotation->history, error);
 }
 
-static enum sma_err act(struct rotation *rotation, enum sma_history_rotation *ret_rotation, struct sma_error *error)
+static enum sma_err act(struct rotation *rotation, enum sma_history_rotation *ret_rotation,
+                        struct sma_error *error)
 {
     *ret_rotation = SMA_HISTORY_ROTATED;
     enum sma_err err = SMA_ERR_OK;
@@ -420,10 +431,13 @@ static enum sma_err act(struct rotation *rotation, enum sma_history_rotation *re
     } else if (rotation->main == MAIN_OLD && rotation->archive != ARCHIVE_FOREIGN) {
         err = rotate_old(rotation, ret_rotation, error);
     } else {
-        *ret_rotation = rotation->archive == ARCHIVE_GOOD ? SMA_HISTORY_ROTATED : SMA_HISTORY_UNDONE;
-        report_odd(rotation, rotation->main == MAIN_OLD
-                                 ? "another file has the name of the planned archive; the rotation was left out"
-                                 : "somebody changed the file during a rotation; both files are left as they are");
+        *ret_rotation =
+            rotation->archive == ARCHIVE_GOOD ? SMA_HISTORY_ROTATED : SMA_HISTORY_UNDONE;
+        report_odd(
+            rotation,
+            rotation->main == MAIN_OLD
+                ? "another file has the name of the planned archive; the rotation was left out"
+                : "somebody changed the file during a rotation; both files are left as they are");
     }
     if (err == SMA_ERR_OK)
         drop_temporaries(rotation);
@@ -453,7 +467,8 @@ enum sma_err sma_history_rotate(struct sma_history *history, const struct sma_hi
     enum sma_err err = prepare(&rotation, error);
     if (err == SMA_ERR_OK)
         err = act(&rotation, ret_rotation, error);
-    bool has_archive = rotation.archive != ARCHIVE_ABSENT || (err == SMA_ERR_OK && *ret_rotation == SMA_HISTORY_ROTATED);
+    bool has_archive = rotation.archive != ARCHIVE_ABSENT ||
+                       (err == SMA_ERR_OK && *ret_rotation == SMA_HISTORY_ROTATED);
     if (has_archive)
         history_archive_note(history, chat->stem, plan->archive_number);
     history_close_main(history, chat); /* it may be another file now */
@@ -481,13 +496,14 @@ static enum sma_err guess(struct sma_history *history, struct history_chat *chat
         err = hash_range(history, chat->fd, 0, plan->split_offset, &head_hash, error);
     if (err == SMA_ERR_OK && head_hash != plan->archive_hash)
         return SMA_ERR_EMPTY;
-    return err == SMA_ERR_OK
-               ? hash_range(history, chat->fd, plan->split_offset, plan->end_offset, &plan->rest_hash, error)
-               : err;
+    return err == SMA_ERR_OK ? hash_range(history, chat->fd, plan->split_offset, plan->end_offset,
+                                          &plan->rest_hash, error)
+                             : err;
 }
 
-enum sma_err history_guess_plan(struct sma_history *history, struct sma_str chat_key, uint32_t number,
-                                struct sma_history_plan *ret_plan, struct sma_error *error)
+enum sma_err history_guess_plan(struct sma_history *history, struct sma_str chat_key,
+                                uint32_t number, struct sma_history_plan *ret_plan,
+                                struct sma_error *error)
 {
     struct history_chat *chat;
     enum sma_err err = history_get_chat(history, chat_key, &chat);

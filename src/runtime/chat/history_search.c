@@ -18,15 +18,13 @@
 #define FIRST_BLOCK_BYTES (64 * 1024)
 
 /* A position in the whole history of a chat: which file, and the byte in it. */
-struct position
-{
+struct position {
     bool is_set;
     uint32_t file;
     uint64_t offset;
 };
 
-struct sma_history_reader
-{
+struct sma_history_reader {
     struct sma_history *history;
     char *strings; /* chat key and session ids, one allocation */
     struct sma_str chat_key, *session_ids;
@@ -55,7 +53,8 @@ struct sma_history_reader
 };
 
 /* -- begin ------------------------------------------------------------------------------------------------------ */
-static uint64_t archive_size(const struct sma_history *history, const char *stem, uint32_t number, bool *ret_exists)
+static uint64_t archive_size(const struct sma_history *history, const char *stem, uint32_t number,
+                             bool *ret_exists)
 {
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
@@ -67,8 +66,9 @@ static uint64_t archive_size(const struct sma_history *history, const char *stem
 }
 
 /* Each rotation since the place's generation made one archive, the newest ones in order: walk the place through them. */
-static struct position translate(const struct sma_history *history, const char *stem, uint32_t archive_max,
-                                 uint64_t generation, const struct sma_history_place *place)
+static struct position translate(const struct sma_history *history, const char *stem,
+                                 uint32_t archive_max, uint64_t generation,
+                                 const struct sma_history_place *place)
 {
     struct position position = {place->is_set, MAIN_FILE, place->offset};
     if (!place->is_set || place->generation >= generation)
@@ -89,10 +89,12 @@ static struct position translate(const struct sma_history *history, const char *
 
 static bool is_at_or_after(const struct position *position, uint32_t file, uint64_t offset)
 {
-    return position->is_set && (file > position->file || (file == position->file && offset >= position->offset));
+    return position->is_set &&
+           (file > position->file || (file == position->file && offset >= position->offset));
 }
 
-static enum sma_err copy_strings(struct sma_history_reader *reader, const struct sma_history_query *query)
+static enum sma_err copy_strings(struct sma_history_reader *reader,
+                                 const struct sma_history_query *query)
 {
     size_t total = query->chat_key.len + 1;
     for (uint32_t i = 0; i < query->session_id_count; i++)
@@ -129,8 +131,8 @@ static enum sma_err make_stem(struct sma_history_reader *reader)
     return err;
 }
 
-static enum sma_err fill_reader(struct sma_history_reader *reader, const struct sma_history_query *query,
-                                struct sma_error *error)
+static enum sma_err fill_reader(struct sma_history_reader *reader,
+                                const struct sma_history_query *query, struct sma_error *error)
 {
     reader->limit = query->limit < 1 ? 1 : query->limit;
     if (reader->limit > SMA_HISTORY_LOAD_COUNT_MAX)
@@ -141,8 +143,9 @@ static enum sma_err fill_reader(struct sma_history_reader *reader, const struct 
     reader->items = calloc(reader->limit, sizeof *reader->items);
     reader->roots = calloc(reader->limit, sizeof(json_t *));
     reader->lines = calloc(reader->limit, sizeof(char *));
-    enum sma_err err = reader->items == NULL || reader->roots == NULL || reader->lines == NULL ? SMA_ERR_NOMEM
-                                                                                              : SMA_ERR_OK;
+    enum sma_err err = reader->items == NULL || reader->roots == NULL || reader->lines == NULL
+                           ? SMA_ERR_NOMEM
+                           : SMA_ERR_OK;
     if (err == SMA_ERR_OK)
         err = copy_strings(reader, query);
     if (err == SMA_ERR_OK)
@@ -153,7 +156,8 @@ static enum sma_err fill_reader(struct sma_history_reader *reader, const struct 
     err = history_archive_max(reader->history, reader->stem, &archive_max, error);
     if (err != SMA_ERR_OK)
         return err;
-    reader->before = translate(reader->history, reader->stem, archive_max, query->generation, &query->before);
+    reader->before =
+        translate(reader->history, reader->stem, archive_max, query->generation, &query->before);
     reader->session_first = translate(reader->history, reader->stem, archive_max, query->generation,
                                       &query->session_first);
     reader->archive_next = archive_max;
@@ -177,15 +181,18 @@ static enum sma_err open_file(struct sma_history_reader *reader, struct sma_erro
     reader->block_offset = 0;
     reader->fd = sys->open(sys->self, reader->path.ptr, O_RDONLY, 0);
     if (reader->fd < 0)
-        return errno == ENOENT ? SMA_ERR_OK : sma_fail_os(error, errno, "cannot open %s", reader->path.ptr);
+        return errno == ENOENT ? SMA_ERR_OK
+                               : sma_fail_os(error, errno, "cannot open %s", reader->path.ptr);
     return history_file_size(reader->fd, &reader->block_offset, error);
 }
 
-enum sma_err sma_history_read_begin(struct sma_history *history, const struct sma_history_query *query,
+enum sma_err sma_history_read_begin(struct sma_history *history,
+                                    const struct sma_history_query *query,
                                     struct sma_history_reader **ret_reader, struct sma_error *error)
 {
     if (query->chat_key.len > SMA_CHAT_KEY_BYTES_MAX)
-        return sma_fail(error, SMA_ERR_BADINPUT, "a chat key is at most %d bytes", SMA_CHAT_KEY_BYTES_MAX);
+        return sma_fail(error, SMA_ERR_BADINPUT, "a chat key is at most %d bytes",
+                        SMA_CHAT_KEY_BYTES_MAX);
     struct sma_history_reader *reader = calloc(1, sizeof *reader);
     if (reader == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory to read the history");
@@ -238,28 +245,33 @@ static bool is_blank(struct sma_str text)
     return sma_str_trim(text).len == 0;
 }
 
-static bool is_in_session(const struct sma_history_reader *reader, const struct sma_history_entry *entry, bool is_user)
+static bool is_in_session(const struct sma_history_reader *reader,
+                          const struct sma_history_entry *entry, bool is_user)
 {
     if (!is_user)
         return true;
     for (uint32_t i = 0; i < reader->session_id_count; i++) {
-        if (entry->message_id.len > 0 && sma_str_is_equal(reader->session_ids[i], entry->message_id))
+        if (entry->message_id.len > 0 &&
+            sma_str_is_equal(reader->session_ids[i], entry->message_id))
             return true;
     }
     return false;
 }
 
-static bool is_wanted(const struct sma_history_reader *reader, const struct history_parsed *parsed, uint64_t offset)
+static bool is_wanted(const struct sma_history_reader *reader, const struct history_parsed *parsed,
+                      uint64_t offset)
 {
     const struct sma_history_entry *entry = &parsed->entry;
     bool is_user = sma_str_is_equal(entry->role, SMA_STR("user"));
     bool is_assistant = sma_str_is_equal(entry->role, SMA_STR("assistant"));
-    if (!reader->is_raw && (parsed->is_notice || !(is_user || is_assistant) || is_blank(entry->text)))
+    if (!reader->is_raw &&
+        (parsed->is_notice || !(is_user || is_assistant) || is_blank(entry->text)))
         return false;
     if ((reader->from_ms != 0 && entry->wall_ms < reader->from_ms) ||
         (reader->to_ms != 0 && entry->wall_ms > reader->to_ms))
         return false;
-    return !((is_user || is_assistant) && is_at_or_after(&reader->session_first, reader->file, offset) &&
+    return !((is_user || is_assistant) &&
+             is_at_or_after(&reader->session_first, reader->file, offset) &&
              is_in_session(reader, entry, is_user));
 }
 
@@ -270,16 +282,19 @@ static void stop(struct sma_history_reader *reader, bool is_cut)
 }
 
 /* Cut what does not fit. False when the item must be left out and the reading ends. */
-static bool fit_item(struct sma_history_reader *reader, struct sma_history_item *item, size_t line_len)
+static bool fit_item(struct sma_history_reader *reader, struct sma_history_item *item,
+                     size_t line_len)
 {
-    size_t others = reader->is_raw ? line_len : item->user_id.len + item->user_name.len + item->message_id.len;
+    size_t others =
+        reader->is_raw ? line_len : item->user_id.len + item->user_name.len + item->message_id.len;
     size_t room = SMA_HISTORY_BYTES_MAX - reader->item_bytes;
     size_t wanted = reader->is_raw ? line_len : others + item->text.len;
     if (wanted > room) {
         stop(reader, true);
         if (reader->item_count > 0 || reader->is_raw || others >= room)
             return false;
-        item->text.len = sma_utf8_cut(item->text, room - others); /* the only one: better a part than nothing */
+        item->text.len =
+            sma_utf8_cut(item->text, room - others); /* the only one: better a part than nothing */
         wanted = others + item->text.len;
     }
     reader->item_bytes += wanted;
@@ -292,8 +307,8 @@ static bool has_more(const struct sma_history_reader *reader, uint64_t offset)
 }
 
 /* Takes parsed->root. */
-static enum sma_err add_item(struct sma_history_reader *reader, struct history_parsed *parsed, struct sma_str line,
-                             uint64_t offset)
+static enum sma_err add_item(struct sma_history_reader *reader, struct history_parsed *parsed,
+                             struct sma_str line, uint64_t offset)
 {
     struct sma_history_item item = {
         .wall_ms = parsed->entry.wall_ms,
@@ -356,7 +371,8 @@ static enum sma_err consider(struct sma_history_reader *reader, struct sma_str r
 }
 
 /* -- blocks ----------------------------------------------------------------------------------------------------- */
-static enum sma_err grow_block(struct sma_history_reader *reader, size_t capacity, struct sma_error *error)
+static enum sma_err grow_block(struct sma_history_reader *reader, size_t capacity,
+                               struct sma_error *error)
 {
     if (capacity <= reader->block_capacity)
         return SMA_ERR_OK;
@@ -374,14 +390,16 @@ static size_t next_capacity(const struct sma_history_reader *reader)
     size_t capacity = reader->block_capacity == 0 ? FIRST_BLOCK_BYTES : reader->block_capacity;
     if (reader->block_len == reader->block_capacity && reader->block_len > 0)
         return capacity * 2;
-    return capacity < HISTORY_BLOCK_BYTES && reader->block_capacity > 0 ? HISTORY_BLOCK_BYTES : capacity;
+    return capacity < HISTORY_BLOCK_BYTES && reader->block_capacity > 0 ? HISTORY_BLOCK_BYTES
+                                                                        : capacity;
 }
 
 /*
  * Read the block that ends where the unread part of the current one ends. Bytes of a line that is longer than any
  * line are dropped instead, so that memory stays bounded.
  */
-static enum sma_err load_block(struct sma_history_reader *reader, size_t *ret_bytes, struct sma_error *error)
+static enum sma_err load_block(struct sma_history_reader *reader, size_t *ret_bytes,
+                               struct sma_error *error)
 {
     if (reader->block_len > SMA_HISTORY_LINE_BYTES_MAX) {
         reader->is_skipping = true;
@@ -392,7 +410,8 @@ static enum sma_err load_block(struct sma_history_reader *reader, size_t *ret_by
         return err;
     uint64_t end = reader->block_offset + reader->block_len;
     size_t want = end < reader->block_capacity ? (size_t)end : reader->block_capacity;
-    err = history_read_exact(reader->history->sys, reader->fd, reader->block, want, end - want, error);
+    err = history_read_exact(reader->history->sys, reader->fd, reader->block, want, end - want,
+                             error);
     if (err != SMA_ERR_OK)
         return err;
     reader->block_offset = end - want;
@@ -413,11 +432,13 @@ static void skip_bytes(struct sma_history_reader *reader)
         reader->block_len = (size_t)(newline - reader->block) + 1;
     }
     reader->is_skipping = false;
-    history_report_line(reader->history, reader->path.ptr, reader->fd, reader->block_offset + reader->block_len);
+    history_report_line(reader->history, reader->path.ptr, reader->fd,
+                        reader->block_offset + reader->block_len);
 }
 
 /* The last whole line of the block, without newline; removes it. False when more must be read first. */
-static bool take_line(struct sma_history_reader *reader, struct sma_str *ret_line, uint64_t *ret_offset)
+static bool take_line(struct sma_history_reader *reader, struct sma_str *ret_line,
+                      uint64_t *ret_offset)
 {
     if (reader->is_skipping)
         skip_bytes(reader);
@@ -466,7 +487,8 @@ static enum sma_err advance(struct sma_history_reader *reader, size_t *budget, b
     return err;
 }
 
-enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_is_done, struct sma_error *error)
+enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_is_done,
+                                   struct sma_error *error)
 {
     const struct sma_sys *sys = reader->history->sys;
     uint64_t deadline = sys->now_ns(sys->self) + SLICE_NS;
@@ -490,8 +512,8 @@ enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_
     return SMA_ERR_OK;
 }
 
-const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader, uint32_t *ret_count,
-                                                      bool *ret_is_cut)
+const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader,
+                                                      uint32_t *ret_count, bool *ret_is_cut)
 {
     *ret_count = reader->item_count;
     *ret_is_cut = reader->is_cut;

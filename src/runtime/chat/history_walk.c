@@ -13,13 +13,11 @@
 #define FILE_COUNT_MAX 2000000 /* history files of one project */
 
 /* One history file by name. number 0 = the main file. */
-struct walk_file
-{
+struct walk_file {
     char *stem;
     uint32_t number;
 };
-struct walk
-{
+struct walk {
     struct sma_history *history;
     enum sma_err (*each)(void *self, const struct sma_history_record *record);
     void *self;
@@ -60,7 +58,8 @@ static enum sma_err push_file(struct walk *walk, const char *name, size_t stem_l
 
 static bool has_ending(struct sma_str name, struct sma_str ending)
 {
-    return name.len > ending.len && memcmp(name.ptr + name.len - ending.len, ending.ptr, ending.len) == 0;
+    return name.len > ending.len &&
+           memcmp(name.ptr + name.len - ending.len, ending.ptr, ending.len) == 0;
 }
 
 static enum sma_err note_name(struct walk *walk, struct sma_str name)
@@ -78,7 +77,8 @@ static enum sma_err list_files(struct walk *walk)
 {
     DIR *directory = opendir(walk->history->directory);
     if (directory == NULL)
-        return sma_fail_os(walk->error, errno, "cannot read directory %s", walk->history->directory);
+        return sma_fail_os(walk->error, errno, "cannot read directory %s",
+                           walk->history->directory);
     enum sma_err err = SMA_ERR_OK;
     for (struct dirent *item; err == SMA_ERR_OK && (item = readdir(directory)) != NULL;)
         err = note_name(walk, sma_str(item->d_name));
@@ -89,8 +89,7 @@ static enum sma_err list_files(struct walk *walk)
 }
 
 /* -- lines of one file, oldest first ---------------------------------------------------------------------------- */
-struct line_source
-{
+struct line_source {
     struct sma_history *history;
     int fd;
     struct sma_buf path;
@@ -101,8 +100,8 @@ struct line_source
     bool is_skipping;
 };
 
-static enum sma_err open_source(struct sma_history *history, const struct walk_file *file, struct line_source *source,
-                                struct sma_error *error)
+static enum sma_err open_source(struct sma_history *history, const struct walk_file *file,
+                                struct line_source *source, struct sma_error *error)
 {
     *source = (struct line_source){.history = history, .fd = -1};
     sma_buf_init(&source->path, HISTORY_PATH_BYTES_MAX);
@@ -143,8 +142,8 @@ static enum sma_err fill_source(struct line_source *source, struct sma_error *er
     uint64_t at = source->offset + source->len;
     size_t room = source->capacity - source->len;
     size_t want = source->size - at < room ? (size_t)(source->size - at) : room;
-    enum sma_err err = history_read_exact(source->history->sys, source->fd, source->block + source->len, want, at,
-                                          error);
+    enum sma_err err = history_read_exact(source->history->sys, source->fd,
+                                          source->block + source->len, want, at, error);
     if (err == SMA_ERR_OK)
         source->len += want;
     return err;
@@ -158,8 +157,8 @@ static void drop(struct line_source *source, size_t len)
 }
 
 /* The next line without newline; *ret_bytes counts the newline. EMPTY at the end of the file. */
-static enum sma_err next_line(struct line_source *source, struct sma_str *ret_line, size_t *ret_bytes,
-                              struct sma_error *error)
+static enum sma_err next_line(struct line_source *source, struct sma_str *ret_line,
+                              size_t *ret_bytes, struct sma_error *error)
 {
     for (;;) {
         const char *line = source->block == NULL ? NULL : source->block + source->start;
@@ -189,7 +188,8 @@ static enum sma_err next_line(struct line_source *source, struct sma_str *ret_li
 }
 
 /* Parse, and check that the chat key belongs to the file. */
-static enum sma_err parse_of_stem(struct sma_str line, const char *stem, struct history_parsed *ret_parsed)
+static enum sma_err parse_of_stem(struct sma_str line, const char *stem,
+                                  struct history_parsed *ret_parsed)
 {
     struct history_parsed parsed;
     enum sma_err err = history_parse(line, (struct sma_str){NULL, 0}, &parsed);
@@ -208,8 +208,8 @@ static enum sma_err parse_of_stem(struct sma_str line, const char *stem, struct 
     return SMA_ERR_OK;
 }
 
-static enum sma_err give_line(struct walk *walk, const struct walk_file *file, struct line_source *source,
-                              struct sma_str raw, size_t bytes)
+static enum sma_err give_line(struct walk *walk, const struct walk_file *file,
+                              struct line_source *source, struct sma_str raw, size_t bytes)
 {
     uint64_t offset = source->offset - bytes;
     struct sma_str line = history_trim_line(raw, offset == 0);
@@ -260,8 +260,8 @@ static enum sma_err find_key(struct walk *walk, const struct walk_file *file, st
         size_t bytes;
         struct history_parsed parsed;
         err = next_line(&source, &line, &bytes, walk->error);
-        if (err != SMA_ERR_OK ||
-            parse_of_stem(history_trim_line(line, source.offset == bytes), file->stem, &parsed) != SMA_ERR_OK)
+        if (err != SMA_ERR_OK || parse_of_stem(history_trim_line(line, source.offset == bytes),
+                                               file->stem, &parsed) != SMA_ERR_OK)
             continue;
         sma_buf_put_str(key, parsed.entry.chat_key);
         err = key->err;
@@ -273,12 +273,14 @@ static enum sma_err find_key(struct walk *walk, const struct walk_file *file, st
 }
 
 /* When the newest archive stands, whole, at the head of the main file, a rotation was cut between its two renames. */
-static enum sma_err finish_lost_rotation(struct walk *walk, struct sma_str chat_key, const struct walk_file *archive)
+static enum sma_err finish_lost_rotation(struct walk *walk, struct sma_str chat_key,
+                                         const struct walk_file *archive)
 {
     struct sma_history_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL)
         return sma_fail(walk->error, SMA_ERR_NOMEM, "no memory for a rotation");
-    enum sma_err err = history_guess_plan(walk->history, chat_key, archive->number, plan, walk->error);
+    enum sma_err err =
+        history_guess_plan(walk->history, chat_key, archive->number, plan, walk->error);
     enum sma_history_rotation rotation;
     if (err == SMA_ERR_OK) {
         err = sma_history_rotate(walk->history, plan, &rotation, walk->error);
@@ -299,12 +301,13 @@ static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
     sma_buf_init(&key, SMA_HISTORY_LINE_BYTES_MAX);
     enum sma_err err = find_key(walk, main_file, &key);
     struct sma_str chat_key = sma_buf_str(&key);
-    if (err == SMA_ERR_OK && end - first >= 2 && chat_key.len > 0 && chat_key.len <= SMA_CHAT_KEY_BYTES_MAX &&
-        memchr(chat_key.ptr, '\0', chat_key.len) == NULL)
+    if (err == SMA_ERR_OK && end - first >= 2 && chat_key.len > 0 &&
+        chat_key.len <= SMA_CHAT_KEY_BYTES_MAX && memchr(chat_key.ptr, '\0', chat_key.len) == NULL)
         err = finish_lost_rotation(walk, chat_key, &walk->files[end - 2]);
     uint64_t offset;
     if (err == SMA_ERR_OK && chat_key.len <= SMA_CHAT_KEY_BYTES_MAX)
-        err = sma_history_reserve(walk->history, chat_key, 0, &offset, walk->error); /* repairs a torn end */
+        err = sma_history_reserve(walk->history, chat_key, 0, &offset,
+                                  walk->error); /* repairs a torn end */
     sma_buf_fini(&key);
     return err == SMA_ERR_EMPTY ? SMA_ERR_OK : err;
 }
@@ -314,7 +317,8 @@ static enum sma_err walk_chats(struct walk *walk)
     size_t first = 0;
     while (first < walk->file_count) {
         size_t end = first + 1;
-        while (end < walk->file_count && strcmp(walk->files[end].stem, walk->files[first].stem) == 0)
+        while (end < walk->file_count &&
+               strcmp(walk->files[end].stem, walk->files[first].stem) == 0)
             end++;
         enum sma_err err = mend_chat(walk, first, end);
         for (size_t i = first; err == SMA_ERR_OK && i < end; i++)
@@ -347,8 +351,9 @@ static void remove_temporaries(struct walk *walk)
 }
 
 enum sma_err sma_history_walk(struct sma_history *history,
-                              enum sma_err (*each)(void *self, const struct sma_history_record *record), void *self,
-                              struct sma_error *error)
+                              enum sma_err (*each)(void *self,
+                                                   const struct sma_history_record *record),
+                              void *self, struct sma_error *error)
 {
     struct walk walk = {.history = history, .each = each, .self = self, .error = error};
     enum sma_err err = list_files(&walk);

@@ -15,8 +15,7 @@
 #define INITIATOR_COUNT_MAX 100000
 #define FEISHU_ID_COUNT_MAX 100000 /* of one chat */
 
-struct legacy
-{
+struct legacy {
     const struct sma_sys *sys;
     const struct sma_legacy_sink *sink;
     struct sma_legacy_counts counts;
@@ -43,7 +42,8 @@ static json_t *load_json(struct legacy *legacy, const char *path, size_t bytes_m
 
 /* Call `each` for every entry of a folder; a folder that is not there has none. */
 static enum sma_err each_name(struct legacy *legacy, const char *folder,
-                              enum sma_err (*each)(struct legacy *legacy, const char *folder, const char *name))
+                              enum sma_err (*each)(struct legacy *legacy, const char *folder,
+                                                   const char *name))
 {
     DIR *directory = opendir(folder);
     if (directory == NULL)
@@ -64,7 +64,8 @@ static bool decode_name(const char *name, bool has_ending, struct sma_buf *buf)
     if (has_ending && (text.len <= 5 || memcmp(text.ptr + text.len - 5, ".json", 5) != 0))
         return false;
     text.len -= has_ending ? 5 : 0;
-    return sma_buf_put_file_name_decoded(buf, text) == SMA_ERR_OK && buf->err == SMA_ERR_OK && buf->len > 0;
+    return sma_buf_put_file_name_decoded(buf, text) == SMA_ERR_OK && buf->err == SMA_ERR_OK &&
+           buf->len > 0;
 }
 
 static bool join_path(struct sma_buf *buf, const char *folder, const char *name)
@@ -77,12 +78,14 @@ static bool join_path(struct sma_buf *buf, const char *folder, const char *name)
 static enum sma_err give_claim(struct legacy *legacy, struct sma_str message_id, int64_t claimed_ms)
 {
     if (legacy->counts.claims >= SMA_LEGACY_MARKER_COUNT_MAX)
-        return sma_fail(legacy->error, SMA_ERR_TOOBIG, "over %d markers of accepted messages under .ship/.cache",
+        return sma_fail(legacy->error, SMA_ERR_TOOBIG,
+                        "over %d markers of accepted messages under .ship/.cache",
                         SMA_LEGACY_MARKER_COUNT_MAX);
     legacy->counts.claims++;
     return legacy->sink->claim == NULL
                ? SMA_ERR_OK
-               : legacy->sink->claim(legacy->sink->self, legacy->channel, legacy->chat_key, message_id, claimed_ms);
+               : legacy->sink->claim(legacy->sink->self, legacy->channel, legacy->chat_key,
+                                     message_id, claimed_ms);
 }
 
 /* -- ingress markers -------------------------------------------------------------------------------------------- */
@@ -96,7 +99,8 @@ static enum sma_err read_marker(struct legacy *legacy, const char *folder, const
     if (!is_marker) {
         legacy->counts.skipped++;
     } else {
-        json_t *root = join_path(&path, folder, name) ? load_json(legacy, path.ptr, MARKER_BYTES_MAX) : NULL;
+        json_t *root =
+            join_path(&path, folder, name) ? load_json(legacy, path.ptr, MARKER_BYTES_MAX) : NULL;
         int64_t claimed_ms = (int64_t)json_integer_value(json_object_get(root, "claimedAt"));
         json_decref(root);
         sma_buf_fini(&path);
@@ -160,7 +164,9 @@ static enum sma_err read_feishu_chat(struct legacy *legacy, const char *folder, 
     } else {
         legacy->channel = SMA_STR("feishu");
         legacy->chat_key = sma_buf_str(&chat_key);
-        json_t *root = join_path(&path, folder, name) ? load_json(legacy, path.ptr, SMA_LEGACY_FILE_BYTES_MAX) : NULL;
+        json_t *root = join_path(&path, folder, name)
+                           ? load_json(legacy, path.ptr, SMA_LEGACY_FILE_BYTES_MAX)
+                           : NULL;
         sma_buf_fini(&path);
         err = read_feishu_ids(legacy, root);
         json_decref(root);
@@ -175,19 +181,22 @@ static enum sma_err read_initiators(struct legacy *legacy, const char *cache, co
     struct sma_buf path;
     sma_buf_init(&path, PATH_BYTES_MAX);
     sma_buf_printf(&path, "%s/%s/threadInitiators.json", cache, channel);
-    json_t *root = path.err == SMA_ERR_OK ? load_json(legacy, path.ptr, SMA_LEGACY_FILE_BYTES_MAX) : NULL;
+    json_t *root =
+        path.err == SMA_ERR_OK ? load_json(legacy, path.ptr, SMA_LEGACY_FILE_BYTES_MAX) : NULL;
     sma_buf_fini(&path);
     enum sma_err err = SMA_ERR_OK;
     const char *key;
     json_t *value;
     size_t count = 0;
-    json_object_foreach(json_object_get(root, "initiators"), key, value) {
+    json_object_foreach(json_object_get(root, "initiators"), key, value)
+    {
         if (json_string_length(value) == 0 || key[0] == '\0' || count++ >= INITIATOR_COUNT_MAX)
             continue;
         legacy->counts.initiators++;
         struct sma_str user_id = {json_string_value(value), json_string_length(value)};
         if (legacy->sink->initiator != NULL)
-            err = legacy->sink->initiator(legacy->sink->self, sma_str(channel), sma_str(key), user_id);
+            err = legacy->sink->initiator(legacy->sink->self, sma_str(channel), sma_str(key),
+                                          user_id);
         if (err != SMA_ERR_OK)
             break;
     }
@@ -202,7 +211,8 @@ static enum sma_err read_telegram_update(struct legacy *legacy, const char *cach
                        ? load_json(legacy, path.ptr, SMA_LEGACY_FILE_BYTES_MAX)
                        : NULL;
     sma_buf_fini(&path);
-    int64_t update_id = (int64_t)json_integer_value(json_object_get(root, "lastUpdateId")); /* 0 when it is none */
+    int64_t update_id =
+        (int64_t)json_integer_value(json_object_get(root, "lastUpdateId")); /* 0 when it is none */
     json_decref(root);
     if (update_id <= 0 || legacy->sink->telegram_update == NULL)
         return SMA_ERR_OK;
@@ -230,14 +240,16 @@ static enum sma_err walk_cache(struct legacy *legacy, const char *cache)
     return err;
 }
 
-enum sma_err sma_legacy_walk(const struct sma_sys *sys, const char *ship_directory, const struct sma_legacy_sink *sink,
+enum sma_err sma_legacy_walk(const struct sma_sys *sys, const char *ship_directory,
+                             const struct sma_legacy_sink *sink,
                              struct sma_legacy_counts *ret_counts, struct sma_error *error)
 {
     struct legacy legacy = {.sys = sys, .sink = sink, .error = error};
     struct sma_buf cache;
-    enum sma_err err = join_path(&cache, ship_directory, ".cache")
-                           ? walk_cache(&legacy, cache.ptr)
-                           : sma_fail(error, cache.err, "the path %.60s... is too long", ship_directory);
+    enum sma_err err =
+        join_path(&cache, ship_directory, ".cache")
+            ? walk_cache(&legacy, cache.ptr)
+            : sma_fail(error, cache.err, "the path %.60s... is too long", ship_directory);
     sma_buf_fini(&cache);
     if (ret_counts != NULL)
         *ret_counts = legacy.counts;
