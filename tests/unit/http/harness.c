@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ struct fake_store
 };
 struct harness
 {
-    struct sma_config config;
+    struct sma_config config, next_config;
     struct sma_config_adapter block;
     char dir[64], state_dir[80];
     struct fake_store store;
@@ -239,10 +240,17 @@ static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher", .handl
 
 /* -- the program ------------------------------------------------------------------------------------------------ */
 
+static void on_reload(void *user)
+{
+    struct harness *harness = user;
+    sma_system_reload(harness->system, &harness->next_config);
+}
+
 static void *supervise(void *argument)
 {
     struct harness *harness = argument;
-    struct sma_supervise_options options = {.stop_fd = harness->stop_fd};
+    struct sma_supervise_options options = {
+        .stop_fd = harness->stop_fd, .on_reload = on_reload, .user = harness};
     harness->status = sma_system_supervise(harness->system, &options);
     return NULL;
 }
@@ -296,6 +304,10 @@ static void destroy(struct harness *harness)
 
 struct harness *harness_start(const struct harness_options *options)
 {
+    sigset_t hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    CHECK(pthread_sigmask(SIG_BLOCK, &hangup, NULL) == 0);
     struct harness *harness = make(options);
     struct sma_error error = {0};
     if (sma_system_start(harness->system, &error) != SMA_ERR_OK) {
@@ -315,6 +327,13 @@ const char *harness_start_failing(const struct harness_options *options)
     snprintf(text, sizeof text, "%s", error.text);
     destroy(harness);
     return text;
+}
+
+void harness_reload(struct harness *harness, const char *api_token)
+{
+    harness->next_config = harness->config;
+    harness->next_config.api_token = api_token;
+    CHECK(kill(getpid(), SIGHUP) == 0);
 }
 
 void harness_begin_stop(struct harness *harness)

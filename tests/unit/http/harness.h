@@ -34,6 +34,8 @@ const char *harness_start_failing(const struct harness_options *options);
 void harness_stop(struct harness *harness);
 /** Begin the shutdown and do not wait. */
 void harness_begin_stop(struct harness *harness);
+/** Hand out a configuration with another token, as on SIGHUP; returns before it has arrived. */
+void harness_reload(struct harness *harness, const char *api_token);
 int harness_port(const struct harness *harness);
 const char *harness_dir(const struct harness *harness);
 /** INGRESS messages the fake store has accepted as new. */

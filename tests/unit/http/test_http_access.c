@@ -53,6 +53,18 @@ static void configured_token_is_required(void)
     harness_stop(harness);
 }
 
+static void rotated_token_counts_at_once(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
+    CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
+    harness_reload(harness, "another-token-for-the-same");
+    for (int tries = 0; ask(harness, "X-Api-Token: another-token-for-the-same\r\n") != 200 && tries < 500; tries++)
+        wait_ms(2);
+    CHECK_INT(200, ask(harness, "X-Api-Token: another-token-for-the-same\r\n"));
+    CHECK_INT(401, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
+    harness_stop(harness);
+}
+
 static void open_address_makes_a_token(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){.host = "0.0.0.0"});
@@ -159,6 +171,7 @@ static void wrong_addresses_and_options_say_so(void)
 int main(void)
 {
     RUN(configured_token_is_required);
+    RUN(rotated_token_counts_at_once);
     RUN(open_address_makes_a_token);
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);
