@@ -1,0 +1,135 @@
+/*
+ * chat_command.c — `shipmyagent chat`: talk to the running service, or to one that lives as long as the chat.
+ *
+ * The own service is a forked child (docs/adr/0007): the same image, a process group of its own so that Ctrl-C is the
+ * client's, and a pipe whose closing end tells it to stop, also when this process dies.
+ */
+#include "cli.h"
+
+#include "adapters/terminal/terminal.h"
+#include "chat.h"
+#include "lock.h"
+#include "service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct own_service
+{
+    pid_t pid;
+    int stop_fd; /* closing it stops the child */
+};
+
+/* The child: serve until the pipe closes. ready_fd gets one byte once the socket answers, or is closed. */
+static int serve(const struct sma_service_options *options, int ready_fd, int stop_fd)
+{
+    struct sma_error error;
+    struct sma_service *service = NULL;
+    if (sma_service_create(options, &service, &error) != SMA_ERR_OK)
+        return sma_cli_fail("%s", error.text);
+    if (sma_service_start(service, &error) != SMA_ERR_OK) {
+        sma_service_destroy(service);
+        return sma_cli_fail("%s", error.text);
+    }
+    if (write(ready_fd, "1", 1) != 1) {
+        /* the parent has gone; the stop pipe is closed too and ends what follows */
+    }
+    close(ready_fd);
+    int status = sma_service_run(service, stop_fd);
+    sma_service_destroy(service);
+    return status;
+}
+
+static int start_own(const struct sma_service_options *options, struct own_service *own)
+{
+    int ready[2], stop[2];
+    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(stop, O_CLOEXEC) != 0)
+        return sma_cli_fail("chat: cannot make a pipe: %s", strerror(errno));
+    own->pid = fork();
+    if (own->pid < 0)
+        return sma_cli_fail("chat: cannot start a service: %s", strerror(errno));
+    if (own->pid == 0) {
+        close(ready[0]);
+        close(stop[1]);
+        (void)setpgid(0, 0); /* fails only for a session leader, which a fresh child is not */
+        exit(serve(options, ready[1], stop[0]));
+    }
+    close(ready[1]);
+    close(stop[0]);
+    own->stop_fd = stop[1];
+    char byte;
+    ssize_t got;
+    do
+        got = read(ready[0], &byte, 1);
+    while (got < 0 && errno == EINTR);
+    close(ready[0]);
+    if (got == 1)
+        return 0;
+    close(own->stop_fd);
+    (void)waitpid(own->pid, NULL, 0); /* it has said why */
+    return 1;
+}
+
+static void stop_own(struct own_service *own)
+{
+    close(own->stop_fd);
+    while (waitpid(own->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static int parse_options(int argc, char **argv, struct sma_service_options *options,
+                         struct sma_chat_options *chat)
+{
+    static const struct option longs[] = {{"name", required_argument, NULL, 'n'},
+                                          {"provider", required_argument, NULL, 'o'},
+                                          {"plain", no_argument, NULL, 'P'},
+                                          {NULL, 0, NULL, 0}};
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, ":n:", longs, NULL)) != -1) {
+        if (option == 'n')
+            chat->chat = optarg;
+        else if (option == 'o')
+            options->overrides.provider = optarg;
+        else if (option == 'P')
+            chat->is_plain = true;
+        else
+            return sma_cli_bad_option(argv, optind - 1, optopt, "chat");
+    }
+    if (argc - optind > 1)
+        return sma_cli_fail("chat: one folder, please; %s is one too many", argv[optind + 1]);
+    if (optind < argc)
+        options->dir = argv[optind];
+    if (chat->chat != NULL && (chat->chat[0] == '\0' || strlen(chat->chat) > SMA_TERMINAL_CHAT_BYTES_MAX))
+        return sma_cli_fail("chat: --name takes 1 to %d bytes", SMA_TERMINAL_CHAT_BYTES_MAX);
+    return 0;
+}
+
+int sma_cli_chat(int argc, char **argv)
+{
+    struct sma_service_options options = {.dir = ".", .is_quiet = true};
+    struct sma_chat_options chat = {0};
+    int status = parse_options(argc, argv, &options, &chat);
+    if (status != 0)
+        return status;
+    char dir[PATH_MAX], state_dir[PATH_MAX + 8], socket_path[PATH_MAX + 32];
+    if (realpath(options.dir, dir) == NULL)
+        return sma_cli_fail("%s: not a folder: %s", options.dir, strerror(errno));
+    snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
+    snprintf(socket_path, sizeof socket_path, "%s/%s", state_dir, SMA_TERMINAL_SOCKET_NAME);
+    struct own_service own;
+    bool is_own = !sma_lock_is_held(state_dir);
+    if (is_own && (status = start_own(&options, &own)) != 0)
+        return status;
+    status = sma_chat_client(socket_path, &chat);
+    if (is_own)
+        stop_own(&own);
+    return status;
+}
