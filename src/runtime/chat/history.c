@@ -66,6 +66,29 @@ static void free_chat(struct history_chat *chat)
     free(chat);
 }
 
+static void unlink_open(struct sma_history *history, struct history_chat *chat)
+{
+    if (chat->open_newer != NULL)
+        chat->open_newer->open_older = chat->open_older;
+    if (chat->open_older != NULL)
+        chat->open_older->open_newer = chat->open_newer;
+    if (history->newest_open == chat)
+        history->newest_open = chat->open_older;
+    if (history->oldest_open == chat)
+        history->oldest_open = chat->open_newer;
+    chat->open_newer = chat->open_older = NULL;
+}
+
+static void link_open(struct sma_history *history, struct history_chat *chat)
+{
+    chat->open_older = history->newest_open;
+    if (history->newest_open != NULL)
+        history->newest_open->open_newer = chat;
+    history->newest_open = chat;
+    if (history->oldest_open == NULL)
+        history->oldest_open = chat;
+}
+
 void history_close_main(struct sma_history *history, struct history_chat *chat)
 {
     if (chat->fd < 0)
@@ -74,6 +97,7 @@ void history_close_main(struct sma_history *history, struct history_chat *chat)
                               chat->fd); /* what matters was synced, or is still in state.db */
     chat->fd = -1;
     history->fd_count--;
+    unlink_open(history, chat);
 }
 
 void sma_history_close(struct sma_history *history)
@@ -216,41 +240,27 @@ enum sma_err history_get_chat(struct sma_history *history, struct sma_str chat_k
 }
 
 /* -- open files ------------------------------------------------------------------------------------------------- */
-/* Close the least recently used file, a clean one if there is one near the end of the list. A dirty one is synced
- * first: an error of its write-back must not be lost with the descriptor. */
-static enum sma_err make_fd_room(struct sma_history *history, struct sma_error *error)
-{
-    if (history->fd_count < history->options.fd_count_max)
-        return SMA_ERR_OK;
-    struct history_chat *victim = NULL;
-    for (struct history_chat *chat = history->oldest; chat != NULL; chat = chat->newer) {
-        if (chat->fd < 0)
-            continue;
-        if (victim == NULL || !chat->is_dirty)
-            victim = chat;
-        if (!chat->is_dirty)
-            break;
-    }
-    SMA_ASSERT(victim != NULL);
-    enum sma_err err = history_sync_chat(history, victim, error);
-    if (err == SMA_ERR_OK)
-        history_close_main(history, victim);
-    return err;
-}
-
 enum sma_err history_open_main(struct sma_history *history, struct history_chat *chat, bool create,
                                struct sma_error *error)
 {
-    if (chat->fd >= 0)
+    if (chat->fd >= 0) {
+        unlink_open(history, chat);
+        link_open(history, chat);
         return SMA_ERR_OK;
-    enum sma_err err = make_fd_room(history, error);
-    if (err != SMA_ERR_OK)
-        return err;
+    }
+    /* A dirty file may be closed: a later fdatasync through a new descriptor writes the same pages, and the kernel
+     * reports a failed write-back that nobody has seen to the next one who opens the file. */
+    while (history->fd_count >= history->options.fd_count_max)
+        history_close_main(history, history->oldest_open);
+    enum sma_err err = SMA_ERR_OK;
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
     history_put_path(&path, history, chat->stem, ".jsonl");
-    if (path.err != SMA_ERR_OK)
-        return sma_fail(error, path.err, "no memory for a path");
+    if (path.err != SMA_ERR_OK) {
+        err = sma_fail(error, path.err, "no memory for a path");
+        sma_buf_fini(&path);
+        return err;
+    }
     const struct sma_sys *sys = history->sys;
     int fd = sys->open(sys->self, path.ptr, O_RDWR, 0);
     if (fd < 0 && errno == ENOENT && create) {
@@ -265,6 +275,7 @@ enum sma_err history_open_main(struct sma_history *history, struct history_chat 
         return err;
     chat->fd = fd;
     history->fd_count++;
+    link_open(history, chat);
     return SMA_ERR_OK;
 }
 
@@ -288,8 +299,11 @@ enum sma_err history_sync_chat(struct sma_history *history, struct history_chat 
 {
     if (!chat->is_dirty)
         return SMA_ERR_OK;
-    SMA_ASSERT(chat->fd >= 0); /* a dirty file is never closed */
-    if (history->sys->fdatasync(history->sys->self, chat->fd) != 0)
+    enum sma_err err = history_open_main(history, chat, false, error);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        return err;
+    /* NOTFOUND: somebody removed the file, and its lines with it: nothing is left to sync */
+    if (err == SMA_ERR_OK && history->sys->fdatasync(history->sys->self, chat->fd) != 0)
         return sma_fail_os(error, errno, "cannot sync history file %s", chat->stem);
     chat->is_dirty = false;
     history->dirty_count--;
@@ -301,8 +315,7 @@ enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_k
 {
     struct history_chat *chat = history_find_chat(history, chat_key);
     if (chat == NULL || !chat->is_dirty)
-        return history_sync_directory(
-            history, error); /* synced by an eviction, perhaps in a new directory entry */
+        return history_sync_directory(history, error);
     enum sma_err err = history_sync_chat(history, chat, error);
     return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
 }

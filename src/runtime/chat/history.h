@@ -98,7 +98,7 @@ void sma_history_close(struct sma_history *history);
  * Give the next `len` bytes of the chat's main file to the caller. The first touch of a chat checks its main file:
  * counts lines, repairs a torn end (see enum sma_history_report_kind). len 0 asks for the end without reserving.
  * @ret_offset  offset of the place; the generation is the caller's
- * @return OK | NOMEM | IO | NOSPACE (while repairing)
+ * @return OK | TOOBIG (the key is over SMA_CHAT_KEY_BYTES_MAX) | NOMEM | IO | NOSPACE (while repairing)
  */
 SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str chat_key,
                                              size_t len, uint64_t *ret_offset,

@@ -15,14 +15,15 @@
 /* One chat whose main file has been touched. Kept in a hash table and in a list ordered by use. */
 struct history_chat {
     struct history_chat *hash_next;
-    struct history_chat *newer, *older; /* list by use */
-    uint64_t hash;                      /* of the stem */
-    char *stem;                         /* file name without ending */
-    char *key;                          /* chat key, NUL-terminated; key_len bytes */
+    struct history_chat *newer, *older;           /* list by use */
+    struct history_chat *open_newer, *open_older; /* list of the open files, by use */
+    uint64_t hash;                                /* of the stem */
+    char *stem;                                   /* file name without ending */
+    char *key;                                    /* chat key, NUL-terminated; key_len bytes */
     size_t key_len;
     int fd;           /* main file, -1 = closed */
     bool is_checked;  /* lines counted, end repaired: the ends below are true */
-    bool is_dirty;    /* bytes written and not synced; the file is open */
+    bool is_dirty;    /* bytes written and not synced; the file may be closed */
     uint64_t written; /* end of the places that were dealt with */
     uint64_t
         reserved; /* end of the places that were promised; equal to written when nothing is outstanding */
@@ -44,6 +45,7 @@ struct sma_history {
     size_t table_mask;
     uint32_t chat_count, fd_count, dirty_count;
     struct history_chat *newest, *oldest;
+    struct history_chat *newest_open, *oldest_open;
     bool is_directory_dirty; /* a file was created or renamed and the directory is not synced */
     bool is_archive_index_read;
     struct history_archive *archives;
