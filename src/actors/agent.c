@@ -96,17 +96,9 @@ static void check_drained(struct sma_agent *agent)
 }
 
 /* -- one event of one run ----------------------------------------------------------------------------------------- */
-static void end_run(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *end)
+static void end_run(struct sma_agent *agent, struct agent_run *entry)
 {
-    uint64_t now = sma_ctx_now(agent->ctx), started = sma_run_started_ns(entry->run);
-    if (end->is_counted || end->outcome == SMA_OUTCOME_CANCELLED)
-        SMA_METRIC_ADD(runs_done_total, 1);
-    if (end->is_counted && end->outcome == SMA_OUTCOME_FAILED)
-        SMA_METRIC_ADD(runs_failed_total, 1);
-    if (end->is_counted && end->outcome == SMA_OUTCOME_GIVEN_UP)
-        SMA_METRIC_ADD(runs_given_up_total, 1);
-    if (end->is_counted && started != 0 && now >= started)
-        SMA_METRIC_TIME(run_total, now - started);
+    uint64_t now = sma_ctx_now(agent->ctx);
     struct sma_session *session = entry->session;
     agent_drop_blocked(agent, entry->seq);
     bool was_waiting = entry->retry_ns != 0;
@@ -115,7 +107,6 @@ static void end_run(struct sma_agent *agent, struct agent_run *entry, const stru
         set_wake(agent);
     sma_session_unpin(agent->sessions, session, now);
     sma_sessions_evict(agent->sessions, now);
-    SMA_METRIC_SET(runs_open, (int64_t)agent->run_count);
     SMA_METRIC_SET(sessions, (int64_t)sma_sessions_count(agent->sessions));
     SMA_METRIC_SET(session_bytes, (int64_t)sma_sessions_bytes(agent->sessions));
     check_drained(agent);
@@ -132,7 +123,7 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
         has_wait |= action->kind == SMA_RUN_WAIT;
         if (action->kind == SMA_RUN_END) {
             SMA_ASSERT(i + 1 == actions->count);
-            end_run(agent, entry, action);
+            end_run(agent, entry);
             return;
         }
         agent_carry_out(agent, entry, action);
@@ -151,16 +142,25 @@ static bool is_chinese_by_default(const struct sma_agent *agent, uint8_t adapter
     return false;
 }
 
+/* Handed out again: the batch that held it was undone. The store is the truth, what was begun is dropped. */
+static void drop_old(struct sma_agent *agent, uint64_t seq)
+{
+    struct agent_run *entry = agent_run_find(agent, seq);
+    if (entry == NULL)
+        return;
+    sma_session_remove(agent->sessions, entry->session, seq);
+    feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    entry = agent_run_find(agent, seq);
+    if (entry != NULL) /* its DONE was asked: the answer is not waited for */
+        end_run(agent, entry);
+}
+
 static void take_run(struct sma_agent *agent, struct sma_msg **msg)
 {
     const struct sma_run_order *order = SMA_MSG_BODY(*msg, struct sma_run_order);
     if (agent->is_draining)
         return; /* the store still has it and hands it out after the next start */
-    if (agent_run_find(agent, order->seq) != NULL) {
-        sma_ctx_log(agent->ctx, SMA_LOG_ERROR, "run %llu was handed out twice; the second is ignored",
-                    (unsigned long long)order->seq);
-        return;
-    }
+    drop_old(agent, order->seq);
     uint64_t now = sma_ctx_now(agent->ctx);
     struct agent_run *entry = calloc(1, sizeof *entry);
     struct sma_session *session = sma_session_pin(agent->sessions, order->route.chat_key, now);
@@ -175,15 +175,12 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
     if (entry == NULL || session == NULL || sma_run_create(&options, &entry->run) != SMA_ERR_OK)
         sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
     entry->seq = order->seq;
+    entry->serial = ++agent->next_serial;
     entry->session = session;
     entry->settings = agent->settings;
     entry->settings->use_count++;
     entry->order = SMA_TAKE(*msg);
     agent_run_put(agent, entry);
-    SMA_METRIC_ADD(runs_started_total, 1);
-    SMA_METRIC_SET(runs_open, (int64_t)agent->run_count);
-    if (order->is_resumed)
-        SMA_METRIC_ADD(runs_resumed_total, 1);
     if (order->stamps.durable_ns != 0 && now >= order->stamps.durable_ns)
         SMA_METRIC_TIME(durable_to_run, now - order->stamps.durable_ns);
     feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_START});
@@ -219,9 +216,10 @@ static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
         entry = agent_run_find(agent, ask.seq);
     if (msg->from < SMA_COUNT_OF(agent->blocked_first))
         agent_ask_blocked(agent, (enum sma_actor_id)msg->from);
-    if (entry == NULL)
+    if (entry == NULL || entry->serial != ask.serial)
         return; /* its run is over */
     struct sma_run_event event = {.call = ask.call};
+    struct sma_step_done step;
     switch (msg->kind) {
     case SMA_MSG_SESSION_TURNS:
         event.kind = SMA_RUN_SESSION;
@@ -247,9 +245,9 @@ static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
     case SMA_MSG_STEP_DONE:
     case SMA_MSG_DONE_DONE:
         event.kind = msg->kind == SMA_MSG_STEP_DONE ? SMA_RUN_STEP_DONE : SMA_RUN_DONE_DONE;
-        event.step = SMA_MSG_BODY(msg, struct sma_step_done);
-        if (event.kind == SMA_RUN_STEP_DONE && event.step->verdict == SMA_STEP_DURABLE)
-            SMA_METRIC_ADD(steps_total, 1);
+        step = *SMA_MSG_BODY(msg, struct sma_step_done);
+        step.number = ask.call; /* which step it was about is known here, whatever a refusal says */
+        event.step = &step;
         break;
     default:
         return;

@@ -37,11 +37,12 @@ static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run 
     if (agent->blocked_first[to] == NULL)
         err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
     if (err == SMA_ERR_OK) {
-        agent_ask_put(agent, id, entry->seq, call);
+        agent_ask_put(agent, &(struct agent_ask){.id = id, .seq = entry->seq, .serial = entry->serial, .call = call});
         if (to == SMA_ACTOR_MODEL)
             entry->model_ask_id = id;
     } else if (err == SMA_ERR_FULL) {
-        block(agent, to, &(struct agent_blocked){msg, entry->seq, deadline_ns, call, NULL});
+        block(agent, to, &(struct agent_blocked){.msg = msg, .seq = entry->seq, .serial = entry->serial,
+                                                .deadline_ns = deadline_ns, .call = call});
     } else {
         sma_msg_destroy(msg); /* that actor has ended: so do we, and the run continues after the next start */
     }
@@ -59,7 +60,8 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
         if (blocked->next == NULL)
             agent->blocked_last[to] = NULL;
         if (err == SMA_ERR_OK) {
-            agent_ask_put(agent, id, blocked->seq, blocked->call);
+            agent_ask_put(agent, &(struct agent_ask){.id = id, .seq = blocked->seq, .serial = blocked->serial,
+                                                     .call = blocked->call});
             struct agent_run *entry = agent_run_find(agent, blocked->seq);
             if (to == SMA_ACTOR_MODEL && entry != NULL)
                 entry->model_ask_id = id;
@@ -196,7 +198,7 @@ static void store_step(struct sma_agent *agent, struct agent_run *entry, const s
     *body = *from;
     body->data = sma_msg_dup(msg, from->data);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
-    ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
+    ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
 
 static void store_done(struct sma_agent *agent, struct agent_run *entry, const struct sma_done *from)

@@ -18,6 +18,7 @@
 struct agent_run
 {
     uint64_t seq;
+    uint64_t serial; /* of this object: a refused batch can make the store hand out one seq twice */
     struct sma_run *run;
     struct sma_msg *order; /* the RUN message; the run borrows from it */
     struct sma_run_settings *settings;
@@ -32,8 +33,8 @@ struct agent_run
 /* One question: to which run, and which of its calls, the answer belongs. */
 struct agent_ask
 {
-    uint64_t id, seq;
-    uint32_t call;
+    uint64_t id, seq, serial;
+    uint32_t call; /* of a STEP: its number */
     struct agent_ask *next;
 };
 
@@ -41,7 +42,7 @@ struct agent_ask
 struct agent_blocked
 {
     struct sma_msg *msg;
-    uint64_t seq, deadline_ns;
+    uint64_t seq, serial, deadline_ns;
     uint32_t call;
     struct agent_blocked *next;
 };
@@ -55,7 +56,7 @@ struct sma_agent
     struct sma_run_settings *settings;
     struct sma_sessions *sessions;
     struct sma_ctx *ctx; /* of the message being handled */
-    uint64_t run_count;
+    uint64_t run_count, next_serial;
     struct agent_run *runs[AGENT_BUCKET_COUNT];
     struct agent_ask *asks[AGENT_BUCKET_COUNT];
     struct agent_ask *free_asks;
@@ -70,7 +71,7 @@ struct sma_agent
 struct agent_run *agent_run_find(const struct sma_agent *agent, uint64_t seq);
 void agent_run_put(struct sma_agent *agent, struct agent_run *entry);
 void agent_run_remove(struct sma_agent *agent, struct agent_run *entry);
-void agent_ask_put(struct sma_agent *agent, uint64_t id, uint64_t seq, uint32_t call);
+void agent_ask_put(struct sma_agent *agent, const struct agent_ask *question);
 /* Takes the question out; false when it is unknown (its run was dropped). */
 bool agent_ask_take(struct sma_agent *agent, uint64_t id, struct agent_ask *ret_ask);
 void agent_retry_add(struct sma_agent *agent, struct agent_run *entry, uint64_t at_ns);

@@ -44,7 +44,7 @@ void agent_run_remove(struct sma_agent *agent, struct agent_run *entry)
     agent->run_count--;
 }
 
-void agent_ask_put(struct sma_agent *agent, uint64_t id, uint64_t seq, uint32_t call)
+void agent_ask_put(struct sma_agent *agent, const struct agent_ask *question)
 {
     struct agent_ask *ask = agent->free_asks;
     if (ask != NULL)
@@ -53,8 +53,9 @@ void agent_ask_put(struct sma_agent *agent, uint64_t id, uint64_t seq, uint32_t 
         ask = malloc(sizeof *ask);
     if (ask == NULL)
         sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
-    struct agent_ask **bucket = &agent->asks[bucket_of(id)];
-    *ask = (struct agent_ask){.id = id, .seq = seq, .call = call, .next = *bucket};
+    struct agent_ask **bucket = &agent->asks[bucket_of(question->id)];
+    *ask = *question;
+    ask->next = *bucket;
     *bucket = ask;
 }
 

@@ -112,11 +112,6 @@ bool sma_run_waits_for_model(const struct sma_run *run)
     return run->state == RUN_MODEL;
 }
 
-uint64_t sma_run_started_ns(const struct sma_run *run)
-{
-    return run->started_ns;
-}
-
 /* -- small acts --------------------------------------------------------------------------------------------------- */
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind)
 {
@@ -416,7 +411,7 @@ static void begin(struct sma_run *run)
 static void start(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
-    run->started_ns = run->stamps.run_ns = run->now_ns;
+    run->stamps.run_ns = run->now_ns;
     run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
     if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {
         sma_notice_format(&run->done_text, run->language, SMA_NOTICE_GIVEN_UP);

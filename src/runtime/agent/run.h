@@ -80,7 +80,7 @@ enum sma_run_action_kind
     SMA_RUN_STORE_DONE,   /* done */
     SMA_RUN_PROGRESS,     /* progress, text: a signal */
     SMA_RUN_WAIT,         /* send RETRY in a second */
-    SMA_RUN_END,          /* over: destroy the run. outcome, is_counted */
+    SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
 };
 /* Slices live until the next event or the end of the run. */
 struct sma_run_action
@@ -103,7 +103,7 @@ struct sma_run_action
         struct
         {
             uint8_t outcome; /* enum sma_outcome */
-            bool is_counted; /* it really ended; else it was dropped (stopped, suspended) */
+            bool is_counted;
         };
     };
 };
@@ -138,6 +138,5 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
 struct sma_session *sma_run_session(const struct sma_run *run);
 bool sma_run_waits_for_model(const struct sma_run *run);
-uint64_t sma_run_started_ns(const struct sma_run *run);
 
 #endif

@@ -47,7 +47,7 @@ struct sma_run
     struct sma_run_settings *settings;
     enum sma_language language;
     int64_t wall_ms;
-    uint64_t random[2], started_ns, now_ns;
+    uint64_t random[2], now_ns;
     struct sma_stamps stamps;
     bool is_draining, has_delivered;
     bool is_waiting; /* WAIT was asked */

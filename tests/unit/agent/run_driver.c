@@ -1,0 +1,236 @@
+#include "unit/agent/run_driver.h"
+
+static char *dup_bytes(struct sma_str text)
+{
+    char *copy = malloc(text.len + 1);
+    CHECK(copy != NULL);
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+void driver_init(struct driver *driver, enum sma_llm_api api)
+{
+    static const uint8_t key[16] = {1, 2, 3};
+    *driver = (struct driver){0};
+    driver->config = (struct sma_config){
+        .project_dir = "/srv/bot",
+        .agent_md = "# Role\nYou are a test.",
+        .llm = {.api = api, .provider = "openai", .model = "m-1", .base_url = "http://x", .api_key = "k",
+                .anthropic_version = "2023-06-01", .is_stream = true},
+        .language = SMA_LANGUAGE_EN,
+    };
+    CHECK_OK(sma_run_settings_create(&driver->config, &driver->settings));
+    driver->sessions = sma_sessions_create(key);
+    CHECK(driver->sessions != NULL);
+    driver->order = (struct sma_run_order){
+        .seq = 10,
+        .route = {.adapter = 8, .channel = SMA_STR("telegram"), .chat_key = SMA_STR("t:1"), .chat_id = SMA_STR("1"),
+                  .chat_type = SMA_STR("private"), .message_id = SMA_STR("m1"), .user_id = SMA_STR("u1"),
+                  .user_name = SMA_STR("Ann")},
+        .text = SMA_STR("hello \"there\"\n"),
+        .wall_ms = 1000,
+        .attempt = 1,
+    };
+    driver->session = sma_session_pin(driver->sessions, driver->order.route.chat_key, 1);
+    CHECK(driver->session != NULL);
+    driver->first_state = SMA_DELIVERY_BEGUN;
+}
+
+static void forget_done(struct driver *driver)
+{
+    free(driver->done_text);
+    free(driver->done_output);
+    free(driver->done_tool_calls);
+    free(driver->done_turn);
+    driver->done_text = driver->done_output = driver->done_tool_calls = driver->done_turn = NULL;
+    driver->done_count = 0;
+}
+
+void driver_fini(struct driver *driver)
+{
+    driver_cut(driver);
+    for (uint32_t i = 0; i < driver->step_count; i++)
+        free((char *)(uintptr_t)driver->steps[i].data.ptr);
+    for (uint32_t i = 0; i < driver->delivery_count; i++) {
+        free(driver->texts[i]);
+        free(driver->chats[i]);
+    }
+    forget_done(driver);
+    sma_sessions_destroy(driver->sessions);
+    sma_run_settings_destroy(driver->settings);
+}
+
+void driver_event(struct driver *driver, struct sma_run_event event)
+{
+    event.now_ns = 5;
+    sma_run_event(driver->run, &event, &driver->actions);
+}
+
+void driver_start(struct driver *driver)
+{
+    driver->order.steps = driver->steps;
+    driver->order.step_count = driver->step_count;
+    driver->order.deliveries = driver->deliveries;
+    driver->order.delivery_count = driver->delivery_count;
+    driver->order.is_resumed = driver->step_count > 0;
+    struct sma_run_options options = {.order = &driver->order,
+                                      .sessions = driver->sessions,
+                                      .session = driver->session,
+                                      .settings = driver->settings,
+                                      .wall_ms = 1795000000000 + (int64_t)driver->random,
+                                      .random = {driver->random++, 7}};
+    CHECK_OK(sma_run_create(&options, &driver->run));
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_START});
+}
+
+void driver_cut(struct driver *driver)
+{
+    sma_run_destroy(driver->run);
+    driver->run = NULL;
+}
+
+const struct sma_run_action *driver_find(const struct driver *driver, enum sma_run_action_kind kind)
+{
+    for (uint32_t i = 0; i < driver->actions.count; i++) {
+        if (driver->actions.list[i].kind == kind)
+            return &driver->actions.list[i];
+    }
+    return NULL;
+}
+
+uint32_t driver_count(const struct driver *driver, enum sma_run_action_kind kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < driver->actions.count; i++)
+        count += driver->actions.list[i].kind == kind;
+    return count;
+}
+
+void driver_answer(struct driver *driver, const char *text, enum sma_finish finish, const struct driver_call *calls)
+{
+    struct sma_model_call list[64];
+    struct sma_buf fragment;
+    sma_buf_init(&fragment, 1 << 20);
+    struct sma_model_answer answer = {.seq = driver->order.seq, .finish = (uint8_t)finish, .text = sma_str(text),
+                                      .calls = list, .out_ns = 3, .first_token_ns = 4};
+    sma_buf_put_text(&fragment, "{\"role\":\"assistant\",\"content\":");
+    sma_buf_put_json_string(&fragment, sma_str(text));
+    for (; calls != NULL && calls[answer.call_count].id != NULL; answer.call_count++) {
+        const struct driver_call *call = &calls[answer.call_count];
+        bool is_object = call->arguments[0] == '{';
+        list[answer.call_count] = (struct sma_model_call){sma_str(call->id), sma_str(call->name),
+                                                          sma_str(call->arguments), !is_object};
+        sma_buf_put_text(&fragment, answer.call_count == 0 ? ",\"tool_calls\":[" : ",");
+        sma_buf_put_text(&fragment, "{\"id\":");
+        sma_buf_put_json_string(&fragment, sma_str(call->id));
+        sma_buf_put_text(&fragment, ",\"type\":\"function\",\"function\":{\"name\":");
+        sma_buf_put_json_string(&fragment, sma_str(call->name));
+        sma_buf_put_text(&fragment, ",\"arguments\":");
+        sma_buf_put_json_string(&fragment, sma_str(is_object ? call->arguments : "{}"));
+        sma_buf_put_text(&fragment, "}}");
+    }
+    sma_buf_put_text(&fragment, answer.call_count > 0 ? "]}" : "}");
+    answer.fragment = sma_buf_str(&fragment);
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+    sma_buf_fini(&fragment); /* like the message it came in */
+}
+
+void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error)
+{
+    struct sma_model_answer answer = {.seq = driver->order.seq, .status = (uint8_t)status, .error = sma_str(error)};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+}
+
+static void store_one(struct driver *driver, const struct sma_step *step)
+{
+    if (step->number <= driver->step_count)
+        return; /* stored before: idempotent */
+    CHECK_INT(driver->step_count + 1, step->number);
+    CHECK(driver->step_count < DRIVER_STEP_MAX);
+    struct sma_stored_step *stored = &driver->steps[driver->step_count++];
+    *stored = (struct sma_stored_step){step->number, step->kind, {dup_bytes(step->data), step->data.len}};
+    for (uint32_t i = 0; i < step->delivery_count; i++) {
+        uint32_t at = driver->delivery_count++;
+        CHECK(at < DRIVER_DELIVERY_MAX);
+        driver->deliveries[at] = (struct sma_step_delivery_state){.step = step->number,
+                                                                  .call = step->deliveries[i].call,
+                                                                  .outbox_id = 100 + at,
+                                                                  .state = driver->first_state};
+        driver->texts[at] = dup_bytes(step->deliveries[i].text);
+        driver->chats[at] = dup_bytes(step->deliveries[i].route.chat_key);
+    }
+}
+
+void driver_store(struct driver *driver)
+{
+    for (uint32_t i = 0; i < driver->actions.count; i++) {
+        if (driver->actions.list[i].kind == SMA_RUN_STORE_STEP)
+            store_one(driver, &driver->actions.list[i].step);
+    }
+}
+
+void driver_verdict(struct driver *driver, uint32_t number, enum sma_step_verdict verdict)
+{
+    struct sma_step_done done = {.seq = driver->order.seq, .number = number, .verdict = (uint8_t)verdict};
+    struct sma_step_delivery_state states[DRIVER_DELIVERY_MAX];
+    for (uint32_t i = 0; i < driver->delivery_count && verdict == SMA_STEP_DURABLE; i++) {
+        if (driver->deliveries[i].step == number)
+            states[done.delivery_count++] = driver->deliveries[i];
+    }
+    done.deliveries = states;
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_STEP_DONE, .step = &done});
+}
+
+void driver_durable(struct driver *driver)
+{
+    CHECK(driver_find(driver, SMA_RUN_STORE_STEP) != NULL);
+    driver_store(driver);
+    driver_verdict(driver, driver->step_count, SMA_STEP_DURABLE);
+}
+
+void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state, const char *error)
+{
+    struct sma_send_result result = {.seq = driver->order.seq, .state = (uint8_t)state, .error = sma_str(error)};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_SENT, .call = call, .sent = &result});
+}
+
+void driver_done(struct driver *driver, bool is_durable)
+{
+    const struct sma_run_action *action = driver_find(driver, SMA_RUN_STORE_DONE);
+    CHECK(action != NULL);
+    uint32_t count = driver->done_count + 1;
+    forget_done(driver);
+    driver->done_count = count;
+    const struct sma_done *done = &action->done;
+    driver->done_outcome = done->outcome;
+    driver->done_intent = 255;
+    driver->done_text = NULL;
+    if (done->delivery_count > 0) {
+        driver->done_text = dup_bytes(done->deliveries[0].text);
+        driver->done_intent = done->deliveries[0].intent;
+        CHECK_STR("t:1", done->deliveries[0].route.chat_key);
+    }
+    driver->done_output = dup_bytes(done->output);
+    driver->done_tool_calls = dup_bytes(done->tool_calls_json);
+    driver->done_turn = dup_bytes(done->turn);
+    driver->done_turn_len = done->turn.len;
+    if (!is_durable)
+        return;
+    struct sma_step_done verdict = {.seq = driver->order.seq, .verdict = SMA_STEP_DURABLE};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &verdict});
+    CHECK(driver_find(driver, SMA_RUN_END) != NULL);
+    CHECK(driver_find(driver, SMA_RUN_END)->is_counted);
+}
+
+char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask)
+{
+    size_t size = sma_run_request_size(driver->run);
+    char *bytes = malloc(size + 1);
+    CHECK(bytes != NULL);
+    *ret_ask = (struct sma_model_ask){0};
+    sma_run_request_write(driver->run, bytes, ret_ask);
+    bytes[size] = '\0';
+    return bytes;
+}

@@ -1,0 +1,71 @@
+/*
+ * run_driver.h — plays store, model and dispatcher for one run: keeps the steps that became durable, the deliveries and
+ * their states, and what was asked, so that a test can cut the run anywhere and continue it.
+ */
+#ifndef TEST_RUN_DRIVER_H
+#define TEST_RUN_DRIVER_H
+
+#include "runtime/agent/run.h"
+#include "support/check.h"
+
+#include <stdio.h>
+
+#define DRIVER_STEP_MAX 80
+#define DRIVER_DELIVERY_MAX 64
+
+struct driver
+{
+    struct sma_config config;
+    struct sma_run_settings *settings;
+    struct sma_sessions *sessions;
+    struct sma_session *session;
+    struct sma_run_order order;
+    struct sma_run *run;
+    struct sma_run_actions actions;
+    uint64_t random;
+
+    /* what the "store" holds */
+    struct sma_stored_step steps[DRIVER_STEP_MAX];
+    uint32_t step_count;
+    struct sma_step_delivery_state deliveries[DRIVER_DELIVERY_MAX];
+    char *texts[DRIVER_DELIVERY_MAX];
+    char *chats[DRIVER_DELIVERY_MAX];
+    uint32_t delivery_count;
+    uint8_t first_state; /* of a new delivery: SMA_DELIVERY_BEGUN unless a test says otherwise */
+    char *done_text, *done_output, *done_tool_calls, *done_turn;
+    size_t done_turn_len;
+    uint8_t done_outcome, done_intent;
+    uint32_t done_count;
+};
+
+/* A chat "t:1", message "m1" of user u1, seq 10, on this wire. */
+void driver_init(struct driver *driver, enum sma_llm_api api);
+void driver_fini(struct driver *driver);
+/* Create the run and send START. With steps stored: as resumed. */
+void driver_start(struct driver *driver);
+/* Destroy the run as a crash would; what is stored stays. */
+void driver_cut(struct driver *driver);
+void driver_event(struct driver *driver, struct sma_run_event event);
+/* The action of this kind in the last answer; NULL when there is none. */
+const struct sma_run_action *driver_find(const struct driver *driver, enum sma_run_action_kind kind);
+uint32_t driver_count(const struct driver *driver, enum sma_run_action_kind kind);
+
+struct driver_call
+{
+    const char *id, *name, *arguments;
+};
+/* The model answers. Calls end with a NULL id. */
+void driver_answer(struct driver *driver, const char *text, enum sma_finish finish, const struct driver_call *calls);
+void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error);
+/* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not tell the run. */
+void driver_store(struct driver *driver);
+/* Store and tell the run. */
+void driver_durable(struct driver *driver);
+void driver_verdict(struct driver *driver, uint32_t number, enum sma_step_verdict verdict);
+void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state, const char *error);
+/* Take the DONE in the last actions; is_durable: and answer it. */
+void driver_done(struct driver *driver, bool is_durable);
+/* The request as bytes; malloc'ed, NUL-terminated. */
+char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask);
+
+#endif

@@ -1,0 +1,504 @@
+/*
+ * Aim: the agent actor with real messages: order of effects, many runs at once, bounds, stop and clear, disk full,
+ * draining, rest. Method: the seeded scheduler with a fake store, model and dispatcher.
+ */
+#include "sma/actors.h"
+#include "sma/messages.h"
+#include "sma/sim.h"
+#include "support/check.h"
+
+#include <stdio.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define SENDS_PER_RUN 8
+
+struct world
+{
+    struct sma_system *system;
+    struct sma_config config;
+    struct sma_agent *agent;
+
+    /* store */
+    uint32_t step_count, done_count, no_disk_left, session_count;
+    uint64_t last_done_seq;
+    uint8_t last_outcome, verdict;
+    char last_text[1000];
+    bool is_done_held;
+    struct sma_msg *held_done;
+
+    /* model */
+    bool is_model_held;
+    struct sma_msg *held[8];
+    uint32_t held_count, model_count, cancel_count;
+    char *last_request;
+    uint32_t sends_per_run;
+
+    /* dispatcher */
+    uint32_t send_count, send_open, send_open_max, progress[4];
+    bool is_send_before_step;
+    char last_progress[100];
+};
+
+/* -- the fakes ---------------------------------------------------------------------------------------------------- */
+static void answer_step(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
+{
+    const struct sma_step *step = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_step);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP_DONE, struct sma_step_done,
+                                      step->delivery_count * sizeof(struct sma_step_delivery_state) + 16);
+    struct sma_step_done *body = SMA_MSG_BODY(msg, struct sma_step_done);
+    body->seq = step->seq;
+    if (world->no_disk_left > 0) {
+        world->no_disk_left--;
+        body->verdict = SMA_STEP_NO_DISK; /* without a number, as a store may */
+    } else {
+        world->step_count++;
+        body->number = step->number;
+        body->delivery_count = step->delivery_count;
+        body->deliveries = sma_msg_space(msg, step->delivery_count * sizeof *body->deliveries);
+        for (uint32_t i = 0; i < step->delivery_count; i++)
+            body->deliveries[i] = (struct sma_step_delivery_state){.step = step->number, .call = step->deliveries[i].call,
+                                                                   .outbox_id = step->seq * 100 + i,
+                                                                   .state = SMA_DELIVERY_BEGUN};
+    }
+    sma_ctx_answer(ctx, question, &msg);
+}
+
+static void answer_done(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
+{
+    const struct sma_done *done = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_done);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DONE_DONE, struct sma_step_done, 0);
+    SMA_MSG_BODY(msg, struct sma_step_done)->verdict = world->verdict;
+    SMA_MSG_BODY(msg, struct sma_step_done)->seq = done->seq;
+    sma_ctx_answer(ctx, question, &msg);
+}
+
+static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct world *world = state;
+    struct sma_msg *answer;
+    switch ((*msg)->kind) {
+    case SMA_MSG_STEP: answer_step(world, *msg, ctx); break;
+    case SMA_MSG_DONE: {
+        const struct sma_done *done = SMA_MSG_BODY(*msg, struct sma_done);
+        world->done_count++;
+        world->last_done_seq = done->seq;
+        world->last_outcome = done->outcome;
+        snprintf(world->last_text, sizeof world->last_text, "%s",
+                 done->delivery_count > 0 ? done->deliveries[0].text.ptr : "");
+        if (world->is_done_held && world->held_done == NULL)
+            world->held_done = SMA_TAKE(*msg);
+        else
+            answer_done(world, *msg, ctx);
+        break;
+    }
+    case SMA_MSG_HISTORY:
+        answer = SMA_MSG_NEW(SMA_MSG_HISTORY_LINES, struct sma_history_lines, 0);
+        sma_ctx_answer(ctx, *msg, &answer);
+        break;
+    case SMA_MSG_CONTACT:
+        answer = SMA_MSG_NEW(SMA_MSG_CONTACT_RESULT, struct sma_contact_result, 0);
+        sma_ctx_answer(ctx, *msg, &answer);
+        break;
+    case SMA_MSG_SESSION:
+        world->session_count++;
+        answer = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
+        sma_ctx_answer(ctx, *msg, &answer);
+        break;
+    default: break;
+    }
+}
+
+static void answer_model(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx, uint8_t status)
+{
+    const struct sma_model_ask *ask = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_model_ask);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_ANSWER, struct sma_model_answer, 4096);
+    struct sma_model_answer *body = SMA_MSG_BODY(msg, struct sma_model_answer);
+    body->seq = ask->seq;
+    body->status = status;
+    bool has_calls = ask->round == 0 && world->sends_per_run > 0;
+    body->finish = has_calls ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
+    body->fragment = SMA_STR("{\"role\":\"assistant\",\"content\":\"f\"}");
+    body->text = has_calls ? SMA_STR("") : SMA_STR("final");
+    if (has_calls) {
+        body->call_count = world->sends_per_run;
+        body->calls = sma_msg_space(msg, world->sends_per_run * sizeof *body->calls);
+        for (uint32_t i = 0; i < world->sends_per_run; i++)
+            body->calls[i] = (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"), SMA_STR("{\"text\":\"t\"}"), false};
+    }
+    sma_ctx_answer(ctx, question, &msg);
+}
+
+static void model_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct world *world = state;
+    if ((*msg)->kind == SMA_MSG_MODEL_CANCEL) {
+        world->cancel_count++;
+        uint64_t id = SMA_MSG_BODY(*msg, struct sma_model_cancel)->ask_id;
+        for (uint32_t i = 0; i < world->held_count; i++) {
+            if (world->held[i] == NULL || world->held[i]->ask_id != id)
+                continue;
+            answer_model(world, world->held[i], ctx, SMA_MODEL_CANCELLED);
+            sma_msg_destroyp(&world->held[i]);
+        }
+        return;
+    }
+    if ((*msg)->kind != SMA_MSG_MODEL)
+        return;
+    const struct sma_model_ask *ask = SMA_MSG_BODY(*msg, struct sma_model_ask);
+    CHECK(ask->turn_offset < ask->turn_end && ask->turn_end < ask->body.len);
+    world->model_count++;
+    free(world->last_request);
+    world->last_request = strndup(ask->body.ptr, ask->body.len);
+    if (world->is_model_held)
+        world->held[world->held_count++] = SMA_TAKE(*msg);
+    else
+        answer_model(world, *msg, ctx, SMA_MODEL_OK);
+}
+
+static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct world *world = state;
+    if ((*msg)->kind == SMA_MSG_PROGRESS) {
+        const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
+        world->progress[progress->kind]++;
+        if (progress->kind == SMA_PROGRESS_TEXT)
+            snprintf(world->last_progress, sizeof world->last_progress, "%s", progress->text.ptr);
+        return;
+    }
+    if ((*msg)->kind != SMA_MSG_SEND)
+        return;
+    const struct sma_send *send = SMA_MSG_BODY(*msg, struct sma_send);
+    world->send_count++;
+    world->is_send_before_step |= world->step_count == 0;
+    CHECK((*msg)->deadline_ns >= sma_ctx_now(ctx) + (SMA_SEND_WAIT_S - 1) * NS_PER_S);
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_SEND_RESULT, struct sma_send_result, 0);
+    *SMA_MSG_BODY(answer, struct sma_send_result) =
+        (struct sma_send_result){send->seq, send->outbox_id, SMA_SEND_SENT, {0}};
+    sma_ctx_answer(ctx, *msg, &answer);
+}
+
+static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
+static const struct sma_actor_ops model_ops = {.name = "model", .handle = model_handle};
+static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher", .handle = dispatcher_handle};
+
+/* -- the world ---------------------------------------------------------------------------------------------------- */
+static void world_init(struct world *world, uint64_t seed)
+{
+    *world = (struct world){.sends_per_run = 1};
+    world->config = (struct sma_config){
+        .project_dir = "/p", .agent_md = "bot", .language = SMA_LANGUAGE_EN,
+        .llm = {.api = SMA_LLM_OFFLINE, .provider = "offline", .model = "", .base_url = "", .api_key = "",
+                .anthropic_version = ""}};
+    struct sma_error error;
+    CHECK_OK(sma_agent_create(&world->config, NULL, 0, &world->agent, &error));
+    world->system = sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = seed});
+    CHECK(world->system != NULL);
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_STORE, &store_ops, world));
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, world));
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_MODEL, &model_ops, world));
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent));
+    CHECK_OK(sma_system_start(world->system, &error));
+}
+
+static void world_fini(struct world *world)
+{
+    for (uint32_t i = 0; i < world->held_count; i++)
+        sma_msg_destroy(world->held[i]);
+    sma_msg_destroy(world->held_done);
+    sma_system_destroy(world->system);
+    sma_agent_destroy(world->agent);
+    free(world->last_request);
+}
+
+static void rest(struct world *world)
+{
+    for (int i = 0; i < 4000000; i++) {
+        if (!sma_sim_step(world->system))
+            return;
+    }
+    CHECK(false); /* an agent that never comes to rest */
+}
+
+static void settle_until(struct world *world, uint64_t ns)
+{
+    (void)sma_sim_run(world->system, 1000000, sma_sim_now(world->system) + ns);
+}
+
+static void hand_out(struct world *world, uint64_t seq, const char *chat, bool has_past)
+{
+    struct sma_route route = {.adapter = SMA_ACTOR_ADAPTER_0, .channel = SMA_STR("cli"), .chat_key = sma_str(chat),
+                              .chat_id = sma_str(chat), .message_id = SMA_STR("m")};
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route) + 100);
+    struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    order->seq = seq;
+    order->route = sma_route_dup(msg, &route);
+    char text[40];
+    snprintf(text, sizeof text, "question %llu", (unsigned long long)seq);
+    order->text = sma_msg_dup(msg, sma_str(text));
+    order->has_past = has_past;
+    order->attempt = 1;
+    CHECK_OK(sma_ctx_send(sma_system_ctx(world->system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+}
+
+static void control(struct world *world, uint8_t kind, uint64_t mark, const char *chat)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_CONTROL, struct sma_control_order, 100);
+    struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
+    order->control = kind;
+    order->mark_seq = mark;
+    order->chat_key = sma_msg_dup(msg, sma_str(chat));
+    CHECK_OK(sma_ctx_send(sma_system_ctx(world->system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+}
+
+/* -- cases -------------------------------------------------------------------------------------------------------- */
+static void one_message_through_the_tool_loop(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(2, w.model_count);
+    CHECK_INT(2, w.step_count);
+    CHECK_INT(1, w.send_count);
+    CHECK(!w.is_send_before_step);
+    CHECK_INT(1, w.done_count);
+    CHECK_TEXT("", w.last_text); /* delivered by chat_send */
+    CHECK_INT(1, w.progress[SMA_PROGRESS_STARTED]);
+    CHECK_INT(1, w.progress[SMA_PROGRESS_TOOL]);
+    CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
+    CHECK(strstr(w.last_request, "question 1") != NULL);
+    CHECK(!sma_sim_step(w.system)); /* at rest, no timer */
+    world_fini(&w);
+}
+
+static uint64_t play_many(uint64_t seed, uint32_t runs, uint32_t sends)
+{
+    struct world w;
+    world_init(&w, seed);
+    w.sends_per_run = sends;
+    char chat[20];
+    for (uint32_t i = 1; i <= runs; i++) {
+        snprintf(chat, sizeof chat, "chat%u", i);
+        hand_out(&w, i, chat, i % 3 == 0);
+    }
+    rest(&w);
+    CHECK_INT(runs, w.done_count);
+    CHECK_INT(2 * runs, w.model_count);
+    CHECK_INT(sends * runs, w.send_count);
+    CHECK_INT(2 * runs, w.step_count);
+    CHECK_INT(runs / 3, w.session_count);
+    uint64_t hash = sma_sim_trace_hash(w.system);
+    world_fini(&w);
+    return hash;
+}
+
+static void a_thousand_runs_at_once_stay_inside_the_bounds(void)
+{
+    /* 1024 * 8 sends are twice what the edge holds: the rest waits its turn. */
+    (void)play_many(3, SMA_CONCURRENCY_MAX, SENDS_PER_RUN);
+}
+
+static void the_same_seed_gives_the_same_trace(void)
+{
+    CHECK(play_many(7, 50, 3) == play_many(7, 50, 3));
+    CHECK(play_many(7, 50, 3) != play_many(8, 50, 3));
+}
+
+static void the_next_run_sees_the_turn_before_its_done_is_durable(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 0;
+    w.is_done_held = true;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK(w.held_done != NULL);
+    hand_out(&w, 2, "c", true);
+    rest(&w);
+    CHECK_INT(2, w.model_count);
+    CHECK_INT(0, w.session_count);
+    const char *first = strstr(w.last_request, "question 1");
+    CHECK(first != NULL && strstr(first, "question 2") != NULL);
+    world_fini(&w);
+}
+
+static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_model_held = true;
+    hand_out(&w, 1, "c", false);
+    hand_out(&w, 2, "d", false);
+    rest(&w);
+    CHECK_INT(2, w.held_count);
+    control(&w, SMA_CONTROL_STOP, 5, "c");
+    control(&w, SMA_CONTROL_STOP, 5, "unknown chat");
+    rest(&w);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(0, w.done_count);
+    CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
+    w.is_model_held = false;
+    hand_out(&w, 6, "c", false); /* accepted later: runs */
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(6, w.last_done_seq);
+    world_fini(&w);
+}
+
+static void clear_drops_the_session_under_a_later_run(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 0;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    w.is_model_held = true;
+    hand_out(&w, 3, "c", true); /* handed out in the batch that holds the clear (2), before its order came */
+    rest(&w);
+    CHECK(strstr(w.last_request, "question 1") != NULL);
+    control(&w, SMA_CONTROL_CLEAR, 2, "c");
+    rest(&w);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(3, w.model_count);
+    CHECK(strstr(w.last_request, "question 1") == NULL);
+    CHECK(strstr(w.last_request, "question 3") != NULL);
+    control(&w, SMA_CONTROL_CLEAR, 4, "c"); /* and now the run itself */
+    rest(&w);
+    CHECK_INT(2, w.cancel_count);
+    CHECK_INT(1, w.done_count);
+    world_fini(&w);
+}
+
+static void a_stopped_turn_does_not_stay_in_the_session(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 0;
+    w.verdict = SMA_STEP_STOPPED;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    w.verdict = SMA_STEP_DURABLE;
+    hand_out(&w, 2, "c", false);
+    rest(&w);
+    CHECK(strstr(w.last_request, "question 1") == NULL);
+    world_fini(&w);
+}
+
+static void without_disk_the_step_is_asked_again_each_second(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.no_disk_left = 3;
+    hand_out(&w, 1, "c", false);
+    settle_until(&w, NS_PER_S / 2);
+    CHECK_INT(0, w.send_count);
+    uint64_t start = sma_sim_now(w.system);
+    rest(&w);
+    CHECK(sma_sim_now(w.system) >= start + 2 * NS_PER_S);
+    CHECK_INT(1, w.send_count);
+    CHECK_INT(1, w.done_count);
+    world_fini(&w);
+}
+
+static void draining_waits_three_seconds_for_the_model(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_model_held = true;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    settle_until(&w, NS_PER_S);
+    CHECK(!sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    CHECK_INT(0, w.cancel_count);
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(0, w.done_count); /* it stays where it is, in the store */
+    hand_out(&w, 2, "d", false);
+    rest(&w);
+    CHECK_INT(1, w.model_count);
+    world_fini(&w);
+
+    world_init(&w, 1); /* nothing to do: at once */
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    world_fini(&w);
+}
+
+static void deltas_become_progress(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_model_held = true;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    for (int i = 0; i < 2; i++) { /* the second is of no open run */
+        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_DELTA, struct sma_model_delta, 100);
+        SMA_MSG_BODY(msg, struct sma_model_delta)->seq = (uint64_t)(i == 0 ? 1 : 99);
+        SMA_MSG_BODY(msg, struct sma_model_delta)->text = sma_msg_dup(msg, SMA_STR("so far"));
+        sma_ctx_signal(sma_system_ctx(w.system, SMA_ACTOR_MODEL), SMA_ACTOR_AGENT, &msg);
+        rest(&w);
+    }
+    CHECK_INT(1, w.progress[SMA_PROGRESS_TEXT]);
+    CHECK_TEXT("so far", w.last_progress);
+    world_fini(&w);
+}
+
+static void a_run_handed_out_again_replaces_the_first(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_model_held = true;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    hand_out(&w, 1, "d", false);
+    rest(&w);
+    CHECK_INT(1, w.cancel_count);
+    CHECK_INT(2, w.model_count);
+    answer_model(&w, w.held[1], sma_system_ctx(w.system, SMA_ACTOR_MODEL), SMA_MODEL_OK);
+    sma_msg_destroyp(&w.held[1]);
+    w.is_model_held = false;
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    world_fini(&w);
+}
+
+static void a_new_wire_loads_sessions_again(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 0;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    struct sma_config changed = w.config;
+    changed.llm.api = SMA_LLM_MESSAGES;
+    changed.llm.model = changed.llm.api_key = "x";
+    changed.llm.anthropic_version = "2023-06-01";
+    sma_system_reload(w.system, &changed);
+    rest(&w);
+    hand_out(&w, 2, "c", true);
+    rest(&w);
+    CHECK_INT(1, w.session_count);
+    CHECK(strstr(w.last_request, "\"max_tokens\"") != NULL);
+    CHECK_INT(2, w.done_count);
+    world_fini(&w);
+}
+
+int main(void)
+{
+    RUN(one_message_through_the_tool_loop);
+    RUN(a_thousand_runs_at_once_stay_inside_the_bounds);
+    RUN(the_same_seed_gives_the_same_trace);
+    RUN(the_next_run_sees_the_turn_before_its_done_is_durable);
+    RUN(stop_cancels_at_once_and_the_late_answer_is_nothing);
+    RUN(clear_drops_the_session_under_a_later_run);
+    RUN(a_stopped_turn_does_not_stay_in_the_session);
+    RUN(without_disk_the_step_is_asked_again_each_second);
+    RUN(draining_waits_three_seconds_for_the_model);
+    RUN(deltas_become_progress);
+    RUN(a_run_handed_out_again_replaces_the_first);
+    RUN(a_new_wire_loads_sessions_again);
+    return check_summary();
+}

@@ -1,0 +1,152 @@
+/* Aim: what is written is read back; damaged bytes of every kind are CORRUPT and never read past their end. */
+#include "runtime/agent/codec.h"
+#include "support/check.h"
+
+static void make_answer(struct sma_buf *buf)
+{
+    struct sma_model_call calls[] = {
+        {SMA_STR("id-1"), SMA_STR("chat_send"), SMA_STR("{\"text\":\"x\"}"), false},
+        {SMA_STR(""), SMA_STR("chat_send"), SMA_STR("nonsense"), true},
+    };
+    struct sma_model_answer answer = {.finish = SMA_FINISH_TOOLS, .text = SMA_STR("so"), .call_count = 2,
+                                      .calls = calls, .fragment = SMA_STR("{\"role\":\"assistant\"}")};
+    sma_buf_init(buf, 1 << 16);
+    sma_codec_put_answer(buf, SMA_STR("facts\0!"), &answer);
+    struct sma_stored_call known[2] = {{.has_result = false},
+                                       {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
+    sma_codec_put_known_results(buf, known, 2);
+    CHECK_INT(SMA_ERR_OK, buf->err);
+}
+
+static void answers_come_back(void)
+{
+    struct sma_buf buf;
+    make_answer(&buf);
+    struct sma_stored_answer answer;
+    CHECK_OK(sma_codec_get_answer(sma_buf_str(&buf), &answer));
+    CHECK(sma_str_is_equal(SMA_STR("facts\0!"), answer.facts));
+    CHECK_STR("so", answer.text);
+    CHECK_STR("{\"role\":\"assistant\"}", answer.fragment);
+    CHECK_INT(SMA_FINISH_TOOLS, answer.finish);
+    CHECK_INT(2, answer.call_count);
+    CHECK_STR("id-1", answer.calls[0].id);
+    CHECK_STR("{\"text\":\"x\"}", answer.calls[0].arguments);
+    CHECK(!answer.calls[0].has_result && !answer.calls[0].is_invalid);
+    CHECK(answer.calls[1].has_result && answer.calls[1].is_error && answer.calls[1].is_invalid);
+    CHECK_STR("no", answer.calls[1].result);
+    sma_stored_answer_fini(&answer);
+    sma_buf_fini(&buf);
+}
+
+static void make_turn(struct sma_buf *buf)
+{
+    struct sma_str ids[] = {SMA_STR("m1"), SMA_STR("")}, blocks[] = {SMA_STR("facts"), SMA_STR("text")};
+    struct sma_str fragments[] = {SMA_STR("{1}"), SMA_STR("{2},{3}")};
+    struct sma_stored_turn turn = {.message_count = 3, .id_count = 2, .ids = ids, .block_count = 2, .blocks = blocks,
+                                   .fragment_count = 2, .fragments = fragments, .text = SMA_STR("answer")};
+    sma_buf_init(buf, 1 << 16);
+    sma_codec_put_turn(buf, &turn);
+}
+
+static void turns_come_back(void)
+{
+    struct sma_buf buf;
+    make_turn(&buf);
+    struct sma_stored_turn turn;
+    CHECK_OK(sma_codec_get_turn(sma_buf_str(&buf), &turn));
+    CHECK_INT(3, turn.message_count);
+    CHECK_INT(2, turn.id_count);
+    CHECK_STR("m1", turn.ids[0]);
+    CHECK_STR("", turn.ids[1]);
+    CHECK_STR("text", turn.blocks[1]);
+    CHECK_STR("{2},{3}", turn.fragments[1]);
+    CHECK_STR("answer", turn.text);
+    sma_stored_turn_fini(&turn);
+    sma_buf_fini(&buf);
+}
+
+static void make_results(struct sma_buf *buf)
+{
+    struct sma_stored_result results[] = {{SMA_STR("a"), SMA_STR("b"), SMA_STR("c"), true, false},
+                                          {SMA_STR(""), SMA_STR(""), SMA_STR("dd"), false, true}};
+    sma_buf_init(buf, 1 << 16);
+    sma_codec_put_results(buf, results, 2);
+}
+
+static void results_come_back(void)
+{
+    struct sma_buf buf;
+    make_results(&buf);
+    struct sma_stored_results list;
+    CHECK_OK(sma_codec_get_results(sma_buf_str(&buf), &list));
+    CHECK_INT(2, list.count);
+    CHECK_STR("c", list.results[0].content);
+    CHECK(list.results[0].is_error && !list.results[0].is_delivered);
+    CHECK(!list.results[1].is_error && list.results[1].is_delivered);
+    sma_stored_results_fini(&list);
+    sma_buf_fini(&buf);
+}
+
+static enum sma_err read_any(int kind, struct sma_str data)
+{
+    struct sma_stored_answer answer;
+    struct sma_stored_results results;
+    struct sma_stored_turn turn;
+    enum sma_err err;
+    if (kind == 0) {
+        if ((err = sma_codec_get_answer(data, &answer)) == SMA_ERR_OK)
+            sma_stored_answer_fini(&answer);
+    } else if (kind == 1) {
+        if ((err = sma_codec_get_results(data, &results)) == SMA_ERR_OK)
+            sma_stored_results_fini(&results);
+    } else {
+        if ((err = sma_codec_get_turn(data, &turn)) == SMA_ERR_OK)
+            sma_stored_turn_fini(&turn);
+    }
+    return err;
+}
+
+/* Every prefix and every changed byte, in an allocation of exactly that size, so that a read past the end is seen. */
+static void damage_is_found_and_harmless(void)
+{
+    struct sma_buf bufs[3];
+    make_answer(&bufs[0]);
+    make_results(&bufs[1]);
+    make_turn(&bufs[2]);
+    for (int kind = 0; kind < 3; kind++) {
+        struct sma_str whole = sma_buf_str(&bufs[kind]);
+        CHECK_OK(read_any(kind, whole));
+        CHECK_ERR(SMA_ERR_CORRUPT, read_any((kind + 1) % 3, whole)); /* another kind */
+        for (size_t len = 0; len < whole.len; len++) {
+            char *exact = malloc(len + (len == 0));
+            CHECK(exact != NULL);
+            memcpy(exact, whole.ptr, len);
+            enum sma_err err = read_any(kind, (struct sma_str){exact, len});
+            /* An answer without the list of known results is whole too: it is stored so before they are known. */
+            CHECK(err == SMA_ERR_CORRUPT || (kind == 0 && len == whole.len - 15));
+            free(exact);
+        }
+        for (size_t at = 0; at < whole.len; at++) {
+            for (int bit = 0; bit < 8; bit++) {
+                char *copy = malloc(whole.len);
+                CHECK(copy != NULL);
+                memcpy(copy, whole.ptr, whole.len);
+                copy[at] = (char)(copy[at] ^ (1 << bit));
+                enum sma_err err = read_any(kind, (struct sma_str){copy, whole.len});
+                CHECK(err == SMA_ERR_OK || err == SMA_ERR_CORRUPT);
+                CHECK(at >= 5 || err == SMA_ERR_CORRUPT);
+                free(copy);
+            }
+        }
+        sma_buf_fini(&bufs[kind]);
+    }
+}
+
+int main(void)
+{
+    RUN(answers_come_back);
+    RUN(turns_come_back);
+    RUN(results_come_back);
+    RUN(damage_is_found_and_harmless);
+    return check_summary();
+}

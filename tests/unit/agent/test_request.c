@@ -1,0 +1,188 @@
+/*
+ * Aim: requests are valid JSON, the next one begins with the bytes of the one before (prompt caches live on that), and
+ * building one costs a small part of building it as a tree. Method: whole runs on each real wire.
+ */
+#include "unit/agent/run_driver.h"
+
+#include <jansson.h>
+#include <time.h>
+
+static const struct driver_call send_one[] = {{"c1", "chat_send", "{\"text\":\"\\u00fc and \\\"quotes\\\"\"}"}, {0}};
+
+static void next_message(struct driver *d)
+{
+    driver_cut(d);
+    for (uint32_t i = 0; i < d->step_count; i++)
+        free((char *)(uintptr_t)d->steps[i].data.ptr);
+    for (uint32_t i = 0; i < d->delivery_count; i++) {
+        free(d->texts[i]);
+        free(d->chats[i]);
+    }
+    d->step_count = d->delivery_count = 0;
+    d->order.seq++;
+    d->order.has_past = true;
+    driver_start(d);
+}
+
+/* @return the request; checks it as JSON and against the previous one's bytes up to the end of its messages */
+static char *check_request(struct driver *d, const char *before, size_t before_end, size_t *ret_end)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(d, &ask);
+    json_error_t error;
+    json_t *tree = json_loads(bytes, 0, &error);
+    if (tree == NULL)
+        fprintf(stderr, "%s at %d: %s\n", error.text, error.position, bytes);
+    CHECK(tree != NULL);
+    json_decref(tree);
+    if (before != NULL) {
+        CHECK(ask.turn_end > before_end);
+        CHECK(memcmp(bytes, before, before_end) == 0);
+        CHECK(bytes[before_end] == ',');
+    }
+    char *turn = malloc(ask.turn_end - ask.turn_offset + 3);
+    CHECK(turn != NULL);
+    snprintf(turn, ask.turn_end - ask.turn_offset + 3, "[%.*s]", (int)(ask.turn_end - ask.turn_offset),
+             bytes + ask.turn_offset);
+    tree = json_loads(turn, 0, &error);
+    CHECK(json_is_array(tree)); /* the current turn is messages joined by commas */
+    json_decref(tree);
+    free(turn);
+    *ret_end = ask.turn_end;
+    return bytes;
+}
+
+static void play_turns(enum sma_llm_api api)
+{
+    struct driver d;
+    driver_init(&d, api);
+    d.first_state = SMA_DELIVERY_SENT;
+    char *before = NULL;
+    size_t end = 0;
+    for (int turn = 0; turn < 6; turn++) {
+        if (turn == 0)
+            driver_start(&d);
+        else
+            next_message(&d);
+        for (int round = 0; round < 3; round++) {
+            char *bytes = check_request(&d, before, end, &end);
+            free(before);
+            before = bytes;
+            if (round == 2) {
+                driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
+                break;
+            }
+            driver_answer(&d, "", SMA_FINISH_TOOLS, send_one);
+            driver_durable(&d);
+            driver_store(&d);
+            driver_verdict(&d, d.step_count, SMA_STEP_DURABLE);
+            CHECK(sma_run_waits_for_model(d.run));
+        }
+        driver_done(&d, true);
+    }
+    free(before);
+    driver_fini(&d);
+}
+
+static void the_prefix_is_byte_identical_on_every_wire(void)
+{
+    play_turns(SMA_LLM_CHAT);
+    play_turns(SMA_LLM_RESPONSES);
+    play_turns(SMA_LLM_MESSAGES);
+    play_turns(SMA_LLM_OFFLINE);
+}
+
+static void a_session_from_the_store_gives_the_same_bytes(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "first answer", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    next_message(&d);
+    struct sma_model_ask ask;
+    char *live = driver_request(&d, &ask);
+    uint32_t live_offset = ask.turn_offset;
+    driver_cut(&d);
+    sma_session_clear(d.sessions, d.session, UINT64_MAX);
+    d.session->is_loaded = false;
+    driver_start(&d);
+    struct sma_turn turn = {.seq = 10, .wire = SMA_STR("chat"), .bytes = {d.done_turn, d.done_turn_len}};
+    struct sma_session_turns turns = {.turn_count = 1, .turns = &turn};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
+    char *rebuilt = driver_request(&d, &ask);
+    CHECK_INT(live_offset, ask.turn_offset);
+    CHECK(memcmp(live, rebuilt, live_offset) == 0);
+    CHECK_STR("m1", d.session->turns[0]->ids[0]);
+    free(live);
+    free(rebuilt);
+    driver_fini(&d);
+}
+
+static double now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static json_t *fifty_messages_tree(const char *text)
+{
+    json_t *root = json_object(), *messages = json_array();
+    json_object_set_new(root, "model", json_string("m-1"));
+    for (int i = 0; i < 50; i++) {
+        json_t *message = json_object();
+        json_object_set_new(message, "role", json_string(i % 2 == 0 ? "user" : "assistant"));
+        json_object_set_new(message, "content", json_string(text));
+        json_array_append_new(messages, message);
+    }
+    json_object_set_new(root, "messages", messages);
+    return root;
+}
+
+static void building_costs_a_small_part_of_a_tree(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    char text[601], fragment[700];
+    memset(text, 'a', 600);
+    text[600] = '\0';
+    for (uint64_t i = 1; i <= 25; i++) {
+        struct sma_str fragments[2];
+        snprintf(fragment, sizeof fragment, "{\"role\":\"user\",\"content\":\"%s\"}", text);
+        fragments[0] = fragments[1] = sma_str(fragment);
+        struct sma_stored_turn turn = {.message_count = 2, .fragment_count = 2, .fragments = fragments};
+        CHECK_OK(sma_session_append(d.sessions, d.session, i, &turn));
+    }
+    CHECK_INT(50, d.session->message_count);
+    driver_start(&d);
+    enum { COUNT = 200 };
+    double tree_ns = 1e18, ours_ns = 1e18; /* the best of many: the machine is shared */
+    for (int i = 0; i < COUNT; i++) {
+        double start = now_ns();
+        json_t *tree = fifty_messages_tree(text);
+        char *dump = json_dumps(tree, JSON_COMPACT);
+        json_decref(tree);
+        double spent = now_ns() - start;
+        free(dump);
+        tree_ns = spent < tree_ns ? spent : tree_ns;
+        start = now_ns();
+        struct sma_model_ask ask;
+        char *bytes = driver_request(&d, &ask);
+        spent = now_ns() - start;
+        free(bytes);
+        ours_ns = spent < ours_ns ? spent : ours_ns;
+    }
+    fprintf(stderr, "50 messages: %.1f us against %.1f us as a tree, ratio %.3f\n", ours_ns / 1e3, tree_ns / 1e3,
+            ours_ns / tree_ns);
+    CHECK(ours_ns / tree_ns < 0.2);
+    driver_fini(&d);
+}
+
+int main(void)
+{
+    RUN(the_prefix_is_byte_identical_on_every_wire);
+    RUN(a_session_from_the_store_gives_the_same_bytes);
+    RUN(building_costs_a_small_part_of_a_tree);
+    return check_summary();
+}

@@ -1,0 +1,686 @@
+/* Aim: every rule of a run as events in, exact actions out. Method: the driver plays store, model, dispatcher. */
+#include "unit/agent/run_driver.h"
+
+#include "sma/notices.h"
+
+static const struct driver_call send_hi[] = {{"c1", "chat_send", "{\"text\":\"hi\"}"}, {0}};
+
+static void check_kinds(const struct driver *driver, const char *wanted)
+{
+    static const char letters[] = {'L', 'M', 'X', 'C', 'H', 'S', 'P', 'D', 'g', 'W', 'E'};
+    char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
+    for (uint32_t i = 0; i < driver->actions.count; i++)
+        actual[i] = letters[driver->actions.list[i].kind];
+    actual[driver->actions.count] = '\0';
+    CHECK_TEXT(wanted, actual);
+}
+
+static bool request_has(const struct driver *driver, const char *text)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(driver, &ask);
+    bool has = strstr(bytes, text) != NULL;
+    free(bytes);
+    return has;
+}
+
+static void a_plain_answer_is_delivered_once_as_fallback(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    check_kinds(&d, "gM");
+    CHECK(request_has(&d, "\"text\":\"hello \\\"there\\\"\\n\""));
+    driver_answer(&d, "the answer", SMA_FINISH_STOP, NULL);
+    check_kinds(&d, "D");
+    CHECK_INT(3, driver_find(&d, SMA_RUN_STORE_DONE)->done.stamps.model_out_ns);
+    driver_done(&d, true);
+    check_kinds(&d, "gE");
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    CHECK_TEXT("the answer", d.done_text);
+    CHECK_TEXT("the answer", d.done_output);
+    CHECK_TEXT("[]", d.done_tool_calls);
+    CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, d.done_intent);
+    CHECK(d.done_turn_len > 0);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK_INT(2, d.session->message_count);
+    driver_fini(&d);
+}
+
+static void no_effect_before_the_step_is_durable(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "thinking aloud", SMA_FINISH_TOOLS, send_hi);
+    check_kinds(&d, "P");
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(1, step->number);
+    CHECK_INT(SMA_STEP_ANSWER, step->kind);
+    CHECK_INT(1, step->delivery_count);
+    CHECK_STR("hi", step->deliveries[0].text);
+    CHECK_STR("t:1", step->deliveries[0].route.chat_key);
+    driver_durable(&d);
+    check_kinds(&d, "gS");
+    CHECK_INT(100, driver_find(&d, SMA_RUN_ASK_SEND)->outbox_id);
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    check_kinds(&d, "PM"); /* the results' step beside the next request */
+    CHECK_INT(SMA_STEP_RESULTS, driver_find(&d, SMA_RUN_STORE_STEP)->step.kind);
+    CHECK(request_has(&d, "{\\\"success\\\":true}"));
+    driver_durable(&d);
+    check_kinds(&d, "");
+    driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK(d.done_text == NULL); /* delivered already: neither the last text nor the one beside chat_send */
+    CHECK_TEXT("done", d.done_output);
+    CHECK_TEXT("[{\"tool\":\"chat_send\",\"input\":{\"text\":\"hi\"},\"output\":\"{\\\"success\\\":true}\"}]",
+               d.done_tool_calls);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK_INT(4, d.session->message_count);
+    driver_fini(&d);
+}
+
+static void each_send_state_is_told_and_counts(void)
+{
+    static const struct
+    {
+        enum sma_send_state state;
+        const char *told;
+        bool is_fallback_wanted;
+    } rows[] = {
+        {SMA_SEND_SENT, "{\\\"success\\\":true}", false},
+        {SMA_SEND_QUEUED, "\\\"queued\\\":true", false},
+        {SMA_SEND_UNKNOWN, "may have been sent", false},
+        {SMA_SEND_FAILED, "{\\\"success\\\":false,\\\"error\\\":\\\"bot was blocked\\\"}", true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        driver_start(&d);
+        driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+        driver_durable(&d);
+        driver_sent(&d, 0, rows[i].state, "bot was blocked");
+        CHECK(request_has(&d, rows[i].told));
+        driver_durable(&d);
+        driver_answer(&d, "final words", SMA_FINISH_STOP, NULL);
+        driver_done(&d, true);
+        CHECK_INT(rows[i].is_fallback_wanted, d.done_text != NULL);
+        driver_fini(&d);
+    }
+}
+
+static void stored_delivery_needs_no_dispatcher(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.first_state = SMA_DELIVERY_SENT;
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    driver_durable(&d);
+    check_kinds(&d, "gPM");
+    driver_fini(&d);
+}
+
+static void wrong_calls_are_answered_and_the_run_goes_on(void)
+{
+    static const struct
+    {
+        const char *name, *arguments, *told;
+    } rows[] = {
+        {"exec_shell", "{}", "There is no tool exec_shell. The tools are: chat_contact_lookup, chat_contact_send, "
+                             "chat_load_history, chat_send."},
+        {"chat_send", "not json", "not a JSON object"},
+        {"chat_send", "{}", "Expected \\\\\\\"text\\\\\\\": a string"},
+        {"chat_send", "{\"text\":5}", "Expected \\\\\\\"text\\\\\\\": a string"},
+        {"chat_send", "{\"text\":\" \\n\"}", "blank: nothing was sent"},
+        {"chat_load_history", "{\"limit\":0}", "an integer from 1 to 200"},
+        {"chat_load_history", "{\"limit\":201}", "an integer from 1 to 200"},
+        {"chat_load_history", "{\"limit\":1.5}", "an integer from 1 to 200"},
+        {"chat_load_history", "{\"limit\":\"x\"}", "an integer from 1 to 200"},
+        {"chat_load_history", "{\"keyword\":7}", "Expected \\\\\\\"keyword\\\\\\\": a string"},
+        {"chat_contact_lookup", "{}", "Expected \\\\\\\"username\\\\\\\""},
+        {"chat_contact_send", "{\"username\":\"bob\",\"text\":\"\"}", "blank: nothing was sent"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        driver_start(&d);
+        struct driver_call calls[] = {{"c1", rows[i].name, rows[i].arguments}, {0}};
+        driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+        check_kinds(&d, "P");
+        CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+        driver_durable(&d);
+        check_kinds(&d, "PM");
+        if (!request_has(&d, rows[i].told)) {
+            struct sma_model_ask ask;
+            fprintf(stderr, "%s\n", driver_request(&d, &ask));
+        }
+        CHECK(request_has(&d, rows[i].told));
+        driver_durable(&d);
+        driver_answer(&d, "sorry", SMA_FINISH_STOP, NULL);
+        driver_done(&d, true);
+        CHECK_TEXT("sorry", d.done_text); /* a blank chat_send has delivered nothing; tool errors are not for users */
+        driver_fini(&d);
+    }
+}
+
+static void results_stand_in_the_order_of_the_calls(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    static const struct driver_call calls[] = {{"c1", "chat_send", "{\"text\":\"one\"}"},
+                                               {"c2", "nope", "{}"},
+                                               {"c3", "chat_load_history", "{}"},
+                                               {"c4", "chat_send", "{\"text\":\"two\"}"},
+                                               {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_durable(&d);
+    check_kinds(&d, "gSgHgS");
+    driver_sent(&d, 3, SMA_SEND_SENT, "");
+    check_kinds(&d, "");
+    struct sma_history_line line = {.is_user = true, .user_name = SMA_STR("Bob"), .text = SMA_STR("old words")};
+    struct sma_history_lines lines = {.line_count = 1, .lines = &line};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 2, .history = &lines});
+    check_kinds(&d, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 2, .history = &lines}); /* a second one */
+    check_kinds(&d, "");
+    driver_sent(&d, 0, SMA_SEND_FAILED, "no");
+    check_kinds(&d, "PM");
+    struct sma_model_ask ask;
+    char *bytes = driver_request(&d, &ask);
+    const char *at = bytes;
+    for (int i = 1; i <= 4; i++) {
+        char id[40];
+        snprintf(id, sizeof id, "\"tool_call_id\":\"c%d\"", i);
+        at = strstr(at, id);
+        CHECK(at != NULL);
+    }
+    CHECK(strstr(bytes, "{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"old words\\\"}") != NULL);
+    free(bytes);
+    driver_fini(&d);
+}
+
+static void calls_over_the_bound_are_refused(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    struct driver_call calls[SMA_TOOL_CALL_COUNT_MAX + 2] = {0};
+    for (int i = 0; i <= SMA_TOOL_CALL_COUNT_MAX; i++)
+        calls[i] = (struct driver_call){"c", "chat_send", "{\"text\":\"x\"}"};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    CHECK_INT(SMA_TOOL_CALL_COUNT_MAX, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    CHECK_INT(SMA_TOOL_CALL_COUNT_MAX, driver_count(&d, SMA_RUN_ASK_SEND));
+    for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++)
+        driver_sent(&d, i, SMA_SEND_SENT, "");
+    CHECK(request_has(&d, "Too many calls"));
+    driver_fini(&d);
+}
+
+static void a_truncated_answer_runs_no_calls(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_LENGTH, send_hi);
+    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "cut off"));
+    driver_durable(&d);
+    driver_answer(&d, "half an ans", SMA_FINISH_LENGTH, NULL);
+    driver_done(&d, true);
+    CHECK_TEXT("half an ans\n[cut: the rest was too long]", d.done_text);
+    driver_fini(&d);
+}
+
+static void contact_send_resolves_before_the_step(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    static const struct driver_call calls[] = {{"c1", "chat_contact_send", "{\"username\":\"@bob\",\"text\":\"yo\"}"},
+                                               {"c2", "chat_contact_send", "{\"username\":\"eve\",\"text\":\"hm\"}"},
+                                               {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    check_kinds(&d, "CC");
+    CHECK_STR("bob", driver_find(&d, SMA_RUN_ASK_CONTACT)->contact.user_name);
+    struct sma_contact_result none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 1, .contact = &none});
+    check_kinds(&d, "");
+    char key[] = "t:77";
+    struct sma_contact_result found = {.is_found = true,
+                                       .route = {.adapter = 9, .channel = SMA_STR("qq"), .chat_key = {key, 4}}};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
+    memset(key, 'x', 4); /* the message is gone */
+    check_kinds(&d, "P");
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(1, step->delivery_count);
+    CHECK_STR("t:77", step->deliveries[0].route.chat_key);
+    CHECK_STR("qq", step->deliveries[0].route.channel);
+    CHECK_INT(9, step->deliveries[0].route.adapter);
+    driver_durable(&d);
+    check_kinds(&d, "gS");
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    CHECK(request_has(&d, "No contact named eve"));
+    driver_durable(&d);
+    driver_answer(&d, "told Bob", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK_TEXT("told Bob", d.done_text); /* a message to somebody else does not answer the user */
+    driver_fini(&d);
+}
+
+static void lookup_comes_after_the_step(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    static const struct driver_call calls[] = {{"c1", "chat_contact_lookup", "{\"username\":\"bob\"}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "gC");
+    struct sma_contact_result found = {.is_found = true, .contact_json = SMA_STR("{\"username\":\"bob\"}")};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "{\\\"success\\\":true,\\\"contact\\\":{\\\"username\\\":\\\"bob\\\"}}"));
+    driver_fini(&d);
+}
+
+static void blank_ends_are_said(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, " \n", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+    CHECK_TEXT("I have no answer to that.", d.done_text);
+    CHECK_INT(0, d.done_turn_len);
+    CHECK_INT(0, d.session->turn_count);
+    driver_fini(&d);
+}
+
+static void thirty_rounds_and_no_more(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    static const struct driver_call calls[] = {{"c1", "chat_load_history", "{}"}, {0}};
+    struct sma_history_lines none = {0};
+    for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
+        CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
+        if (round > 1)
+            driver_durable(&d);
+        driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+        driver_durable(&d);
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
+    }
+    check_kinds(&d, "D");
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK_TEXT("I stopped after 30 steps without reaching an answer.", d.done_text);
+    driver_fini(&d);
+}
+
+static void a_model_failure_is_said(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_model_status(&d, SMA_MODEL_FAILED, "HTTP 503\nfrom x");
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+    CHECK_TEXT("The language model did not answer (HTTP 503 from x). Your message is kept; please send it again in a "
+               "while.", d.done_text);
+    CHECK_INT(0, d.done_turn_len);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT);
+    d.settings->is_configured = false;
+    driver_start(&d);
+    check_kinds(&d, "gD");
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "llm.apiKey") != NULL);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.is_suspect = true;
+    d.order.attempt = SMA_RUN_ATTEMPT_COUNT_MAX + 1;
+    driver_start(&d);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_GIVEN_UP, d.done_outcome);
+    driver_fini(&d);
+}
+
+/* A failure after something was delivered: the session keeps what was said, without the calls. */
+static void a_failed_run_keeps_what_was_said(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    driver_durable(&d);
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_model_status(&d, SMA_MODEL_FAILED, "gone");
+    driver_done(&d, true);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK_INT(2, d.session->message_count);
+    struct sma_str bytes = d.session->turns[0]->bytes;
+    CHECK(memmem(bytes.ptr, bytes.len, "tool", 4) == NULL);
+    CHECK(memmem(bytes.ptr, bytes.len, "\"hi\"", 4) != NULL);
+    driver_fini(&d);
+}
+
+static void add_turns(struct driver *d, uint64_t count)
+{
+    for (uint64_t i = 1; i <= count; i++) {
+        struct sma_str fragments[] = {SMA_STR("{\"role\":\"user\",\"content\":\"q\"}"),
+                                      SMA_STR("{\"role\":\"assistant\",\"content\":\"a\"}")};
+        struct sma_str id = SMA_STR("mm");
+        struct sma_stored_turn turn = {.message_count = 2, .fragment_count = 2, .fragments = fragments,
+                                       .id_count = 1, .ids = &id};
+        CHECK_OK(sma_session_append(d->sessions, d->session, i, &turn));
+    }
+}
+
+static void context_length_shrinks_whole_turns_and_asks_again(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    add_turns(&d, 9);
+    driver_start(&d);
+    static const uint32_t left[] = {4, 2, 1};
+    for (int i = 0; i < SMA_SHRINK_COUNT_MAX; i++) {
+        driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
+        check_kinds(&d, "M");
+        CHECK_INT(left[i], d.session->turn_count);
+    }
+    driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "/clear") != NULL);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* nothing to shrink: said at once */
+    driver_start(&d);
+    driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    driver_fini(&d);
+}
+
+static void stop_ends_at_once_and_late_answers_change_nothing(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "XgE");
+    CHECK(!driver_find(&d, SMA_RUN_END)->is_counted);
+    driver_answer(&d, "late", SMA_FINISH_STOP, NULL);
+    check_kinds(&d, "");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* while the step is stored */
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    driver_store(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "gE");
+    driver_verdict(&d, 1, SMA_STEP_DURABLE);
+    check_kinds(&d, "");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* the store says so first */
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    driver_verdict(&d, 1, SMA_STEP_STOPPED);
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* while DONE is open: the verdict decides, the turn goes */
+    driver_start(&d);
+    driver_answer(&d, "x", SMA_FINISH_STOP, NULL);
+    CHECK_INT(1, d.session->turn_count);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "");
+    struct sma_step_done stopped = {.seq = 10, .verdict = SMA_STEP_STOPPED};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &stopped});
+    check_kinds(&d, "gE");
+    CHECK_INT(0, d.session->turn_count);
+    driver_fini(&d);
+}
+
+static void a_cleared_session_is_not_used_by_a_later_run(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    add_turns(&d, 2);
+    driver_start(&d);
+    CHECK(request_has(&d, "\"q\""));
+    sma_session_clear(d.sessions, d.session, 5);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CLEARED});
+    check_kinds(&d, "XM");
+    CHECK(!request_has(&d, "\"q\""));
+    driver_fini(&d);
+}
+
+static void without_disk_steps_wait_and_keep_their_order(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    driver_verdict(&d, 1, SMA_STEP_NO_DISK);
+    check_kinds(&d, "W");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    check_kinds(&d, "PM");
+    driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* the results */
+    check_kinds(&d, "W");
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi); /* the next answer must not overtake them */
+    check_kinds(&d, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "PP");
+    CHECK_INT(2, d.actions.list[0].step.number);
+    CHECK_INT(3, d.actions.list[1].step.number);
+    driver_store(&d);
+    driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* both refused with one batch: one wait */
+    check_kinds(&d, "W");
+    driver_verdict(&d, 3, SMA_STEP_NO_DISK);
+    check_kinds(&d, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "PP");
+    driver_verdict(&d, 3, SMA_STEP_DURABLE); /* implies the one before */
+    check_kinds(&d, "gS");
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_store(&d);
+    driver_answer(&d, "end", SMA_FINISH_STOP, NULL);
+    struct sma_step_done no_disk = {.seq = 10, .verdict = SMA_STEP_NO_DISK};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &no_disk});
+    check_kinds(&d, "W");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "D");
+    driver_done(&d, true);
+    CHECK_INT(1, d.session->turn_count);
+    driver_fini(&d);
+}
+
+static void draining_reaches_a_durable_point_and_starts_nothing(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT); /* waits for the model, then gives up */
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    check_kinds(&d, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
+    check_kinds(&d, "XgE");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* an answer in time is stored, its calls are not carried out */
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* a final answer ends the run */
+    driver_start(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_answer(&d, "bye", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* a send is the dispatcher's, a history question is waited for */
+    driver_start(&d);
+    static const struct driver_call calls[] = {{"c1", "chat_send", "{\"text\":\"x\"}"},
+                                               {"c2", "chat_load_history", "{}"},
+                                               {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_durable(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    check_kinds(&d, "");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 1, .history = &none});
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT); /* all results there: stored before the end */
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls + 1);
+    driver_durable(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+}
+
+static void a_past_is_loaded_before_the_first_request(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.has_past = true;
+    driver_start(&d);
+    check_kinds(&d, "gL");
+    struct sma_buf turn, plain;
+    sma_buf_init(&turn, 4096);
+    sma_buf_init(&plain, 4096);
+    struct sma_str fragments[] = {SMA_STR("{\"role\":\"user\",\"content\":\"as sent\"}"),
+                                  SMA_STR("{\"role\":\"assistant\",\"content\":\"as got\"}")};
+    struct sma_str blocks[] = {SMA_STR("plain question")};
+    struct sma_stored_turn stored = {.message_count = 2, .fragment_count = 2, .fragments = fragments,
+                                     .block_count = 1, .blocks = blocks, .text = SMA_STR("plain answer")};
+    sma_codec_put_turn(&turn, &stored);
+    struct sma_turn turns[] = {
+        {.seq = 1, .wire = SMA_STR("messages"), .bytes = sma_buf_str(&turn)},
+        {.seq = 2, .wire = SMA_STR("chat"), .bytes = SMA_STR("damaged")},
+        {.seq = 3, .wire = SMA_STR("chat"), .bytes = sma_buf_str(&turn)},
+    };
+    struct sma_session_turns list = {.turn_count = 3, .turns = turns};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &list});
+    check_kinds(&d, "M");
+    CHECK_INT(2, d.session->turn_count);
+    CHECK(request_has(&d, "plain question"));
+    CHECK(request_has(&d, "{\"role\":\"assistant\",\"content\":\"plain answer\"}"));
+    CHECK(request_has(&d, "{\"role\":\"user\",\"content\":\"as sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
+    sma_buf_fini(&turn);
+    sma_buf_fini(&plain);
+    driver_fini(&d);
+}
+
+static void collected_messages_come_first_each_by_itself(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    struct sma_collected earlier[] = {
+        {.seq = 7, .wall_ms = 5, .user_id = SMA_STR("u2"), .message_id = SMA_STR("m-7"), .text = SMA_STR("first")},
+        {.seq = 8, .wall_ms = 6, .user_id = SMA_STR("u3"), .message_id = SMA_STR("m-8"), .text = SMA_STR("second"),
+         .context = SMA_STR("quoted")},
+    };
+    d.order.collected = earlier;
+    d.order.collected_count = 2;
+    d.order.context = SMA_STR("attachment");
+    driver_start(&d);
+    struct sma_model_ask ask;
+    char *bytes = driver_request(&d, &ask);
+    static const char *const order[] = {"[facts about the message", "earlier message", "u2", "\"first\"",
+                                        "earlier message", "u3", "\"quoted\"", "\"second\"", "\"attachment\"",
+                                        "hello "};
+    const char *at = bytes + ask.turn_offset;
+    for (size_t i = 0; i < SMA_COUNT_OF(order); i++) {
+        at = strstr(at, order[i]);
+        CHECK(at != NULL);
+    }
+    free(bytes);
+    static const struct driver_call calls[] = {{"c1", "chat_load_history", "{\"keyword\":\" x \"}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_durable(&d);
+    const struct sma_history_ask *history = &driver_find(&d, SMA_RUN_ASK_HISTORY)->history;
+    CHECK_INT(7, history->session_first_seq);
+    CHECK_INT(2, history->session_id_count);
+    CHECK_STR("m-8", history->session_ids[1]);
+    CHECK_INT(10, history->current_seq);
+    CHECK_INT(30, history->limit);
+    CHECK_STR("x", history->keyword);
+    driver_fini(&d);
+}
+
+static void a_turn_too_large_for_a_session_is_kept_plain(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    struct driver_call calls[22] = {0};
+    for (int i = 0; i < 20; i++)
+        calls[i] = (struct driver_call){"c", "chat_send", "{\"text\":\"part\"}"};
+    d.first_state = SMA_DELIVERY_SENT;
+    for (int round = 0; round < 3; round++) { /* 3 * 21 messages */
+        if (round > 0)
+            driver_durable(&d);
+        driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+        driver_durable(&d);
+    }
+    driver_durable(&d);
+    driver_answer(&d, "end", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK_INT(2, d.session->message_count);
+    driver_fini(&d);
+}
+
+int main(void)
+{
+    RUN(a_plain_answer_is_delivered_once_as_fallback);
+    RUN(no_effect_before_the_step_is_durable);
+    RUN(each_send_state_is_told_and_counts);
+    RUN(stored_delivery_needs_no_dispatcher);
+    RUN(wrong_calls_are_answered_and_the_run_goes_on);
+    RUN(results_stand_in_the_order_of_the_calls);
+    RUN(calls_over_the_bound_are_refused);
+    RUN(a_truncated_answer_runs_no_calls);
+    RUN(contact_send_resolves_before_the_step);
+    RUN(lookup_comes_after_the_step);
+    RUN(blank_ends_are_said);
+    RUN(thirty_rounds_and_no_more);
+    RUN(a_model_failure_is_said);
+    RUN(a_failed_run_keeps_what_was_said);
+    RUN(context_length_shrinks_whole_turns_and_asks_again);
+    RUN(stop_ends_at_once_and_late_answers_change_nothing);
+    RUN(a_cleared_session_is_not_used_by_a_later_run);
+    RUN(without_disk_steps_wait_and_keep_their_order);
+    RUN(draining_reaches_a_durable_point_and_starts_nothing);
+    RUN(a_past_is_loaded_before_the_first_request);
+    RUN(collected_messages_come_first_each_by_itself);
+    RUN(a_turn_too_large_for_a_session_is_kept_plain);
+    return check_summary();
+}
