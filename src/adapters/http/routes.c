@@ -138,10 +138,9 @@ static void respond_metrics(struct http_conn *conn)
 {
     struct sma_buf body;
     sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
+    sma_metrics_format(&body);
     if (conn->server->format_metrics != NULL)
         conn->server->format_metrics(conn->server->metrics_user, &body);
-    else
-        sma_metrics_format(&body);
     if (body.err == SMA_ERR_OK)
         http_respond(conn, 200, "text/plain; version=0.0.4; charset=utf-8", sma_buf_str(&body), NULL);
     else

@@ -255,6 +255,12 @@ static void *supervise(void *argument)
     return NULL;
 }
 
+static void put_metric(void *user, struct sma_buf *buf)
+{
+    struct harness *harness = user;
+    sma_buf_printf(buf, "harness_accepted %u\n", harness_accepted_count(harness));
+}
+
 static struct harness *make(const struct harness_options *options)
 {
     struct harness *harness = calloc(1, sizeof *harness);
@@ -276,6 +282,7 @@ static struct harness *make(const struct harness_options *options)
     CHECK(harness->store.runs != NULL && harness->system != NULL && harness->stop_fd >= 0);
     struct sma_error error = {0};
     CHECK_OK(sma_http_adapter_ops.create(&harness->config, &harness->block, &harness->state, &error));
+    sma_http_set_metrics_source(harness->state, put_metric, harness);
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_STORE, &store_ops, &harness->store));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, harness));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_ADAPTER_0, sma_http_adapter_ops.actor, harness->state));

@@ -211,7 +211,8 @@ static void small_routes_answer(void)
     reply_free(&reply);
     reply = request_once(harness, "GET /metrics", "", NULL);
     CHECK_INT(200, reply.status);
-    CHECK(reply_has(&reply, "sma_http_requests_total") && reply_has(&reply, "text/plain; version=0.0.4"));
+    CHECK(reply_has(&reply, "\nsma_http_requests_total ") && reply_has(&reply, "\nharness_accepted ") &&
+          reply_has(&reply, "text/plain; version=0.0.4"));
     reply_free(&reply);
     reply = request_once(harness, "GET /api/history?chatKey=api%3Achat%3Ax&limit=3", "", NULL);
     CHECK_TEXT("[{\"key\":\"api:chat:x\",\"limit\":3}]", reply.body);
