@@ -1,0 +1,285 @@
+/*
+ * terminal_run.c — a client's message from INGRESS to "done".
+ *
+ * The result of a run may be known before its text was delivered (the final text is a row like any other), so "done"
+ * waits for the run's delivery, for a bounded time.
+ */
+#include "terminal_priv.h"
+
+#include <stdio.h>
+
+static struct run *find_run(struct terminal *terminal, uint64_t ask_id, struct client **ret_client)
+{
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++) {
+        struct client *client = &terminal->clients[i];
+        for (size_t j = 0; sma_terminal_is_live(client) && j < TERMINAL_RUN_COUNT_MAX; j++) {
+            struct run *run = &client->runs[j];
+            if ((run->phase == RUN_ASKED || run->phase == RUN_AWAITED) && run->ask_id == ask_id) {
+                *ret_client = client;
+                return run;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void free_run(struct run *run)
+{
+    sma_msg_destroy(run->result);
+    *run = (struct run){0};
+}
+
+void sma_terminal_drop_runs(struct client *client)
+{
+    for (size_t i = 0; i < TERMINAL_RUN_COUNT_MAX; i++)
+        free_run(&client->runs[i]);
+}
+
+/* -- a message comes in ------------------------------------------------------------------------------------------ */
+static struct sma_msg *make_ingress(const struct client *client, struct sma_str id, struct sma_str text, uint64_t read_ns)
+{
+    struct sma_ctx *ctx = client->terminal->ctx;
+    char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
+    snprintf(chat_key, sizeof chat_key, "cli:chat:%s", client->chat);
+    struct sma_route route = {.adapter = (uint8_t)sma_ctx_self(ctx),
+                              .channel = SMA_STR("cli"),
+                              .chat_key = sma_str(chat_key),
+                              .chat_id = sma_str(client->chat),
+                              .chat_type = SMA_STR("private"),
+                              .message_id = id,
+                              .user_id = sma_str(client->user),
+                              .user_name = sma_str(client->user)};
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, sma_route_space(&route) + text.len + id.len + 2);
+    if (msg == NULL)
+        return NULL;
+    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
+    ingress->route = sma_route_dup(msg, &route);
+    ingress->event_key = sma_msg_dup(msg, id);
+    ingress->text = sma_msg_dup(msg, text);
+    ingress->control = (uint8_t)sma_control_parse(ingress->text);
+    ingress->kind = ingress->control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
+    ingress->addressed = SMA_ADDRESSED_PRIVATE;
+    ingress->wall_ms = sma_ctx_wall(ctx);
+    ingress->stamps.read_ns = read_ns;
+    ingress->stamps.parsed_ns = sma_ctx_now(ctx);
+    return msg;
+}
+
+static struct run *take_slot(struct client *client)
+{
+    for (size_t i = 0; i < TERMINAL_RUN_COUNT_MAX; i++)
+        if (client->runs[i].phase == RUN_FREE)
+            return &client->runs[i];
+    return NULL;
+}
+
+void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text, uint64_t read_ns)
+{
+    struct terminal *terminal = client->terminal;
+    const char *reply_id = id == NULL ? "" : id;
+    if (terminal->is_intake_off) {
+        sma_terminal_put_error(client, reply_id, "the service is stopping: send the message again when it is back");
+        return;
+    }
+    char made_id[40];
+    snprintf(made_id, sizeof made_id, "%016llx%016llx", (unsigned long long)sma_ctx_random(terminal->ctx),
+             (unsigned long long)sma_ctx_random(terminal->ctx));
+    struct run *run = take_slot(client);
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = run == NULL ? NULL : make_ingress(client, sma_str(id == NULL ? made_id : id), text, read_ns);
+    if (msg == NULL) {
+        sma_terminal_put_error(client, reply_id, "too many messages of this terminal are waiting: wait for an answer");
+        return;
+    }
+    bool is_control = SMA_MSG_BODY(msg, struct sma_ingress)->kind == SMA_EVENT_CONTROL;
+    uint64_t ask_id;
+    if (sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &ask_id) != SMA_ERR_OK) {
+        sma_terminal_put_error(client, reply_id, "the service is busy: send the message again in a moment");
+        return;
+    }
+    terminal->ingress_open_count++;
+    run->phase = RUN_ASKED;
+    run->ask_id = ask_id;
+    run->is_control = is_control;
+    run->is_silent = id == NULL;
+    snprintf(run->id, sizeof run->id, "%s", reply_id);
+}
+
+/* -- accepted ---------------------------------------------------------------------------------------------------- */
+static const char *const verdict_names[] = {"accepted", "duplicate", "ignored", "busy", "conflict", "refused"};
+
+static void put_accepted(struct client *client, const struct run *run, const struct sma_accepted *accepted)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 65536);
+    sma_buf_put_text(&buf, "{\"type\":\"accepted\"");
+    sma_buf_put_json_key(&buf, "id");
+    sma_buf_put_json_string(&buf, sma_str(run->id));
+    sma_buf_put_json_key(&buf, "seq");
+    sma_buf_put_u64(&buf, accepted->seq);
+    sma_buf_put_json_key(&buf, "verdict");
+    sma_buf_put_json_string(&buf, sma_str(verdict_names[accepted->verdict]));
+    sma_buf_put_json_key(&buf, "position");
+    sma_buf_put_u64(&buf, accepted->position);
+    sma_buf_put_text(&buf, "}\n");
+    if (buf.err == SMA_ERR_OK)
+        (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
+    sma_buf_fini(&buf);
+}
+
+static bool was_delivered(const struct terminal *terminal, uint64_t seq)
+{
+    for (size_t i = 0; i < TERMINAL_DELIVERED_COUNT; i++)
+        if (terminal->delivered[i] == seq)
+            return true;
+    return false;
+}
+
+static const char *state_name(uint8_t state)
+{
+    static const char *const names[] = {"unknown", "waiting", "running", "parked", "done", "failed", "cancelled"};
+    return state < SMA_COUNT_OF(names) ? names[state] : "unknown";
+}
+
+static void put_done(struct client *client, struct run *run)
+{
+    struct sma_result none = {.state = SMA_RUN_DONE, .is_success = true};
+    const struct sma_result *result = run->result == NULL ? &none : SMA_MSG_BODY(run->result, struct sma_result);
+    struct sma_buf buf;
+    sma_buf_init(&buf, 8 * SMA_TEXT_BYTES_MAX);
+    sma_buf_put_text(&buf, "{\"type\":\"done\"");
+    sma_buf_put_json_key(&buf, "id");
+    sma_buf_put_json_string(&buf, sma_str(run->id));
+    sma_buf_put_json_key(&buf, "seq");
+    sma_buf_put_u64(&buf, run->seq);
+    sma_buf_put_json_key(&buf, "success");
+    sma_buf_put_text(&buf, result->is_success ? "true" : "false");
+    sma_buf_put_json_key(&buf, "state");
+    sma_buf_put_json_string(&buf, sma_str(state_name(result->state)));
+    sma_buf_put_json_key(&buf, "output");
+    sma_buf_put_json_string(&buf, result->output);
+    sma_buf_put_text(&buf, "}\n");
+    if (buf.err != SMA_ERR_OK)
+        sma_terminal_put_error(client, run->id, "the result is too long for a terminal; the history has it");
+    else
+        (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
+    sma_buf_fini(&buf);
+    free_run(run);
+}
+
+static void hold(struct terminal *terminal, struct client *client, struct run *run)
+{
+    if (was_delivered(terminal, run->seq)) {
+        put_done(client, run);
+        return;
+    }
+    run->phase = RUN_HELD;
+    run->hold_until_ns = sma_ctx_now(terminal->ctx) + TERMINAL_HOLD_NS;
+    sma_ctx_request_batch_end(terminal->ctx);
+}
+
+static void await_run(struct terminal *terminal, struct client *client, struct run *run)
+{
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 1);
+    if (msg != NULL) {
+        struct sma_await *await = SMA_MSG_BODY(msg, struct sma_await);
+        await->seq = run->seq;
+        await->user_id = sma_msg_dup(msg, SMA_STR(""));
+    }
+    if (msg == NULL || sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &run->ask_id) != SMA_ERR_OK) {
+        sma_terminal_put_error(client, run->id, "too many callers wait for answers; the message runs all the same");
+        free_run(run);
+        return;
+    }
+    run->phase = RUN_AWAITED;
+}
+
+static void put_refused(struct client *client, const struct run *run, const struct sma_accepted *accepted)
+{
+    char text[400];
+    struct sma_str reason = accepted->reason;
+    if (reason.len == 0)
+        reason = SMA_STR("the message was not taken");
+    snprintf(text, sizeof text, "%.*s", (int)(reason.len < 390 ? reason.len : 390), reason.ptr);
+    sma_terminal_put_error(client, run->id, text);
+}
+
+void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg, const struct sma_accepted *accepted)
+{
+    SMA_ASSERT(terminal->ingress_open_count > 0);
+    SMA_ASSERT(accepted->verdict < SMA_COUNT_OF(verdict_names));
+    terminal->ingress_open_count--;
+    struct client *client;
+    struct run *run = find_run(terminal, msg->ask_id, &client);
+    if (run == NULL)
+        return; /* the client has gone; the message runs */
+    run->seq = accepted->seq;
+    bool is_taken = accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_DUPLICATE;
+    if (run->is_silent && is_taken) {
+        free_run(run);
+        return;
+    }
+    put_accepted(client, run, accepted);
+    if (!is_taken) {
+        put_refused(client, run, accepted);
+        free_run(run);
+        return;
+    }
+    if (run->is_control)
+        hold(terminal, client, run); /* carried out with its acceptance; the notice about it follows */
+    else
+        await_run(terminal, client, run);
+}
+
+/* -- the end of the run ------------------------------------------------------------------------------------------ */
+void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
+{
+    const struct sma_result *result = SMA_MSG_BODY(*msg, struct sma_result);
+    struct client *client;
+    struct run *run = find_run(terminal, (*msg)->ask_id, &client);
+    if (run == NULL)
+        return;
+    bool is_over = result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED || result->state == SMA_RUN_CANCELLED;
+    if (!is_over) {
+        sma_terminal_put_error(client, run->id, "the service is stopping; the message is kept and answered when it is back");
+        free_run(run);
+        return;
+    }
+    bool has_delivery = result->state == SMA_RUN_FAILED || result->output.len > 0;
+    run->result = SMA_TAKE(*msg);
+    if (has_delivery && result->state != SMA_RUN_CANCELLED)
+        hold(terminal, client, run);
+    else
+        put_done(client, run);
+}
+
+void sma_terminal_note_delivered(struct terminal *terminal, uint64_t seq)
+{
+    if (seq == 0)
+        return;
+    terminal->delivered[terminal->delivered_next] = seq;
+    terminal->delivered_next = (terminal->delivered_next + 1) % TERMINAL_DELIVERED_COUNT;
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++) {
+        struct client *client = &terminal->clients[i];
+        for (size_t j = 0; sma_terminal_is_live(client) && j < TERMINAL_RUN_COUNT_MAX; j++)
+            if (client->runs[j].phase == RUN_HELD && client->runs[j].seq == seq)
+                put_done(client, &client->runs[j]);
+    }
+}
+
+bool sma_terminal_release_held(struct terminal *terminal, uint64_t now)
+{
+    bool has_held = false;
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++) {
+        struct client *client = &terminal->clients[i];
+        for (size_t j = 0; sma_terminal_is_live(client) && j < TERMINAL_RUN_COUNT_MAX; j++) {
+            struct run *run = &client->runs[j];
+            if (run->phase == RUN_HELD && run->hold_until_ns <= now)
+                put_done(client, run);
+            else if (run->phase == RUN_HELD)
+                has_held = true;
+        }
+    }
+    return has_held;
+}

@@ -1,0 +1,193 @@
+/* terminal_send.c — lines to clients: errors, progress, deliveries. Nothing here waits for a client. */
+#include "terminal_priv.h"
+
+#include <stdlib.h>
+
+struct out
+{
+    uv_write_t write;
+    struct client *client;
+    struct delivery *delivery;
+    char text[];
+};
+
+/* -- the outcome of a delivery ----------------------------------------------------------------------------------- */
+static void answer_attempt(const struct delivery *delivery)
+{
+    struct sma_str error = SMA_STR("");
+    if (!delivery->is_sent)
+        error = SMA_STR("no terminal is connected to this chat");
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, error.len + 2);
+    if (msg == NULL)
+        sma_ctx_fatal(delivery->ctx, "out of memory while answering a delivery");
+    struct sma_attempt_result *result = SMA_MSG_BODY(msg, struct sma_attempt_result);
+    *result = (struct sma_attempt_result){.outbox_id = delivery->outbox_id, .part = delivery->part};
+    result->attempt_class = delivery->is_sent ? SMA_ATTEMPT_SENT : SMA_ATTEMPT_GIVE_UP;
+    result->error = sma_msg_dup(msg, error);
+    result->platform_message_id = sma_msg_dup(msg, SMA_STR(""));
+    sma_ctx_answer_to(delivery->ctx, (enum sma_actor_id)delivery->asker, delivery->ask_id, &msg);
+}
+
+static void release(struct delivery *delivery)
+{
+    if (delivery == NULL || --delivery->write_count > 0)
+        return;
+    answer_attempt(delivery);
+    free(delivery);
+}
+
+/* -- writing ----------------------------------------------------------------------------------------------------- */
+static void on_written(uv_write_t *write, int status)
+{
+    struct out *out = write->data;
+    struct client *client = out->client;
+    if (status == 0 && out->delivery != NULL)
+        out->delivery->is_sent = true;
+    if (status == 0 && client->stalled_since_ns != 0) {
+        bool is_empty = uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) == 0;
+        client->stalled_since_ns = is_empty ? 0 : sma_ctx_now(client->terminal->ctx);
+    }
+    release(out->delivery);
+    free(out);
+    sma_ctx_request_batch_end(client->terminal->ctx);
+}
+
+bool sma_terminal_put(struct client *client, struct sma_str line, struct delivery *delivery)
+{
+    if (!sma_terminal_is_live(client))
+        return false;
+    uv_stream_t *stream = (uv_stream_t *)&client->pipe;
+    struct out *out = NULL;
+    if (uv_stream_get_write_queue_size(stream) + line.len <= TERMINAL_QUEUE_BYTES_MAX)
+        out = malloc(sizeof *out + line.len);
+    if (out == NULL) {
+        sma_terminal_close_client(client);
+        return false;
+    }
+    memcpy(out->text, line.ptr, line.len);
+    out->client = client;
+    out->delivery = delivery;
+    out->write.data = out;
+    uv_buf_t bytes = uv_buf_init(out->text, (unsigned)line.len);
+    if (uv_write(&out->write, stream, &bytes, 1, on_written) != 0) {
+        free(out);
+        sma_terminal_close_client(client);
+        return false;
+    }
+    if (delivery != NULL)
+        delivery->write_count++;
+    if (client->stalled_since_ns == 0 && uv_stream_get_write_queue_size(stream) > 0) {
+        client->stalled_since_ns = sma_ctx_now(client->terminal->ctx);
+        sma_ctx_request_batch_end(client->terminal->ctx);
+    }
+    return true;
+}
+
+bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now)
+{
+    bool has_stalled = false;
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++) {
+        struct client *client = &terminal->clients[i];
+        if (!sma_terminal_is_live(client) || client->stalled_since_ns == 0)
+            continue;
+        if (now - client->stalled_since_ns > TERMINAL_STALL_NS) {
+            sma_ctx_log(terminal->ctx, SMA_LOG_WARN, "terminal of chat %s does not read: disconnected", client->chat);
+            sma_terminal_close_client(client);
+            continue;
+        }
+        has_stalled = true;
+    }
+    return has_stalled;
+}
+
+static void begin_line(struct sma_buf *buf, const char *type)
+{
+    sma_buf_init(buf, 8 * SMA_TEXT_BYTES_MAX); /* a text of control characters grows sixfold */
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "type");
+    sma_buf_put_json_string(buf, sma_str(type));
+}
+
+void sma_terminal_put_error(struct client *client, const char *id, const char *text)
+{
+    struct sma_buf buf;
+    begin_line(&buf, "error");
+    sma_buf_put_json_key(&buf, "id");
+    sma_buf_put_json_string(&buf, sma_str(id));
+    sma_buf_put_json_key(&buf, "text");
+    sma_buf_put_json_string(&buf, sma_str(text));
+    sma_buf_put_text(&buf, "}\n");
+    if (buf.err == SMA_ERR_OK)
+        (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
+    sma_buf_fini(&buf);
+}
+
+/* -- deliveries and progress ------------------------------------------------------------------------------------- */
+static bool listens(const struct client *client, struct sma_str chat)
+{
+    return sma_terminal_is_live(client) && client->is_greeted && sma_str_is_equal(sma_str(client->chat), chat);
+}
+
+static const char *intent_name(uint8_t intent)
+{
+    switch (intent) {
+    case SMA_INTENT_NOTICE:
+        return "notice";
+    case SMA_INTENT_ERROR:
+        return "error";
+    default:
+        return "text";
+    }
+}
+
+void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg, const struct sma_attempt *attempt)
+{
+    struct delivery *delivery = calloc(1, sizeof *delivery);
+    struct sma_buf buf;
+    begin_line(&buf, "message");
+    sma_buf_put_json_key(&buf, "seq");
+    sma_buf_put_u64(&buf, attempt->seq);
+    sma_buf_put_json_key(&buf, "intent");
+    sma_buf_put_json_string(&buf, sma_str(intent_name(attempt->intent)));
+    sma_buf_put_json_key(&buf, "text");
+    sma_buf_put_json_string(&buf, attempt->part_bytes);
+    sma_buf_put_text(&buf, "}\n");
+    if (delivery == NULL || buf.err == SMA_ERR_NOMEM)
+        sma_ctx_fatal(terminal->ctx, "out of memory while delivering; it is kept and sent after a restart");
+    *delivery = (struct delivery){.ask_id = msg->ask_id,
+                                  .outbox_id = attempt->outbox_id,
+                                  .seq = attempt->seq,
+                                  .part = attempt->part,
+                                  .write_count = 1, /* held here until all clients have their write */
+                                  .asker = msg->from,
+                                  .ctx = terminal->ctx};
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++)
+        if (listens(&terminal->clients[i], attempt->route.chat_id))
+            (void)sma_terminal_put(&terminal->clients[i], sma_buf_str(&buf), delivery); /* counted in the delivery */
+    sma_buf_fini(&buf);
+    release(delivery);
+    sma_terminal_note_delivered(terminal, attempt->seq);
+}
+
+void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress)
+{
+    static const char *const kinds[] = {"started", "text", "tool", "finished"};
+    if (progress->kind >= SMA_COUNT_OF(kinds))
+        return;
+    struct sma_buf buf;
+    begin_line(&buf, "progress");
+    sma_buf_put_json_key(&buf, "seq");
+    sma_buf_put_u64(&buf, progress->seq);
+    sma_buf_put_json_key(&buf, "kind");
+    sma_buf_put_json_string(&buf, sma_str(kinds[progress->kind]));
+    sma_buf_put_json_key(&buf, "text");
+    sma_buf_put_json_string(&buf, progress->text);
+    sma_buf_put_text(&buf, "}\n");
+    for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++) {
+        struct client *client = &terminal->clients[i];
+        if (listens(client, progress->route.chat_id) &&
+            uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) < TERMINAL_PROGRESS_QUEUE_BYTES)
+            (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* progress may be lost */
+    }
+    sma_buf_fini(&buf);
+}
