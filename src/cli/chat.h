@@ -1,0 +1,31 @@
+/*
+ * chat.h — the terminal chat: a client of the terminal adapter's socket (adapters/terminal/terminal.h).
+ *
+ * With a terminal on stdin: a prompt, answers streamed in place, several lines by a backslash at the end of a line,
+ * Ctrl-C stops the running answer, a second one (or one at an empty prompt) leaves, Ctrl-D leaves. Without: stdin as
+ * a whole is one message, the answer goes to stdout as it is, a failure to stderr.
+ * Whatever the model says, control characters other than line feed and tab never reach the terminal.
+ */
+#ifndef SMA_CLI_CHAT_H
+#define SMA_CLI_CHAT_H
+
+#include "sma/base.h"
+
+struct sma_chat_options
+{
+    const char *chat; /* NULL = "main" */
+    const char *user; /* NULL = $USER, else "local" */
+    int in_fd;        /* 0 = stdin */
+    int out_fd;       /* 0 = stdout */
+    int err_fd;       /* 0 = stderr */
+    bool is_plain;    /* no escape sequences even on a terminal */
+};
+
+/**
+ * Talk until the user leaves, or, in a pipe, until the answer is there. Errors are said on err_fd.
+ * @return exit status: 0 | 1 failed or no service | 130 interrupted in a pipe
+ * Thread: one that may block; takes SIGINT while it runs and gives it back.
+ */
+SMA_CHECKED int sma_chat_client(const char *socket_path, const struct sma_chat_options *options);
+
+#endif
