@@ -20,7 +20,12 @@ static void copy_line(char *to, size_t size, struct sma_str text)
         is_gap = false;
         to[used++] = (char)byte;
     }
-    to[sma_utf8_cut((struct sma_str){to, used}, used)] = '\0';
+    size_t last = used; /* the last character may have been cut */
+    while (last > 0 && ((unsigned char)to[last - 1] & 0xc0) == 0x80)
+        last--;
+    if (last > 0 && !sma_utf8_is_valid((struct sma_str){to + last - 1, used - last + 1}))
+        used = last - 1;
+    to[used] = '\0';
     if (!sma_utf8_is_valid(sma_str(to)))
         for (char *at = to; *at != '\0'; at++)
             if ((unsigned char)*at >= 0x80)

@@ -1,0 +1,57 @@
+/*
+ * harness.h — the real model actor on its thread, fake_model as a child process, and a stand-in for the agent that asks
+ * on behalf of the test's thread and keeps what comes back.
+ */
+#ifndef SMA_TEST_MODEL_HARNESS_H
+#define SMA_TEST_MODEL_HARNESS_H
+
+#include "sma/config.h"
+#include "sma/messages.h"
+
+#define HARNESS_RECORD_COUNT_MAX 2048
+
+struct harness_record
+{
+    bool is_answered;
+    uint64_t ask_id;
+    int answer_count;
+    uint8_t status, finish;
+    int http_status;
+    char text[512], call_name[64], call_arguments[512], error[512], fragment[2048];
+    uint32_t call_count;
+    uint64_t asked_ns, answered_ns, out_ns, first_token_ns;
+    uint64_t input_tokens;
+    unsigned delta_count;
+    bool is_delta_send;
+    char delta[512];
+};
+
+struct harness;
+
+/** Start fake_model with these options (NULL-terminated, may be NULL). */
+struct harness *harness_create(const struct sma_config_llm *llm, const char *const *fake_options);
+/** Ordered shutdown; checks that every question was answered exactly once. */
+void harness_destroy(struct harness *harness);
+/** Ask with one user text; returns the record's number. */
+size_t harness_ask(struct harness *harness, const char *text);
+/** Ask with this whole request body. */
+size_t harness_ask_body(struct harness *harness, struct sma_str body);
+void harness_cancel(struct harness *harness, size_t record);
+/** Wait (with a deadline of 20 s, failing the test) until answered; borrowed. */
+const struct harness_record *harness_wait(struct harness *harness, size_t record);
+const struct harness_record *harness_get(struct harness *harness, size_t record);
+/** Wait until fake_model has logged this many requests. */
+void harness_wait_requests(struct harness *harness, size_t count);
+/** Requests and different connections fake_model has logged so far. */
+size_t harness_requests(struct harness *harness, size_t *ret_connections);
+/** Voluntary context switches of the model actor's thread so far: how often it slept and woke. */
+long harness_wakeups(struct harness *harness);
+/** The model actor forgets the fake: the child is killed. */
+void harness_kill_fake(struct harness *harness);
+
+/** Settings with short times; base_url NULL = the fake. */
+struct sma_config_llm harness_llm(enum sma_llm_api api);
+/** The answer is the fake's default reply to this text. */
+void harness_check_said(const struct harness_record *record, const char *text);
+
+#endif

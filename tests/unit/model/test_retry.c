@@ -1,0 +1,216 @@
+/*
+ * Aim: what is repeated, what is not, what asks for a shorter request, how long to wait, and what people read.
+ * Method: the stored error bodies with their verdicts, and tables.
+ */
+#include "runtime/model/retry.h"
+#include "support.h"
+
+#include <jansson.h>
+
+static struct sma_failure http_failure(enum sma_llm_api api, int status, const char *body)
+{
+    struct sma_failure failure = {
+        .trouble = SMA_TROUBLE_HTTP, .api = api, .http_status = status, .retry_after_ms = -1};
+    sma_wire_error_parse(sma_str(body), &failure.error);
+    return failure;
+}
+
+static void stored_errors_have_their_verdicts(void)
+{
+    static const struct
+    {
+        enum sma_retry retry;
+        const char *message;
+    } wanted[] = {
+        {SMA_RETRY_YES, "Overloaded"},
+        {SMA_RETRY_YES, "..."},
+        {SMA_RETRY_NO, "messages.1: `tool_use` ids"},
+        {SMA_RETRY_YES, "Rate limit reached"},
+        {SMA_RETRY_NO, "You exceeded your current quota"},
+        {SMA_RETRY_CONTEXT_LENGTH, "This model's maximum context length"},
+        {SMA_RETRY_NO, "Incorrect API key provided"},
+        {SMA_RETRY_NO, "The reasoning_content in the thinking mode"},
+        {SMA_RETRY_NO, "Insufficient credits"},
+        {SMA_RETRY_NO, "model 'x' not found"},
+    };
+    size_t len = 0;
+    char *bytes = read_golden("errors-handmade.json", &len);
+    json_t *root = json_loadb(bytes, len, 0, NULL);
+    const json_t *errors = json_object_get(root, "errors");
+    CHECK_INT(SMA_COUNT_OF(wanted), json_array_size(errors));
+    for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++) {
+        const json_t *entry = json_array_get(errors, i);
+        const char *api = json_string_value(json_object_get(entry, "api"));
+        char *body = json_dumps(json_object_get(entry, "body"), 0);
+        struct sma_failure failure =
+            http_failure(strcmp(api, "anthropic") == 0 ? SMA_LLM_MESSAGES : SMA_LLM_CHAT,
+                         (int)json_integer_value(json_object_get(entry, "http")), body);
+        const char *after = json_string_value(json_object_get(json_object_get(entry, "headers"), "retry-after"));
+        if (after != NULL)
+            failure.retry_after_ms = sma_retry_after_parse(sma_str(after), 0);
+        CHECK_INT(wanted[i].retry, sma_retry_classify(&failure));
+        CHECK(strncmp(wanted[i].message, failure.error.message, strlen(wanted[i].message)) == 0);
+        free(body);
+    }
+    json_decref(root);
+    free(bytes);
+}
+
+static void statuses_are_classified(void)
+{
+    static const struct
+    {
+        int status;
+        enum sma_retry retry;
+    } cases[] = {
+        {301, SMA_RETRY_NO},  {400, SMA_RETRY_NO},  {401, SMA_RETRY_NO},  {402, SMA_RETRY_NO},
+        {403, SMA_RETRY_NO},  {404, SMA_RETRY_NO},  {408, SMA_RETRY_YES}, {409, SMA_RETRY_YES},
+        {413, SMA_RETRY_CONTEXT_LENGTH},            {422, SMA_RETRY_NO},  {429, SMA_RETRY_YES},
+        {500, SMA_RETRY_YES}, {502, SMA_RETRY_YES}, {503, SMA_RETRY_YES}, {504, SMA_RETRY_YES},
+        {529, SMA_RETRY_YES},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_failure failure = http_failure(SMA_LLM_CHAT, cases[i].status, "");
+        CHECK_INT(cases[i].retry, sma_retry_classify(&failure));
+    }
+    struct sma_failure spend_cap = http_failure(SMA_LLM_MESSAGES, 429, "");
+    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&spend_cap));
+    spend_cap.retry_after_ms = 1000;
+    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&spend_cap));
+    spend_cap.retry_after_ms = SMA_RETRY_AFTER_MAX_MS;
+    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&spend_cap));
+    spend_cap.retry_after_ms = SMA_RETRY_AFTER_MAX_MS + 1;
+    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&spend_cap));
+    struct sma_failure told = http_failure(SMA_LLM_CHAT, 400, "");
+    told.has_should_retry = told.should_retry = true;
+    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&told));
+    told = http_failure(SMA_LLM_CHAT, 500, "");
+    told.has_should_retry = true;
+    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&told));
+}
+
+static void context_length_is_recognised(void)
+{
+    static const char *const bodies[] = {
+        "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"x\"}}",
+        "{\"error\":{\"code\":400,\"type\":\"exceed_context_size_error\",\"message\":\"x\",\"n_ctx\":1}}",
+        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens\"}}",
+        "{\"message\":\"This model's maximum context length is 4096 tokens\"}",
+        "{\"error\":\"the request exceeds the available context size\"}",
+        "{\"detail\":[{\"msg\":\"input is too long for requested model\"}]}",
+        "{\"error\":{\"message\":\"Please reduce the length of the messages\"}}",
+        "{\"error\":{\"type\":\"x\",\"message\":\"exceeds context window of 8\"}}",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++) {
+        struct sma_failure failure = http_failure(SMA_LLM_CHAT, 400, bodies[i]);
+        CHECK_INT(SMA_RETRY_CONTEXT_LENGTH, sma_retry_classify(&failure));
+    }
+    struct sma_failure rate = http_failure(SMA_LLM_CHAT, 429, "{\"error\":{\"message\":\"took too long\"}}");
+    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&rate));
+}
+
+static void errors_inside_answers_are_classified(void)
+{
+    static const struct
+    {
+        const char *body;
+        enum sma_retry retry;
+    } cases[] = {
+        {"{\"error\":{\"code\":502,\"message\":\"Provider disconnected\"}}", SMA_RETRY_YES},
+        {"{\"error\":{\"code\":400,\"message\":\"no\"}}", SMA_RETRY_NO},
+        {"{\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}", SMA_RETRY_YES},
+        {"{\"error\":{\"type\":\"server_error\",\"message\":\"x\"}}", SMA_RETRY_YES},
+        {"{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"x\"}}", SMA_RETRY_NO},
+        {"{\"error\":{\"type\":\"insufficient_quota\",\"message\":\"x\"}}", SMA_RETRY_NO},
+        {"{\"error\":{\"code\":\"model_context_window_exceeded\"}}", SMA_RETRY_CONTEXT_LENGTH},
+        {"{\"error\":\"something\"}", SMA_RETRY_YES},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_failure failure = http_failure(SMA_LLM_CHAT, 200, cases[i].body);
+        failure.trouble = SMA_TROUBLE_EVENT;
+        CHECK_INT(cases[i].retry, sma_retry_classify(&failure));
+    }
+}
+
+static void retry_after_is_read(void)
+{
+    static const struct
+    {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        {"2", 2000}, {" 0 ", 0}, {"1.5", 1500}, {"", -1}, {"soon", -1}, {"-3", -1}, {"5 s", -1},
+        {"Sat, 21 Nov 2026 22:17:30 GMT", 30000}, {"Sat, 21 Nov 2026 22:16:00 GMT", 0},
+        {"99999999999999999999", -1},
+    };
+    int64_t wall_ms = 1795299420000; /* Sat, 21 Nov 2026 22:17:00 GMT */
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++)
+        CHECK_INT(cases[i].ms, sma_retry_after_parse(sma_str(cases[i].text), wall_ms));
+}
+
+static void delays_double_to_eight_seconds(void)
+{
+    static const uint64_t bases[] = {500, 1000, 2000, 4000, 8000, 8000};
+    for (unsigned attempt = 1; attempt <= SMA_COUNT_OF(bases); attempt++)
+        for (uint64_t random = 0; random < 10000; random += 7) {
+            uint64_t delay = sma_retry_delay_ms(attempt, -1, random);
+            CHECK(delay <= bases[attempt - 1] && delay >= bases[attempt - 1] * 3 / 4);
+        }
+    CHECK_INT(1234, sma_retry_delay_ms(1, 1234, 99));
+    CHECK_INT(0, sma_retry_delay_ms(1, 0, 99));
+}
+
+static void check_line(const struct sma_failure *failure, const char *wanted)
+{
+    struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+    llm.api_key = "sk-abcdef";
+    struct sma_buf line;
+    sma_buf_init(&line, 4096);
+    sma_failure_describe(&line, failure, &llm, "https://user:pass@h.example/v1/chat/completions?key=1");
+    CHECK_STR(wanted, sma_buf_str(&line));
+    sma_buf_fini(&line);
+}
+
+static void lines_for_people_name_the_remedy_and_no_secret(void)
+{
+    struct sma_failure failure =
+        http_failure(SMA_LLM_CHAT, 401, "{\"error\":{\"message\":\"Incorrect\\n API key: sk-abcdef.\"}}");
+    check_line(&failure, "HTTP 401 from https://h.example/v1/chat/completions: Incorrect API key: ***.; set llm.apiKey in "
+                         "ship.json or LLM_API_KEY in .env");
+    failure = http_failure(SMA_LLM_CHAT, 502, "<html>\n<TITLE>502 Bad\nGateway</title>");
+    check_line(&failure, "HTTP 502 from https://h.example/v1/chat/completions: 502 Bad Gateway; the provider has trouble "
+                         "at the moment: try again later");
+    failure = (struct sma_failure){.trouble = SMA_TROUBLE_SILENT, .retry_after_ms = -1, .detail = "sent no data within 90 s"};
+    check_line(&failure, "https://h.example/v1/chat/completions sent no data within 90 s; try again later, or raise "
+                         "llm.timeouts in ship.json");
+    failure = (struct sma_failure){.trouble = SMA_TROUBLE_UNREACHABLE, .retry_after_ms = -1, .detail = "refused"};
+    check_line(&failure, "cannot reach https://h.example/v1/chat/completions: refused; check llm.baseUrl in ship.json and "
+                         "the network");
+}
+
+static void long_messages_are_cut_at_characters(void)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 65536);
+    sma_buf_put_text(&body, "x");
+    for (int i = 0; i < 1000; i++)
+        sma_buf_put_text(&body, "\xe6\x9d\xad");
+    struct sma_wire_error error;
+    sma_wire_error_parse(sma_buf_str(&body), &error);
+    size_t len = strlen(error.message);
+    CHECK(len > 300 && len < sizeof error.message && (len - 1) % 3 == 0);
+    sma_buf_fini(&body);
+}
+
+int main(void)
+{
+    RUN(stored_errors_have_their_verdicts);
+    RUN(statuses_are_classified);
+    RUN(context_length_is_recognised);
+    RUN(errors_inside_answers_are_classified);
+    RUN(retry_after_is_read);
+    RUN(delays_double_to_eight_seconds);
+    RUN(lines_for_people_name_the_remedy_and_no_secret);
+    RUN(long_messages_are_cut_at_characters);
+    return check_summary();
+}
