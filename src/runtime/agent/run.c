@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define FACTS_BYTES_USUAL 480
+#define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
+
 /* -- settings ----------------------------------------------------------------------------------------------------- */
 enum sma_err sma_run_settings_create(const struct sma_config *config, struct sma_run_settings **ret_settings)
 {
@@ -92,7 +95,7 @@ void sma_run_destroy(struct sma_run *run)
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
-    free(run->blocks);
+    free(run->many_blocks);
     free(run->session_ids);
     free(run);
 }
@@ -244,33 +247,51 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
         run->blocks[run->block_count++] = order->text;
 }
 
-void run_put_user(struct sma_run *run, struct sma_str stored_facts)
+/* One allocation instead of several while a buffer grows. What it was too small for still grows. */
+static void make_room(struct sma_buf *buf, size_t bytes)
+{
+    (void)sma_buf_reserve(buf, bytes); /* a failure stays in the buffer and is met at the next request */
+}
+
+static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)
 {
     const struct sma_run_order *order = run->order;
+    make_room(&run->facts, stored_facts.len > 0 ? stored_facts.len : FACTS_BYTES_USUAL);
     if (stored_facts.len > 0)
         sma_buf_put_str(&run->facts, stored_facts);
     else
         sma_prompt_put_facts(&run->facts, order, run->wall_ms, run->random);
-    size_t *header_ends = calloc(order->collected_count + 1, sizeof *header_ends);
-    run->blocks = calloc(3 + 3 * (size_t)order->collected_count, sizeof *run->blocks);
-    if (header_ends == NULL || run->blocks == NULL) {
-        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
-        free(header_ends);
-        return;
-    }
     for (uint32_t i = 0; i < order->collected_count; i++) {
         sma_prompt_put_earlier(&run->earlier, &order->collected[i]);
         header_ends[i] = run->earlier.len;
     }
-    if (run->facts.err != SMA_ERR_OK || run->earlier.err != SMA_ERR_OK) {
-        run->turn.err = SMA_ERR_NOMEM;
-    } else {
-        fill_blocks(run, header_ends);
-        run_open_fragment(run);
-        run->settings->wire->put_user(&run->turn, run->blocks, run->block_count);
-        run_close_fragment(run, 1);
+    return run->facts.err == SMA_ERR_OK && run->earlier.err == SMA_ERR_OK;
+}
+
+void run_put_user(struct sma_run *run, struct sma_str stored_facts)
+{
+    uint32_t collected_count = run->order->collected_count;
+    size_t *header_ends = NULL;
+    run->blocks = run->few_blocks;
+    if (collected_count > 0) {
+        header_ends = calloc(collected_count, sizeof *header_ends);
+        run->blocks = run->many_blocks = calloc(BLOCKS_FEW + 3 * (size_t)collected_count, sizeof *run->blocks);
     }
+    bool has_memory = collected_count == 0 || (header_ends != NULL && run->many_blocks != NULL);
+    if (!has_memory || !put_facts(run, stored_facts, header_ends)) {
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+        free(header_ends);
+        return;
+    }
+    fill_blocks(run, header_ends);
     free(header_ends);
+    size_t bytes = TURN_BYTES_USUAL;
+    for (uint32_t i = 0; i < run->block_count; i++)
+        bytes += run->blocks[i].len + run->blocks[i].len / 8;
+    make_room(&run->turn, bytes);
+    run_open_fragment(run);
+    run->settings->wire->put_user(&run->turn, run->blocks, run->block_count);
+    run_close_fragment(run, 1);
 }
 
 /* -- steps -------------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #define RUN_MAGIC 0x52554e31u
 #define FRAGMENT_COUNT_MAX (2 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, the last answer */
+#define BLOCKS_FEW 3 /* facts, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
 enum run_state
@@ -55,7 +56,7 @@ struct sma_run
 
     /* the current turn, as it goes on the wire */
     struct sma_buf facts, turn, earlier;
-    struct sma_str *blocks;
+    struct sma_str few_blocks[BLOCKS_FEW], *many_blocks, *blocks; /* blocks points to one of the two */
     uint32_t block_count;
     uint32_t fragment_count, message_count;
     size_t fragment_starts[FRAGMENT_COUNT_MAX], fragment_ends[FRAGMENT_COUNT_MAX];
