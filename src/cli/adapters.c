@@ -9,5 +9,5 @@
 const struct sma_adapter_entry sma_adapter_table[] = {
     {&sma_http_adapter_ops, .is_on_by_default = true, .is_http = true},
     {&sma_terminal_adapter_ops, .is_on_by_default = true},
-    {NULL},
+    {.ops = NULL},
 };

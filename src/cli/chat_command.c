@@ -124,7 +124,7 @@ int sma_cli_chat(int argc, char **argv)
         return sma_cli_fail("%s: not a folder: %s", options.dir, strerror(errno));
     snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
     snprintf(socket_path, sizeof socket_path, "%s/%s", state_dir, SMA_TERMINAL_SOCKET_NAME);
-    struct own_service own;
+    struct own_service own = {0, -1};
     bool is_own = !sma_lock_is_held(state_dir);
     if (is_own && (status = start_own(&options, &own)) != 0)
         return status;

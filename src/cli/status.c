@@ -26,7 +26,7 @@ struct service_address
 
 static bool read_address(const char *state_dir, struct service_address *address)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/service.json", state_dir);
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len;

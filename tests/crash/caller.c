@@ -53,7 +53,7 @@ static bool ask_result(struct caller *caller, const char *id, long long run)
         is_done = true;
     } else if (answer.status == 200) {
         json_t *root = json_loads(answer.body, 0, NULL);
-        const char *state = json_string_value(json_object_get(root, "state"));
+        const char *state = json_string_value(json_object_get(root, "status"));
         if (state != NULL && (strcmp(state, "done") == 0 || strcmp(state, "failed") == 0))
             is_done = take_result(caller, id, answer.body);
         json_decref(root);

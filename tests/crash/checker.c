@@ -119,7 +119,8 @@ static void take_seen(const char *chat, const char *key, const char *text, unsig
 {
     char id[64];
     if (!find_id(text, 's', id, sizeof id)) {
-        given_up_count++; /* a notice of the program itself */
+        /* a notice of the program itself: that it is busy, or that it gives a message up */
+        given_up_count += strstr(text, "given it up") != NULL;
         return;
     }
     unsigned room, number;

@@ -16,6 +16,7 @@
 
 #define CHAT_COUNT 6
 #define OPEN_PER_CHAT 3
+#define EVENT_RARITY 16 /* a new event in one of so many looks at a chat: about 200 a second in all */
 
 struct chat
 {
@@ -38,7 +39,7 @@ static int connect_platform(const struct world *world)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", world->socket);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", world->socket);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     if (fd >= 0)
@@ -70,7 +71,7 @@ static void send_events(struct platform *platform)
     for (unsigned i = 0; i < CHAT_COUNT && platform->fd >= 0; i++) {
         struct chat *chat = &platform->chats[i];
         if (!is_stopping && chat->next - chat->oldest < OPEN_PER_CHAT &&
-            world_random(&platform->random) % 3 == 0)
+            world_random(&platform->random) % EVENT_RARITY == 0)
             chat->next++;
         for (; chat->sent < chat->next; chat->sent++)
             if (!deliver(platform, i, chat->sent)) {
