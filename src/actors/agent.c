@@ -13,7 +13,8 @@
 
 /* -- making and ending -------------------------------------------------------------------------------------------- */
 enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_adapter *adapters,
-                              size_t adapter_count, struct sma_agent **ret_agent, struct sma_error *error)
+                              size_t adapter_count, struct sma_agent **ret_agent,
+                              struct sma_error *error)
 {
     struct sma_agent *agent = calloc(1, sizeof *agent);
     if (agent == NULL)
@@ -25,7 +26,8 @@ enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_
     enum sma_err err = sma_run_settings_create(config, &agent->settings);
     if (err != SMA_ERR_OK) {
         sma_agent_destroy(agent);
-        return sma_fail(error, err, "Agent.md is too large for a request (or memory is short): %s", sma_err_text(err));
+        return sma_fail(error, err, "Agent.md is too large for a request (or memory is short): %s",
+                        sma_err_text(err));
     }
     *ret_agent = agent;
     return SMA_ERR_OK;
@@ -72,8 +74,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     uint8_t bytes[16];
     memcpy(bytes, key, sizeof bytes);
     agent->sessions = sma_sessions_create(bytes);
-    return agent->sessions != NULL ? SMA_ERR_OK
-                                   : sma_fail(error, SMA_ERR_NOMEM, "the agent is out of memory at start");
+    return agent->sessions != NULL
+               ? SMA_ERR_OK
+               : sma_fail(error, SMA_ERR_NOMEM, "the agent is out of memory at start");
 }
 
 /* -- time --------------------------------------------------------------------------------------------------------- */
@@ -168,7 +171,8 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
                                       .sessions = agent->sessions,
                                       .session = session,
                                       .settings = agent->settings,
-                                      .is_chinese_by_default = is_chinese_by_default(agent, order->route.adapter),
+                                      .is_chinese_by_default =
+                                          is_chinese_by_default(agent, order->route.adapter),
                                       .wall_ms = sma_ctx_wall(agent->ctx)};
     options.random[0] = sma_ctx_random(agent->ctx);
     options.random[1] = sma_ctx_random(agent->ctx);
@@ -190,7 +194,8 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
 static void take_control(struct sma_agent *agent, const struct sma_control_order *order)
 {
     struct sma_session *session = sma_session_find(agent->sessions, order->chat_key);
-    if (session == NULL || (order->control != SMA_CONTROL_STOP && order->control != SMA_CONTROL_CLEAR))
+    if (session == NULL ||
+        (order->control != SMA_CONTROL_STOP && order->control != SMA_CONTROL_CLEAR))
         return;
     session->pin_count++; /* ending its last run must not take it from under us */
     bool is_clear = order->control == SMA_CONTROL_CLEAR;
@@ -293,7 +298,8 @@ static void take_reload(struct sma_agent *agent, const struct sma_reload *reload
     struct sma_run_settings *settings;
     enum sma_err err = sma_run_settings_create(reload->config, &settings);
     if (err != SMA_ERR_OK) {
-        sma_ctx_log(agent->ctx, SMA_LOG_ERROR, "the new configuration is not used by the agent: %s", sma_err_text(err));
+        sma_ctx_log(agent->ctx, SMA_LOG_ERROR, "the new configuration is not used by the agent: %s",
+                    sma_err_text(err));
         return;
     }
     struct sma_run_settings *before = agent->settings;
@@ -313,11 +319,21 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(agent->magic == AGENT_MAGIC);
     agent->ctx = ctx;
     switch ((*msg)->kind) {
-    case SMA_MSG_LIFE: take_life(agent, SMA_MSG_BODY(*msg, struct sma_life)); break;
-    case SMA_MSG_RELOAD: take_reload(agent, SMA_MSG_BODY(*msg, struct sma_reload)); break;
-    case SMA_MSG_RUN: take_run(agent, msg); break;
-    case SMA_MSG_CONTROL: take_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order)); break;
-    case SMA_MSG_MODEL_DELTA: take_delta(agent, SMA_MSG_BODY(*msg, struct sma_model_delta)); break;
+    case SMA_MSG_LIFE:
+        take_life(agent, SMA_MSG_BODY(*msg, struct sma_life));
+        break;
+    case SMA_MSG_RELOAD:
+        take_reload(agent, SMA_MSG_BODY(*msg, struct sma_reload));
+        break;
+    case SMA_MSG_RUN:
+        take_run(agent, msg);
+        break;
+    case SMA_MSG_CONTROL:
+        take_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));
+        break;
+    case SMA_MSG_MODEL_DELTA:
+        take_delta(agent, SMA_MSG_BODY(*msg, struct sma_model_delta));
+        break;
     default:
         if ((*msg)->ask_id != 0)
             take_answer(agent, *msg);
@@ -342,4 +358,5 @@ static void wake(void *state, struct sma_ctx *ctx)
     set_wake(agent);
 }
 
-const struct sma_actor_ops sma_agent_actor_ops = {.name = "agent", .start = start, .handle = handle, .wake = wake};
+const struct sma_actor_ops sma_agent_actor_ops = {
+    .name = "agent", .start = start, .handle = handle, .wake = wake};

@@ -29,22 +29,29 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
 }
 
 /* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded number of questions. */
-static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry, uint32_t call,
-                struct sma_msg *msg, uint64_t deadline_ns)
+static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry,
+                uint32_t call, struct sma_msg *msg, uint64_t deadline_ns)
 {
     uint64_t id = 0;
     enum sma_err err = SMA_ERR_FULL;
     if (agent->blocked_first[to] == NULL)
         err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
     if (err == SMA_ERR_OK) {
-        agent_ask_put(agent, &(struct agent_ask){.id = id, .seq = entry->seq, .serial = entry->serial, .call = call});
+        agent_ask_put(agent,
+                      &(struct agent_ask){
+                          .id = id, .seq = entry->seq, .serial = entry->serial, .call = call});
         if (to == SMA_ACTOR_MODEL)
             entry->model_ask_id = id;
     } else if (err == SMA_ERR_FULL) {
-        block(agent, to, &(struct agent_blocked){.msg = msg, .seq = entry->seq, .serial = entry->serial,
-                                                .deadline_ns = deadline_ns, .call = call});
+        block(agent, to,
+              &(struct agent_blocked){.msg = msg,
+                                      .seq = entry->seq,
+                                      .serial = entry->serial,
+                                      .deadline_ns = deadline_ns,
+                                      .call = call});
     } else {
-        sma_msg_destroy(msg); /* that actor has ended: so do we, and the run continues after the next start */
+        sma_msg_destroy(
+            msg); /* that actor has ended: so do we, and the run continues after the next start */
     }
 }
 
@@ -60,7 +67,9 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
         if (blocked->next == NULL)
             agent->blocked_last[to] = NULL;
         if (err == SMA_ERR_OK) {
-            agent_ask_put(agent, &(struct agent_ask){.id = id, .seq = blocked->seq, .serial = blocked->serial,
+            agent_ask_put(agent, &(struct agent_ask){.id = id,
+                                                     .seq = blocked->seq,
+                                                     .serial = blocked->serial,
                                                      .call = blocked->call});
             struct agent_run *entry = agent_run_find(agent, blocked->seq);
             if (to == SMA_ACTOR_MODEL && entry != NULL)
@@ -96,7 +105,8 @@ void agent_drop_blocked(struct sma_agent *agent, uint64_t seq)
 }
 
 /* -- one function a kind ------------------------------------------------------------------------------------------ */
-static void ask_session(struct sma_agent *agent, struct agent_run *entry, const struct sma_session_ask *from)
+static void ask_session(struct sma_agent *agent, struct agent_run *entry,
+                        const struct sma_session_ask *from)
 {
     struct sma_msg *msg =
         make(agent, SMA_MSG_SESSION, sizeof(struct sma_session_ask), from->chat_key.len + 1);
@@ -109,12 +119,14 @@ static void ask_session(struct sma_agent *agent, struct agent_run *entry, const 
 static void ask_model(struct sma_agent *agent, struct agent_run *entry)
 {
     size_t size = sma_run_request_size(entry->run);
-    struct sma_msg *msg = make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
+    struct sma_msg *msg =
+        make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
     char *bytes = sma_msg_space(msg, size);
     sma_run_request_write(entry->run, bytes, body);
     body->body = (struct sma_str){bytes, size};
-    ask(agent, SMA_ACTOR_MODEL, entry, 0, msg, sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
+    ask(agent, SMA_ACTOR_MODEL, entry, 0, msg,
+        sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
 }
 
 static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
@@ -126,14 +138,16 @@ static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
         return;
     }
     entry->model_ask_id = 0;
-    (void)agent_ask_take(agent, ask_id, &taken); /* so that its answer is not taken for the next one's */
+    (void)agent_ask_take(agent, ask_id,
+                         &taken); /* so that its answer is not taken for the next one's */
     struct sma_msg *msg = make(agent, SMA_MSG_MODEL_CANCEL, sizeof(struct sma_model_cancel), 0);
     SMA_MSG_BODY(msg, struct sma_model_cancel)->ask_id = ask_id;
     if (sma_ctx_send(agent->ctx, SMA_ACTOR_MODEL, &msg) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* the answer then comes for nothing and is thrown away */
 }
 
-static void ask_contact(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+static void ask_contact(struct sma_agent *agent, struct agent_run *entry,
+                        const struct sma_run_action *action)
 {
     const struct sma_contact_ask *from = &action->contact;
     struct sma_msg *msg = make(agent, SMA_MSG_CONTACT, sizeof(struct sma_contact_ask),
@@ -144,7 +158,8 @@ static void ask_contact(struct sma_agent *agent, struct agent_run *entry, const 
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
-static void ask_history(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+static void ask_history(struct sma_agent *agent, struct agent_run *entry,
+                        const struct sma_run_action *action)
 {
     const struct sma_history_ask *from = &action->history;
     size_t ids_bytes = from->session_id_count * sizeof(struct sma_str);
@@ -162,7 +177,8 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry, const 
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
-static void ask_send(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+static void ask_send(struct sma_agent *agent, struct agent_run *entry,
+                     const struct sma_run_action *action)
 {
     struct sma_msg *msg = make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
     *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){entry->seq, action->outbox_id};
@@ -178,8 +194,8 @@ static size_t deliveries_space(const struct sma_step_delivery *deliveries, uint3
     return space;
 }
 
-static struct sma_step_delivery *dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from,
-                                                uint32_t count)
+static struct sma_step_delivery *
+dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32_t count)
 {
     struct sma_step_delivery *copies = sma_msg_space(msg, count * sizeof *copies);
     for (uint32_t i = 0; i < count; i++) {
@@ -190,7 +206,8 @@ static struct sma_step_delivery *dup_deliveries(struct sma_msg *msg, const struc
     return copies;
 }
 
-static void store_step(struct sma_agent *agent, struct agent_run *entry, const struct sma_step *from)
+static void store_step(struct sma_agent *agent, struct agent_run *entry,
+                       const struct sma_step *from)
 {
     size_t space = from->data.len + 1 + deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
@@ -201,10 +218,11 @@ static void store_step(struct sma_agent *agent, struct agent_run *entry, const s
     ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
 
-static void store_done(struct sma_agent *agent, struct agent_run *entry, const struct sma_done *from)
+static void store_done(struct sma_agent *agent, struct agent_run *entry,
+                       const struct sma_done *from)
 {
-    size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len + 4 +
-                   deliveries_space(from->deliveries, from->delivery_count);
+    size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len +
+                   4 + deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
     struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
     *body = *from;
@@ -216,8 +234,8 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry, const s
     ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
 }
 
-void agent_progress(struct sma_agent *agent, const struct agent_run *entry, enum sma_progress_kind kind,
-                    struct sma_str text)
+void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
+                    enum sma_progress_kind kind, struct sma_str text)
 {
     const struct sma_route *route = &sma_run_order_of(entry->run)->route;
     struct sma_msg *msg = sma_msg_create(SMA_MSG_PROGRESS, sizeof(struct sma_progress),
@@ -232,21 +250,41 @@ void agent_progress(struct sma_agent *agent, const struct agent_run *entry, enum
     sma_ctx_signal(agent->ctx, SMA_ACTOR_DISPATCHER, &msg);
 }
 
-void agent_carry_out(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action)
+void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
+                     const struct sma_run_action *action)
 {
     switch (action->kind) {
-    case SMA_RUN_ASK_SESSION: ask_session(agent, entry, &action->session); break;
-    case SMA_RUN_ASK_MODEL: ask_model(agent, entry); break;
-    case SMA_RUN_CANCEL_MODEL: cancel_model(agent, entry); break;
-    case SMA_RUN_ASK_CONTACT: ask_contact(agent, entry, action); break;
-    case SMA_RUN_ASK_HISTORY: ask_history(agent, entry, action); break;
-    case SMA_RUN_ASK_SEND: ask_send(agent, entry, action); break;
-    case SMA_RUN_STORE_STEP: store_step(agent, entry, &action->step); break;
-    case SMA_RUN_STORE_DONE: store_done(agent, entry, &action->done); break;
+    case SMA_RUN_ASK_SESSION:
+        ask_session(agent, entry, &action->session);
+        break;
+    case SMA_RUN_ASK_MODEL:
+        ask_model(agent, entry);
+        break;
+    case SMA_RUN_CANCEL_MODEL:
+        cancel_model(agent, entry);
+        break;
+    case SMA_RUN_ASK_CONTACT:
+        ask_contact(agent, entry, action);
+        break;
+    case SMA_RUN_ASK_HISTORY:
+        ask_history(agent, entry, action);
+        break;
+    case SMA_RUN_ASK_SEND:
+        ask_send(agent, entry, action);
+        break;
+    case SMA_RUN_STORE_STEP:
+        store_step(agent, entry, &action->step);
+        break;
+    case SMA_RUN_STORE_DONE:
+        store_done(agent, entry, &action->done);
+        break;
     case SMA_RUN_PROGRESS:
         agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text);
         break;
-    case SMA_RUN_WAIT: agent_retry_add(agent, entry, sma_ctx_now(agent->ctx) + AGENT_RETRY_NS); break;
-    case SMA_RUN_END: break; /* agent.c ends it after the last action */
+    case SMA_RUN_WAIT:
+        agent_retry_add(agent, entry, sma_ctx_now(agent->ctx) + AGENT_RETRY_NS);
+        break;
+    case SMA_RUN_END:
+        break; /* agent.c ends it after the last action */
     }
 }

@@ -12,11 +12,11 @@
 
 #define AGENT_BUCKET_COUNT 4096 /* a power of two */
 #define AGENT_RETRY_NS UINT64_C(1000000000)
-#define AGENT_DRAIN_NS (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
+#define AGENT_DRAIN_NS \
+    (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
 
 /* One open run. */
-struct agent_run
-{
+struct agent_run {
     uint64_t seq;
     uint64_t serial; /* of this object: a refused batch can make the store hand out one seq twice */
     struct sma_run *run;
@@ -31,24 +31,21 @@ struct agent_run
 };
 
 /* One question: to which run, and which of its calls, the answer belongs. */
-struct agent_ask
-{
+struct agent_ask {
     uint64_t id, seq, serial;
     uint32_t call; /* of a STEP: its number */
     struct agent_ask *next;
 };
 
 /* A question that found its edge full; asked when an answer comes back over that edge, in order. */
-struct agent_blocked
-{
+struct agent_blocked {
     struct sma_msg *msg;
     uint64_t seq, serial, deadline_ns;
     uint32_t call;
     struct agent_blocked *next;
 };
 
-struct sma_agent
-{
+struct sma_agent {
     uint32_t magic;
     const struct sma_config *config;
     const struct sma_adapter *adapters;
@@ -61,7 +58,8 @@ struct sma_agent
     struct agent_ask *asks[AGENT_BUCKET_COUNT];
     struct agent_ask *free_asks;
     struct agent_blocked *blocked_first[SMA_ACTOR_ADAPTER_0], *blocked_last[SMA_ACTOR_ADAPTER_0];
-    struct agent_run *retry_first, *retry_last; /* all wait the same time, so the order is the order of due times */
+    struct agent_run *retry_first,
+        *retry_last; /* all wait the same time, so the order is the order of due times */
     bool is_draining, has_drained;
     uint64_t drain_ns; /* when the model is not waited for any longer */
     struct sma_run_actions actions;
@@ -79,10 +77,11 @@ void agent_retry_remove(struct sma_agent *agent, struct agent_run *entry);
 void agent_tables_fini(struct sma_agent *agent);
 
 /* agent_ask.c: an action of a run as a message */
-void agent_carry_out(struct sma_agent *agent, struct agent_run *entry, const struct sma_run_action *action);
+void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
+                     const struct sma_run_action *action);
 void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
-void agent_progress(struct sma_agent *agent, const struct agent_run *entry, enum sma_progress_kind kind,
-                    struct sma_str text);
+void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
+                    enum sma_progress_kind kind, struct sma_str text);
 
 #endif

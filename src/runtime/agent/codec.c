@@ -7,8 +7,8 @@
 
 static void put_u32(struct sma_buf *buf, uint32_t number)
 {
-    unsigned char bytes[4] = {(unsigned char)number, (unsigned char)(number >> 8), (unsigned char)(number >> 16),
-                              (unsigned char)(number >> 24)};
+    unsigned char bytes[4] = {(unsigned char)number, (unsigned char)(number >> 8),
+                              (unsigned char)(number >> 16), (unsigned char)(number >> 24)};
     sma_buf_put(buf, bytes, sizeof bytes);
 }
 
@@ -37,8 +37,7 @@ static void put_head(struct sma_buf *buf, char kind)
 }
 
 /* -- reading: the first wrong length makes the reader bad, and it stays so ---------------------------------------- */
-struct reader
-{
+struct reader {
     const unsigned char *at;
     size_t left;
     bool is_bad;
@@ -100,7 +99,8 @@ static struct reader open_data(struct sma_str data, char kind)
 }
 
 /* -- answers ------------------------------------------------------------------------------------------------------ */
-void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts, const struct sma_model_answer *answer)
+void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts,
+                          const struct sma_model_answer *answer)
 {
     put_head(buf, 'A');
     put_string(buf, facts);
@@ -116,7 +116,8 @@ void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts, const struc
     }
 }
 
-void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls, uint32_t count)
+void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,
+                                 uint32_t count)
 {
     uint32_t known_count = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -193,7 +194,8 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer)
 }
 
 /* -- results ------------------------------------------------------------------------------------------------------ */
-void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results, uint32_t count)
+void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
+                           uint32_t count)
 {
     put_head(buf, 'R');
     put_u32(buf, count);

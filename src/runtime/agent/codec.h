@@ -20,35 +20,30 @@
 #define SMA_STEP_BYTES_MAX (SMA_REQUEST_BYTES_MAX + 1024 * 1024) /* one encoded step or turn */
 
 /* One call as a step holds it, with the result when it was known before anything was carried out. */
-struct sma_stored_call
-{
+struct sma_stored_call {
     struct sma_str id, name, arguments;
     bool is_invalid;
     bool has_result, is_error;
     struct sma_str result;
 };
 /* A decoded ANSWER step: slices into the step's bytes. */
-struct sma_stored_answer
-{
+struct sma_stored_answer {
     struct sma_str facts; /* of the first answer of a run; otherwise empty */
     struct sma_str fragment, text;
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
     struct sma_stored_call *calls; /* owned */
 };
-struct sma_stored_result
-{
+struct sma_stored_result {
     struct sma_str call_id, name, content;
     bool is_error, is_delivered; /* delivered: counts as an answer to the user */
 };
-struct sma_stored_results
-{
+struct sma_stored_results {
     uint32_t count;
     struct sma_stored_result *results; /* owned */
 };
 /* A turn of a session: what was said, and the bytes that went on the wire. */
-struct sma_stored_turn
-{
+struct sma_stored_turn {
     uint32_t message_count;
     uint32_t id_count, block_count, fragment_count;
     struct sma_str *ids;       /* message ids of the user's messages */
@@ -58,15 +53,20 @@ struct sma_stored_turn
     struct sma_str *storage;   /* owned by a decoded turn: holds the three lists */
 };
 
-void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts, const struct sma_model_answer *answer);
+void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts,
+                          const struct sma_model_answer *answer);
 /** Once, after sma_codec_put_answer: the results among calls[0..count) that are known already. */
-void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls, uint32_t count);
+void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,
+                                 uint32_t count);
 /** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */
-SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer);
+SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data,
+                                              struct sma_stored_answer *ret_answer);
 void sma_stored_answer_fini(struct sma_stored_answer *answer); /* accepts a zeroed struct */
 
-void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results, uint32_t count);
-SMA_CHECKED enum sma_err sma_codec_get_results(struct sma_str data, struct sma_stored_results *ret_results);
+void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
+                           uint32_t count);
+SMA_CHECKED enum sma_err sma_codec_get_results(struct sma_str data,
+                                               struct sma_stored_results *ret_results);
 void sma_stored_results_fini(struct sma_stored_results *results);
 
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn);

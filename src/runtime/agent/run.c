@@ -10,7 +10,8 @@
 #define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
 
 /* -- settings ----------------------------------------------------------------------------------------------------- */
-enum sma_err sma_run_settings_create(const struct sma_config *config, struct sma_run_settings **ret_settings)
+enum sma_err sma_run_settings_create(const struct sma_config *config,
+                                     struct sma_run_settings **ret_settings)
 {
     struct sma_run_settings *settings = calloc(1, sizeof *settings);
     if (settings == NULL)
@@ -63,8 +64,9 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->settings = options->settings;
     run->wall_ms = options->wall_ms;
     memcpy(run->random, options->random, sizeof run->random);
-    run->language = sma_notice_language(options->settings->config->language, options->order->route.language,
-                                        options->is_chinese_by_default);
+    run->language =
+        sma_notice_language(options->settings->config->language, options->order->route.language,
+                            options->is_chinese_by_default);
     run->stamps = options->order->stamps;
     run->next_number = 1;
     sma_buf_init(&run->facts, SMA_REQUEST_BYTES_MAX);
@@ -89,9 +91,9 @@ void sma_run_destroy(struct sma_run *run)
     SMA_ASSERT(run->magic == RUN_MAGIC);
     run->magic = 0;
     run_drop_answer(run);
-    struct sma_buf *bufs[] = {&run->facts,        &run->earlier,    &run->turn,      &run->tool_calls,
-                              &run->sent_texts,   &run->final_text, &run->done_text, &run->turn_data,
-                              &run->results_data, &run->scratch};
+    struct sma_buf *bufs[] = {
+        &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
+        &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -176,7 +178,8 @@ void run_close_fragment(struct sma_run *run, uint32_t message_count)
 size_t sma_run_request_size(const struct sma_run *run)
 {
     const struct sma_session *session = run->session;
-    return run->settings->head.len + session->bytes + session->turn_count + run->turn.len + run->settings->tail.len;
+    return run->settings->head.len + session->bytes + session->turn_count + run->turn.len +
+           run->settings->tail.len;
 }
 
 static char *copy(char *at, struct sma_str text)
@@ -235,7 +238,8 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
     run->blocks[run->block_count++] = sma_buf_str(&run->facts);
     for (uint32_t i = 0; i < order->collected_count; i++) {
         size_t start = i == 0 ? 0 : header_ends[i - 1];
-        run->blocks[run->block_count++] = (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
+        run->blocks[run->block_count++] =
+            (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
         if (order->collected[i].context.len > 0)
             run->blocks[run->block_count++] = order->collected[i].context;
         if (order->collected[i].text.len > 0)
@@ -250,7 +254,8 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
 /* One allocation instead of several while a buffer grows. What it was too small for still grows. */
 static void make_room(struct sma_buf *buf, size_t bytes)
 {
-    (void)sma_buf_reserve(buf, bytes); /* a failure stays in the buffer and is met at the next request */
+    (void)sma_buf_reserve(buf,
+                          bytes); /* a failure stays in the buffer and is met at the next request */
 }
 
 static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)
@@ -275,7 +280,8 @@ void run_put_user(struct sma_run *run, struct sma_str stored_facts)
     run->blocks = run->few_blocks;
     if (collected_count > 0) {
         header_ends = calloc(collected_count, sizeof *header_ends);
-        run->blocks = run->many_blocks = calloc(BLOCKS_FEW + 3 * (size_t)collected_count, sizeof *run->blocks);
+        run->blocks = run->many_blocks =
+            calloc(BLOCKS_FEW + 3 * (size_t)collected_count, sizeof *run->blocks);
     }
     bool has_memory = collected_count == 0 || (header_ends != NULL && run->many_blocks != NULL);
     if (!has_memory || !put_facts(run, stored_facts, header_ends)) {
@@ -471,14 +477,16 @@ static void drain(struct sma_run *run, bool is_hard)
         run_end(run, false);
     } else if (run->state == RUN_TOOLS && !is_hard) {
         run_check_round(run);
-    } else if (is_hard && (run->state == RUN_MODEL || run->state == RUN_TOOLS || run->state == RUN_RESOLVING)) {
+    } else if (is_hard && (run->state == RUN_MODEL || run->state == RUN_TOOLS ||
+                           run->state == RUN_RESOLVING)) {
         if (run->state == RUN_MODEL)
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run_settle(run);
     }
 }
 
-void sma_run_event(struct sma_run *run, const struct sma_run_event *event, struct sma_run_actions *actions)
+void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
+                   struct sma_run_actions *actions)
 {
     SMA_ASSERT(run->magic == RUN_MAGIC);
     actions->count = 0;
@@ -490,28 +498,50 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event, struc
         return;
     }
     switch (event->kind) {
-    case SMA_RUN_START: start(run); break;
+    case SMA_RUN_START:
+        start(run);
+        break;
     case SMA_RUN_SESSION:
         if (run->state == RUN_LOADING) {
             (void)sma_session_load(run->sessions, run->session, run->settings->wire, event->turns);
             begin(run);
         }
         break;
-    case SMA_RUN_MODEL: model_answered(run, event->model); break;
-    case SMA_RUN_CONTACT: run_contact(run, event->call, event->contact); break;
-    case SMA_RUN_HISTORY: run_history(run, event->call, event->history); break;
-    case SMA_RUN_SENT: run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error); break;
-    case SMA_RUN_STEP_DONE: step_done(run, event->step); break;
-    case SMA_RUN_DONE_DONE: done_done(run, event->step); break;
-    case SMA_RUN_RETRY: retry(run); break;
-    case SMA_RUN_STOP: stop(run); break;
+    case SMA_RUN_MODEL:
+        model_answered(run, event->model);
+        break;
+    case SMA_RUN_CONTACT:
+        run_contact(run, event->call, event->contact);
+        break;
+    case SMA_RUN_HISTORY:
+        run_history(run, event->call, event->history);
+        break;
+    case SMA_RUN_SENT:
+        run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
+        break;
+    case SMA_RUN_STEP_DONE:
+        step_done(run, event->step);
+        break;
+    case SMA_RUN_DONE_DONE:
+        done_done(run, event->step);
+        break;
+    case SMA_RUN_RETRY:
+        retry(run);
+        break;
+    case SMA_RUN_STOP:
+        stop(run);
+        break;
     case SMA_RUN_CLEARED:
         if (run->state == RUN_MODEL) {
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
             run_ask_model(run);
         }
         break;
-    case SMA_RUN_DRAIN: drain(run, false); break;
-    case SMA_RUN_DRAIN_HARD: drain(run, true); break;
+    case SMA_RUN_DRAIN:
+        drain(run, false);
+        break;
+    case SMA_RUN_DRAIN_HARD:
+        drain(run, true);
+        break;
     }
 }

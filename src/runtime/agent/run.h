@@ -22,13 +22,13 @@
 #include "sma/wire.h"
 
 /* What all runs of one configuration share: the wire, and the head and tail of every request, built once. */
-struct sma_run_settings
-{
+struct sma_run_settings {
     const struct sma_config *config;
     const struct sma_wire *wire;
     struct sma_buf head, tail;
     bool is_configured; /* there is a model to ask */
-    bool is_stale;      /* a later configuration has another wire: turns of this one do not go into sessions */
+    bool
+        is_stale; /* a later configuration has another wire: turns of this one do not go into sessions */
     uint32_t use_count; /* the owner's */
 };
 /** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings. */
@@ -36,29 +36,26 @@ SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
 
-enum sma_run_event_kind
-{
-    SMA_RUN_START,        /* once, first */
-    SMA_RUN_SESSION,      /* turns */
-    SMA_RUN_MODEL,        /* model */
-    SMA_RUN_CONTACT,      /* call, contact */
-    SMA_RUN_HISTORY,      /* call, history */
-    SMA_RUN_SENT,         /* call, sent */
-    SMA_RUN_STEP_DONE,    /* step */
-    SMA_RUN_DONE_DONE,    /* step */
-    SMA_RUN_RETRY,        /* the second asked for by WAIT is over */
-    SMA_RUN_STOP,         /* the store has ended the run: drop it */
-    SMA_RUN_CLEARED,      /* the session lost its turns under this run, which goes on */
-    SMA_RUN_DRAIN,        /* the program ends: reach a durable point */
-    SMA_RUN_DRAIN_HARD,   /* do not wait for the model any longer */
+enum sma_run_event_kind {
+    SMA_RUN_START,      /* once, first */
+    SMA_RUN_SESSION,    /* turns */
+    SMA_RUN_MODEL,      /* model */
+    SMA_RUN_CONTACT,    /* call, contact */
+    SMA_RUN_HISTORY,    /* call, history */
+    SMA_RUN_SENT,       /* call, sent */
+    SMA_RUN_STEP_DONE,  /* step */
+    SMA_RUN_DONE_DONE,  /* step */
+    SMA_RUN_RETRY,      /* the second asked for by WAIT is over */
+    SMA_RUN_STOP,       /* the store has ended the run: drop it */
+    SMA_RUN_CLEARED,    /* the session lost its turns under this run, which goes on */
+    SMA_RUN_DRAIN,      /* the program ends: reach a durable point */
+    SMA_RUN_DRAIN_HARD, /* do not wait for the model any longer */
 };
-struct sma_run_event
-{
+struct sma_run_event {
     enum sma_run_event_kind kind;
     uint64_t now_ns;
     uint32_t call; /* as in the action that asked */
-    union
-    {
+    union {
         const struct sma_session_turns *turns;
         const struct sma_model_answer *model;
         const struct sma_contact_result *contact;
@@ -68,8 +65,7 @@ struct sma_run_event
     };
 };
 
-enum sma_run_action_kind
-{
+enum sma_run_action_kind {
     SMA_RUN_ASK_SESSION,  /* session */
     SMA_RUN_ASK_MODEL,    /* the request: sma_run_request_size / _write, before the next event */
     SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
@@ -83,40 +79,34 @@ enum sma_run_action_kind
     SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
 };
 /* Slices live until the next event or the end of the run. */
-struct sma_run_action
-{
+struct sma_run_action {
     enum sma_run_action_kind kind;
     uint32_t call;
     uint64_t outbox_id;
-    union
-    {
+    union {
         struct sma_session_ask session;
         struct sma_contact_ask contact;
         struct sma_history_ask history;
         struct sma_step step;
         struct sma_done done;
-        struct
-        {
+        struct {
             uint8_t progress; /* enum sma_progress_kind */
             struct sma_str text;
         };
-        struct
-        {
+        struct {
             uint8_t outcome; /* enum sma_outcome */
             bool is_counted;
         };
     };
 };
 #define SMA_RUN_ACTION_COUNT_MAX (2 * SMA_TOOL_CALL_COUNT_MAX + 16)
-struct sma_run_actions
-{
+struct sma_run_actions {
     uint32_t count;
     struct sma_run_action list[SMA_RUN_ACTION_COUNT_MAX];
 };
 
 struct sma_run;
-struct sma_run_options
-{
+struct sma_run_options {
     const struct sma_run_order *order; /* borrowed, outlives the run */
     struct sma_sessions *sessions;     /* borrowed */
     struct sma_session *session;       /* borrowed, pinned */
@@ -126,10 +116,12 @@ struct sma_run_options
     uint64_t random[2];                /* for the request id */
 };
 /** OK | NOMEM. */
-SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run);
+SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options,
+                                        struct sma_run **ret_run);
 void sma_run_destroy(struct sma_run *run); /* accepts NULL */
 /** One event: *actions is emptied and filled with what is to be done, in order. Events that do not fit are ignored. */
-void sma_run_event(struct sma_run *run, const struct sma_run_event *event, struct sma_run_actions *actions);
+void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
+                   struct sma_run_actions *actions);
 
 /** Bytes of the request that ASK_MODEL is about. */
 size_t sma_run_request_size(const struct sma_run *run);

@@ -36,8 +36,9 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
     if (run->done_text.err != SMA_ERR_OK || run->done_text.len == 0)
         return;
     run->has_done_delivery = true;
-    run->done_delivery = (struct sma_step_delivery){
-        .intent = (uint8_t)intent, .route = run->order->route, .text = sma_buf_str(&run->done_text)};
+    run->done_delivery = (struct sma_step_delivery){.intent = (uint8_t)intent,
+                                                    .route = run->order->route,
+                                                    .text = sma_buf_str(&run->done_text)};
 }
 
 /* -- the turn ----------------------------------------------------------------------------------------------------- */
@@ -50,7 +51,8 @@ static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
     if (run->settings->is_stale) {
         sma_session_clear(run->sessions, run->session, UINT64_MAX);
         run->session->is_loaded = false;
-    } else if (sma_session_append(run->sessions, run->session, run->order->seq, turn) == SMA_ERR_TOOBIG) {
+    } else if (sma_session_append(run->sessions, run->session, run->order->seq, turn) ==
+               SMA_ERR_TOOBIG) {
         return;
     }
     sma_codec_put_turn(&run->turn_data, turn);
@@ -100,7 +102,8 @@ static void build_turn(struct sma_run *run, struct sma_str text, bool is_plain)
                                    .fragment_count = run->fragment_count,
                                    .fragments = fragments,
                                    .text = text};
-    if (is_plain || run->message_count > SMA_SESSION_MESSAGE_COUNT_MAX || run->turn.len > SMA_SESSION_BYTES_MAX)
+    if (is_plain || run->message_count > SMA_SESSION_MESSAGE_COUNT_MAX ||
+        run->turn.len > SMA_SESSION_BYTES_MAX)
         keep_plain_turn(run, &turn);
     else
         keep_turn(run, &turn);

@@ -7,12 +7,12 @@
 #include "sma/notices.h"
 
 #define RUN_MAGIC 0x52554e31u
-#define FRAGMENT_COUNT_MAX (2 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, the last answer */
-#define BLOCKS_FEW 3 /* facts, context, text */
+#define FRAGMENT_COUNT_MAX \
+    (2 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, the last answer */
+#define BLOCKS_FEW 3                 /* facts, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
-enum run_state
-{
+enum run_state {
     RUN_NEW,
     RUN_LOADING,   /* SESSION asked */
     RUN_MODEL,     /* MODEL asked */
@@ -25,11 +25,10 @@ enum run_state
 };
 
 /* One call of the answer that is being worked on. */
-struct run_call
-{
+struct run_call {
     enum sma_tool tool;
     struct sma_tool_args args;
-    bool is_open;           /* asked, not answered */
+    bool is_open; /* asked, not answered */
     bool has_result;
     bool is_error, is_delivered;
     uint32_t delivery;      /* index + 1 of its delivery in the step; 0 = none */
@@ -38,8 +37,7 @@ struct run_call
     struct sma_buf result;
 };
 
-struct sma_run
-{
+struct sma_run {
     uint32_t magic;
     enum run_state state;
     const struct sma_run_order *order;
@@ -56,7 +54,8 @@ struct sma_run
 
     /* the current turn, as it goes on the wire */
     struct sma_buf facts, turn, earlier;
-    struct sma_str few_blocks[BLOCKS_FEW], *many_blocks, *blocks; /* blocks points to one of the two */
+    struct sma_str few_blocks[BLOCKS_FEW], *many_blocks,
+        *blocks; /* blocks points to one of the two */
     uint32_t block_count;
     uint32_t fragment_count, message_count;
     size_t fragment_starts[FRAGMENT_COUNT_MAX], fragment_ends[FRAGMENT_COUNT_MAX];
@@ -114,13 +113,14 @@ void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_r
 void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines);
 void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error);
 /* What an outbox row says about its call: a result, or a question to the dispatcher. */
-void run_delivery_state(struct sma_run *run, uint32_t index, const struct sma_step_delivery_state *delivery);
+void run_delivery_state(struct sma_run *run, uint32_t index,
+                        const struct sma_step_delivery_state *delivery);
 void run_set_error(struct run_call *call, struct sma_str text);
 /* All results there: the round is over. Draining: perhaps without waiting for the rest. */
 void run_check_round(struct sma_run *run);
 /* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
-void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer, const struct sma_stored_result *results,
-                uint32_t count);
+void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
+                const struct sma_stored_result *results, uint32_t count);
 
 /* run_finish.c */
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);

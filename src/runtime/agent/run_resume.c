@@ -38,7 +38,8 @@ static bool resume_results(struct sma_run *run, const struct sma_stored_step *st
         err = SMA_ERR_CORRUPT;
     }
     if (err != SMA_ERR_OK) {
-        run_finish_failed(run, err == SMA_ERR_CORRUPT ? "the stored steps are damaged" : sma_err_text(err));
+        run_finish_failed(run, err == SMA_ERR_CORRUPT ? "the stored steps are damaged"
+                                                      : sma_err_text(err));
         return false;
     }
     run_absorb(run, &run->answer, list.results, list.count);
@@ -72,8 +73,11 @@ static void resume_calls(struct sma_run *run)
         } else if (delivery != NULL) {
             run_delivery_state(run, i, delivery);
         } else {
-            run_set_error(call, SMA_STR("Interrupted by a restart; the outcome is unknown. It was not repeated: look "
-                                        "before you do it again."));
+            run_set_error(
+                call,
+                SMA_STR(
+                    "Interrupted by a restart; the outcome is unknown. It was not repeated: look "
+                    "before you do it again."));
         }
     }
     run_check_round(run);
@@ -104,7 +108,8 @@ void run_resume(struct sma_run *run)
     if (run->call_count > 0) {
         resume_calls(run);
     } else if (run->round >= SMA_RUN_STEP_COUNT_MAX) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT, (unsigned)run->round);
+        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT,
+                          (unsigned)run->round);
         run_finish_notice(run, SMA_OUTCOME_FAILED);
     } else {
         run_ask_model(run);

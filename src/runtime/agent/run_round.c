@@ -11,7 +11,8 @@ static void set_result(struct run_call *call, bool is_error)
 {
     call->has_result = true;
     call->is_error = is_error;
-    if (call->result.err != SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
+    if (call->result.err !=
+        SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
         sma_buf_fini(&call->result);
         sma_buf_init(&call->result, SMA_STEP_BYTES_MAX);
         call->is_error = true;
@@ -28,7 +29,8 @@ void run_set_error(struct run_call *call, struct sma_str text)
 static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
 {
     /* Only what goes to the user's own chat answers the user. */
-    call->is_delivered = sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
+    call->is_delivered =
+        sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
     set_result(call, state == SMA_SEND_FAILED);
 }
 
@@ -39,11 +41,13 @@ static void check_call(struct sma_run *run, uint32_t index)
     const struct sma_stored_call *stored = &run->answer.calls[index];
     struct run_call *call = &run->calls[index];
     if (run->answer.finish == SMA_FINISH_LENGTH || run->answer.finish == SMA_FINISH_FILTERED) {
-        run_set_error(call, SMA_STR("Your answer was cut off, so none of its calls was carried out. Answer again, shorter."));
+        run_set_error(call, SMA_STR("Your answer was cut off, so none of its calls was carried "
+                                    "out. Answer again, shorter."));
         return;
     }
     if (index >= SMA_TOOL_CALL_COUNT_MAX) {
-        run_set_error(call, SMA_STR("Too many calls in one answer: only the first 32 were carried out, this one was not."));
+        run_set_error(call, SMA_STR("Too many calls in one answer: only the first 32 were carried "
+                                    "out, this one was not."));
         return;
     }
     if (call->tool == SMA_TOOL_UNKNOWN) {
@@ -54,7 +58,8 @@ static void check_call(struct sma_run *run, uint32_t index)
     struct sma_str arguments = stored->is_invalid ? SMA_STR("") : stored->arguments;
     sma_buf_clear(&run->scratch);
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
-        run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch) : SMA_STR("Out of memory."));
+        run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
+                                                 : SMA_STR("Out of memory."));
 }
 
 bool run_open_answer(struct sma_run *run)
@@ -71,7 +76,8 @@ bool run_open_answer(struct sma_run *run)
     }
     if (err != SMA_ERR_OK) {
         run->call_count = run->calls == NULL ? 0 : run->call_count;
-        run_finish_failed(run, err == SMA_ERR_CORRUPT ? "the stored steps are damaged" : sma_err_text(err));
+        run_finish_failed(run, err == SMA_ERR_CORRUPT ? "the stored steps are damaged"
+                                                      : sma_err_text(err));
         return false;
     }
     for (uint32_t i = 0; i < run->call_count; i++) {
@@ -114,7 +120,8 @@ static void collect_deliveries(struct sma_run *run)
     run->delivery_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
         struct run_call *call = &run->calls[i];
-        if (call->has_result || (call->tool != SMA_TOOL_SEND && call->tool != SMA_TOOL_CONTACT_SEND))
+        if (call->has_result ||
+            (call->tool != SMA_TOOL_SEND && call->tool != SMA_TOOL_CONTACT_SEND))
             continue;
         run->deliveries[run->delivery_count++] = (struct sma_step_delivery){
             .call = i,
@@ -148,7 +155,8 @@ static bool close_answer(struct sma_run *run)
 void run_store_answer(struct sma_run *run)
 {
     bool is_behind = run->results_number != 0 && !run->results_are_asked;
-    run->answer_is_asked = !is_behind; /* numbers stay in order: RETRY stores the results first, then this */
+    run->answer_is_asked =
+        !is_behind; /* numbers stay in order: RETRY stores the results first, then this */
     if (is_behind) {
         if (run->is_draining)
             run_end(run, false);
@@ -181,7 +189,8 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
     }
     run->round++;
     run_drop_answer(run);
-    sma_codec_put_answer(&run->answer_data, run->round == 1 ? sma_buf_str(&run->facts) : (struct sma_str){0}, answer);
+    sma_codec_put_answer(&run->answer_data,
+                         run->round == 1 ? sma_buf_str(&run->facts) : (struct sma_str){0}, answer);
     if (!run_open_answer(run))
         return;
     for (uint32_t i = 0; i < run->call_count; i++)
@@ -203,9 +212,10 @@ static void ask_history(struct sma_run *run, uint32_t index)
     const struct sma_session *session = run->session;
     struct run_call *call = &run->calls[index];
     if (run->session_ids == NULL) {
-        run->session_ids = calloc((size_t)order->collected_count + 1 +
-                                      (size_t)SMA_SESSION_MESSAGE_COUNT_MAX * (SMA_CHAT_WAITING_COUNT_MAX + 1),
-                                  sizeof *run->session_ids);
+        run->session_ids =
+            calloc((size_t)order->collected_count + 1 +
+                       (size_t)SMA_SESSION_MESSAGE_COUNT_MAX * (SMA_CHAT_WAITING_COUNT_MAX + 1),
+                   sizeof *run->session_ids);
         if (run->session_ids == NULL) {
             run_set_error(call, SMA_STR("Out of memory."));
             return;
@@ -235,14 +245,22 @@ static void ask_history(struct sma_run *run, uint32_t index)
                                                .session_ids = run->session_ids};
 }
 
-void run_delivery_state(struct sma_run *run, uint32_t index, const struct sma_step_delivery_state *delivery)
+void run_delivery_state(struct sma_run *run, uint32_t index,
+                        const struct sma_step_delivery_state *delivery)
 {
     struct run_call *call = &run->calls[index];
     switch (delivery->state) {
-    case SMA_DELIVERY_SENT: set_sent(call, SMA_SEND_SENT, delivery->error); return;
-    case SMA_DELIVERY_FAILED: set_sent(call, SMA_SEND_FAILED, delivery->error); return;
-    case SMA_DELIVERY_UNKNOWN: set_sent(call, SMA_SEND_UNKNOWN, delivery->error); return;
-    default: break;
+    case SMA_DELIVERY_SENT:
+        set_sent(call, SMA_SEND_SENT, delivery->error);
+        return;
+    case SMA_DELIVERY_FAILED:
+        set_sent(call, SMA_SEND_FAILED, delivery->error);
+        return;
+    case SMA_DELIVERY_UNKNOWN:
+        set_sent(call, SMA_SEND_UNKNOWN, delivery->error);
+        return;
+    default:
+        break;
     }
     call->is_open = true;
     run->open_count++;
@@ -254,7 +272,9 @@ void run_delivery_state(struct sma_run *run, uint32_t index, const struct sma_st
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
     if (run->is_draining) {
-        run_end(run, false); /* its rows are the store's and the dispatcher's now; the rest is told on resume */
+        run_end(
+            run,
+            false); /* its rows are the store's and the dispatcher's now; the rest is told on resume */
         return;
     }
     run->state = RUN_TOOLS;
@@ -289,13 +309,13 @@ static struct run_call *answered_call(struct sma_run *run, uint32_t index)
 /* The result outlives the message that brought it: its strings move into the call. */
 static bool keep_route(struct run_call *call, const struct sma_route *route)
 {
-    const struct sma_str *from[] = {&route->channel,   &route->chat_key,   &route->chat_id, &route->chat_type,
-                                    &route->thread_id, &route->message_id, &route->user_id, &route->user_name,
-                                    &route->language};
+    const struct sma_str *from[] = {&route->channel,   &route->chat_key,  &route->chat_id,
+                                    &route->chat_type, &route->thread_id, &route->message_id,
+                                    &route->user_id,   &route->user_name, &route->language};
     call->route = *route;
-    struct sma_str *to[] = {&call->route.channel,   &call->route.chat_key,   &call->route.chat_id,
-                            &call->route.chat_type, &call->route.thread_id,  &call->route.message_id,
-                            &call->route.user_id,   &call->route.user_name,  &call->route.language};
+    struct sma_str *to[] = {&call->route.channel,   &call->route.chat_key,  &call->route.chat_id,
+                            &call->route.chat_type, &call->route.thread_id, &call->route.message_id,
+                            &call->route.user_id,   &call->route.user_name, &call->route.language};
     for (size_t i = 0; i < SMA_COUNT_OF(from); i++)
         sma_buf_put_str(&call->route_text, *from[i]);
     if (call->route_text.err != SMA_ERR_OK)
@@ -339,7 +359,8 @@ void run_history(struct sma_run *run, uint32_t index, const struct sma_history_l
     struct run_call *call = answered_call(run, index);
     if (call == NULL)
         return;
-    sma_tool_put_history(&call->result, lines, call->args.keyword, sma_prompt_is_group(run->order->route.chat_type));
+    sma_tool_put_history(&call->result, lines, call->args.keyword,
+                         sma_prompt_is_group(run->order->route.chat_type));
     set_result(call, lines->err != SMA_ERR_OK);
     run_check_round(run);
 }
@@ -356,7 +377,8 @@ void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, st
 }
 
 /* -- the round is over -------------------------------------------------------------------------------------------- */
-static void put_tool_call(struct sma_run *run, const struct sma_stored_call *call, struct sma_str output)
+static void put_tool_call(struct sma_run *run, const struct sma_stored_call *call,
+                          struct sma_str output)
 {
     struct sma_buf *entry = &run->scratch;
     sma_buf_clear(entry);
@@ -387,8 +409,8 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
     sma_tool_args_fini(&args);
 }
 
-void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer, const struct sma_stored_result *results,
-                uint32_t count)
+void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
+                const struct sma_stored_result *results, uint32_t count)
 {
     SMA_ASSERT(count == answer->call_count);
     struct sma_tool_result *wire_results = calloc((size_t)count + 1, sizeof *wire_results);
@@ -397,8 +419,8 @@ void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer, con
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        wire_results[i] = (struct sma_tool_result){results[i].call_id, results[i].name, results[i].content,
-                                                   results[i].is_error};
+        wire_results[i] = (struct sma_tool_result){results[i].call_id, results[i].name,
+                                                   results[i].content, results[i].is_error};
         put_tool_call(run, &answer->calls[i], results[i].content);
         if (results[i].is_delivered) {
             run->has_delivered = true;
@@ -424,20 +446,23 @@ static void close_round(struct sma_run *run)
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
         results[i] = (struct sma_stored_result){run->answer.calls[i].id, run->answer.calls[i].name,
-                                                sma_buf_str(&call->result), call->is_error, call->is_delivered};
+                                                sma_buf_str(&call->result), call->is_error,
+                                                call->is_delivered};
     }
     run_absorb(run, &run->answer, results, run->call_count);
     sma_buf_clear(&run->results_data);
     sma_codec_put_results(&run->results_data, results, run->call_count);
     free(results);
-    SMA_ASSERT(run->results_number == 0); /* the answer in between was durable, so the ones before it are */
+    SMA_ASSERT(run->results_number ==
+               0); /* the answer in between was durable, so the ones before it are */
     if (run->results_data.err != SMA_ERR_OK) {
         run_finish_failed(run, sma_err_text(run->results_data.err));
         return;
     }
     run_drop_answer(run);
     if (run->round >= SMA_RUN_STEP_COUNT_MAX && !run->is_draining) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT, (unsigned)run->round);
+        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT,
+                          (unsigned)run->round);
         run_finish_notice(run, SMA_OUTCOME_FAILED);
         return;
     }

@@ -7,8 +7,7 @@
 #define BUCKET_COUNT 4096 /* a power of two, about one session each at the bound */
 #define NS_PER_S UINT64_C(1000000000)
 
-struct sma_sessions
-{
+struct sma_sessions {
     uint8_t hash_key[16];
     size_t count, bytes;
     struct sma_session *newest, *oldest;
@@ -30,7 +29,8 @@ static struct sma_session **bucket_of(struct sma_sessions *sessions, struct sma_
 }
 
 /* -- turns of one session ----------------------------------------------------------------------------------------- */
-static void drop_turns(struct sma_sessions *sessions, struct sma_session *session, uint32_t first, uint32_t count)
+static void drop_turns(struct sma_sessions *sessions, struct sma_session *session, uint32_t first,
+                       uint32_t count)
 {
     SMA_ASSERT(first + count <= session->turn_count);
     for (uint32_t i = first; i < first + count; i++) {
@@ -46,7 +46,8 @@ static void drop_turns(struct sma_sessions *sessions, struct sma_session *sessio
 }
 
 /* One allocation: the struct, the ids, the joined fragments, the bytes of the ids. */
-static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_turn *stored, size_t joined_len)
+static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_turn *stored,
+                                          size_t joined_len)
 {
     size_t ids_len = 0;
     for (uint32_t i = 0; i < stored->id_count; i++)
@@ -86,7 +87,8 @@ static size_t joined_length(const struct sma_stored_turn *turn)
 /* Over a bound: to half of it in one go, the newest turn stays. */
 static void cut(struct sma_sessions *sessions, struct sma_session *session)
 {
-    if (session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX && session->bytes <= SMA_SESSION_BYTES_MAX)
+    if (session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX &&
+        session->bytes <= SMA_SESSION_BYTES_MAX)
         return;
     uint32_t messages = session->message_count, count = 0;
     size_t bytes = session->bytes;
@@ -99,8 +101,8 @@ static void cut(struct sma_sessions *sessions, struct sma_session *session)
     drop_turns(sessions, session, 0, count);
 }
 
-enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
-                                const struct sma_stored_turn *stored)
+enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session,
+                                uint64_t seq, const struct sma_stored_turn *stored)
 {
     SMA_ASSERT(stored->fragment_count > 0);
     size_t joined_len = joined_length(stored);
@@ -121,8 +123,9 @@ enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_sessio
 }
 
 /* A turn that was sent in another format: what was said, as one user and one assistant message. */
-static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
-                                 const struct sma_wire *wire, const struct sma_stored_turn *stored)
+static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_session *session,
+                                 uint64_t seq, const struct sma_wire *wire,
+                                 const struct sma_stored_turn *stored)
 {
     struct sma_buf user, assistant;
     sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
@@ -143,8 +146,8 @@ static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_sessi
     return err;
 }
 
-uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session, const struct sma_wire *wire,
-                          const struct sma_session_turns *turns)
+uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
+                          const struct sma_wire *wire, const struct sma_session_turns *turns)
 {
     uint32_t skipped = 0;
     session->is_loaded = true;
@@ -167,7 +170,8 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
     return skipped;
 }
 
-void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session, uint64_t before_seq)
+void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
+                       uint64_t before_seq)
 {
     uint32_t count = 0; /* turns are in the order of their seq: one run of a chat at a time */
     while (count < session->turn_count && session->turns[count]->seq < before_seq)
@@ -237,7 +241,8 @@ struct sma_session *sma_session_find(struct sma_sessions *sessions, struct sma_s
     return session;
 }
 
-struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key, uint64_t now_ns)
+struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key,
+                                    uint64_t now_ns)
 {
     struct sma_session *session = sma_session_find(sessions, chat_key);
     if (session == NULL) {
@@ -276,7 +281,8 @@ void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns)
     struct sma_session *session = sessions->oldest;
     while (session != NULL) {
         bool is_idle = now_ns >= session->used_ns + SMA_SESSION_IDLE_S * NS_PER_S;
-        bool is_over = sessions->count > SMA_SESSION_COUNT_MAX || sessions->bytes > SMA_SESSION_BYTES_TOTAL_MAX;
+        bool is_over = sessions->count > SMA_SESSION_COUNT_MAX ||
+                       sessions->bytes > SMA_SESSION_BYTES_TOTAL_MAX;
         if (!is_idle && !is_over)
             return;
         struct sma_session *next = session->newer;

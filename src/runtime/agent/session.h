@@ -15,8 +15,7 @@
 #include "runtime/agent/codec.h"
 #include "sma/wire.h"
 
-struct sma_session_turn
-{
+struct sma_session_turn {
     uint64_t seq;
     uint32_t message_count;
     uint32_t id_count;
@@ -24,8 +23,7 @@ struct sma_session_turn
     struct sma_str bytes; /* fragments joined by commas */
 };
 
-struct sma_session
-{
+struct sma_session {
     struct sma_str chat_key;
     void *user;     /* the owner's: its runs of this chat */
     bool is_loaded; /* what the store has of it is here (or there is nothing) */
@@ -34,7 +32,7 @@ struct sma_session
     uint32_t turn_count, message_count;
     size_t bytes; /* of the turns, commas not counted */
     struct sma_session_turn *turns[SMA_SESSION_MESSAGE_COUNT_MAX + 1]; /* oldest first */
-    struct sma_session *hash_next, *newer, *older; /* the table's own */
+    struct sma_session *hash_next, *newer, *older;                     /* the table's own */
 };
 
 struct sma_sessions; /* the table */
@@ -47,18 +45,21 @@ size_t sma_sessions_bytes(const struct sma_sessions *sessions);
 /** The session of a chat or NULL. */
 struct sma_session *sma_session_find(struct sma_sessions *sessions, struct sma_str chat_key);
 /** The same, made empty when there is none; pinned once more and the most recently used. NULL when out of memory. */
-struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key, uint64_t now_ns);
+struct sma_session *sma_session_pin(struct sma_sessions *sessions, struct sma_str chat_key,
+                                    uint64_t now_ns);
 void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *session, uint64_t now_ns);
 /** Add a turn at the end and cut to the bounds. A turn that is over a bound alone is not kept. Allocates.
  *  OK | TOOBIG (not kept; what was there stays) | NOMEM. */
-SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq,
+SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions,
+                                            struct sma_session *session, uint64_t seq,
                                             const struct sma_stored_turn *turn);
 /** Fill an empty session from the store's turns. Damaged ones are skipped; ones of another wire become plain text.
  *  @return how many were skipped */
-uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session, const struct sma_wire *wire,
-                          const struct sma_session_turns *turns);
+uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
+                          const struct sma_wire *wire, const struct sma_session_turns *turns);
 /** Drop the turns before this seq (all: UINT64_MAX). */
-void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session, uint64_t before_seq);
+void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
+                       uint64_t before_seq);
 /** Drop one turn, when it is there. */
 void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq);
 /** Drop the older half of the turns, at least one. false: there was none. */

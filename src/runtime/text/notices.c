@@ -4,8 +4,7 @@
 
 #include <stdarg.h>
 
-struct notice
-{
+struct notice {
     const char *english, *chinese;
 };
 

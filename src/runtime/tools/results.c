@@ -33,23 +33,28 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
         sma_buf_put_text(buf, "{\"success\":true}");
         return true;
     case SMA_SEND_QUEUED:
-        sma_buf_put_text(buf, "{\"success\":true,\"queued\":true,\"note\":\"Not delivered yet; it will be, without "
-                              "you. Do not send it again.\"}");
+        sma_buf_put_text(
+            buf,
+            "{\"success\":true,\"queued\":true,\"note\":\"Not delivered yet; it will be, without "
+            "you. Do not send it again.\"}");
         return true;
     case SMA_SEND_UNKNOWN:
-        sma_buf_put_text(buf, "{\"success\":false,\"error\":\"The platform did not confirm; the message may have been "
+        sma_buf_put_text(buf, "{\"success\":false,\"error\":\"The platform did not confirm; the "
+                              "message may have been "
                               "sent. Do not send it again.\"}");
         return true;
     case SMA_SEND_FAILED:
     default:
-        sma_tool_put_error(buf, error.len > 0 ? error : SMA_STR("The platform refused the message."));
+        sma_tool_put_error(buf,
+                           error.len > 0 ? error : SMA_STR("The platform refused the message."));
         return false;
     }
 }
 
 static void put_line(struct sma_buf *buf, const struct sma_history_line *line, bool has_speakers)
 {
-    sma_buf_put_text(buf, line->is_user ? "{\"role\":\"user\",\"content\":\"" : "{\"role\":\"assistant\",\"content\":\"");
+    sma_buf_put_text(buf, line->is_user ? "{\"role\":\"user\",\"content\":\""
+                                        : "{\"role\":\"assistant\",\"content\":\"");
     struct sma_str speaker = line->user_name.len > 0 ? line->user_name : line->user_id;
     if (line->is_user && has_speakers && speaker.len > 0) {
         sma_buf_put_json_escaped(buf, speaker);
@@ -81,17 +86,19 @@ static uint32_t first_fitting(const struct sma_history_lines *lines, bool has_sp
     return first;
 }
 
-void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines, struct sma_str keyword,
-                          bool has_speakers)
+void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines,
+                          struct sma_str keyword, bool has_speakers)
 {
     if (lines->err != SMA_ERR_OK) {
-        sma_tool_put_error(buf, lines->error.len > 0 ? lines->error : SMA_STR("The history could not be read."));
+        sma_tool_put_error(buf, lines->error.len > 0 ? lines->error
+                                                     : SMA_STR("The history could not be read."));
         return;
     }
     uint32_t first = first_fitting(lines, has_speakers);
     sma_buf_put_text(buf, "{\"success\":true,\"inserted\":");
     sma_buf_put_u64(buf, lines->line_count - first);
-    sma_buf_put_text(buf, keyword.len > 0 ? ",\"mode\":\"search\",\"keyword\":" : ",\"mode\":\"recent\"");
+    sma_buf_put_text(buf, keyword.len > 0 ? ",\"mode\":\"search\",\"keyword\":"
+                                          : ",\"mode\":\"recent\"");
     if (keyword.len > 0)
         sma_buf_put_json_string(buf, keyword);
     if (lines->line_count == 0)

@@ -9,28 +9,38 @@
 static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
     [SMA_TOOL_CONTACT_LOOKUP] =
         {SMA_STR("chat_contact_lookup"),
-         SMA_STR("Find a person who has talked to this agent before, by user name. Returns where they were last seen."),
-         SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\",\"description\":"
+         SMA_STR("Find a person who has talked to this agent before, by user name. Returns where "
+                 "they were last seen."),
+         SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\","
+                 "\"description\":"
                  "\"user name, without @\"}},\"required\":[\"username\"]," SCHEMA_END)},
     [SMA_TOOL_CONTACT_SEND] =
         {SMA_STR("chat_contact_send"),
-         SMA_STR("Send a text to another person, in the chat where they were last seen. Only when the user asks for "
+         SMA_STR("Send a text to another person, in the chat where they were last seen. Only when "
+                 "the user asks for "
                  "it. It does not answer the user of this chat."),
-         SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\",\"description\":"
-                 "\"user name of the receiver, without @\"},\"text\":{\"type\":\"string\",\"description\":"
+         SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\","
+                 "\"description\":"
+                 "\"user name of the receiver, without "
+                 "@\"},\"text\":{\"type\":\"string\",\"description\":"
                  "\"the text to send\"}},\"required\":[\"username\",\"text\"]," SCHEMA_END)},
-    [SMA_TOOL_LOAD_HISTORY] =
-        {SMA_STR("chat_load_history"),
-         SMA_STR("Read earlier messages of this chat that are not in the conversation above: the newest ones, or "
-                 "those that match a keyword."),
-         SMA_STR("{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":200,"
-                 "\"description\":\"how many messages at most, default 30\"},\"keyword\":{\"type\":\"string\","
-                 "\"description\":\"regular expression or plain text to search for, at most 200 characters\"}}," SCHEMA_END)},
+    [SMA_TOOL_LOAD_HISTORY] = {SMA_STR("chat_load_history"),
+                               SMA_STR("Read earlier messages of this chat that are not in the "
+                                       "conversation above: the newest ones, or "
+                                       "those that match a keyword."),
+                               SMA_STR("{\"type\":\"object\",\"properties\":{\"limit\":{\"type\":"
+                                       "\"integer\",\"minimum\":1,\"maximum\":200,"
+                                       "\"description\":\"how many messages at most, default "
+                                       "30\"},\"keyword\":{\"type\":\"string\","
+                                       "\"description\":\"regular expression or plain text to "
+                                       "search for, at most 200 characters\"}}," SCHEMA_END)},
     [SMA_TOOL_SEND] =
         {SMA_STR("chat_send"),
-         SMA_STR("Send a text to the current chat. This is how the user gets your answer. May be called several times."),
-         SMA_STR("{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"description\":"
-                 "\"what the user will read\"}},\"required\":[\"text\"]," SCHEMA_END)},
+         SMA_STR("Send a text to the current chat. This is how the user gets your answer. May be "
+                 "called several times."),
+         SMA_STR(
+             "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"description\":"
+             "\"what the user will read\"}},\"required\":[\"text\"]," SCHEMA_END)},
 };
 
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count)
@@ -63,16 +73,19 @@ static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, s
 {
     const json_t *text = json_object_get(root, "text");
     if (!json_is_string(text))
-        return refuse(why, "Expected \"text\": a string with what is to be sent. Nothing was sent.");
+        return refuse(why,
+                      "Expected \"text\": a string with what is to be sent. Nothing was sent.");
     args->text = string_of(text);
     if (sma_str_trim(args->text).len == 0)
-        return refuse(why, "\"text\" is blank: nothing was sent. Call again with the text to send.");
+        return refuse(why,
+                      "\"text\" is blank: nothing was sent. Call again with the text to send.");
     if (args->text.len > SMA_TEXT_BYTES_MAX)
         return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
     return SMA_ERR_OK;
 }
 
-static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *args,
+                                    struct sma_buf *why)
 {
     const json_t *name = json_object_get(root, "username");
     if (!json_is_string(name))
@@ -87,13 +100,15 @@ static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *ar
     return SMA_ERR_OK;
 }
 
-static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args,
+                                  struct sma_buf *why)
 {
     const json_t *limit = json_object_get(root, "limit");
     args->limit = SMA_TOOL_HISTORY_LIMIT_DEFAULT;
     if (limit != NULL && !json_is_null(limit)) {
         double number = json_is_number(limit) ? json_number_value(limit) : 0;
-        if (!(number >= 1 && number <= SMA_HISTORY_LOAD_COUNT_MAX) || number != (double)(uint32_t)number)
+        if (!(number >= 1 && number <= SMA_HISTORY_LOAD_COUNT_MAX) ||
+            number != (double)(uint32_t)number)
             return refuse(why, "Expected \"limit\": an integer from 1 to 200.");
         args->limit = (uint32_t)number;
     }
@@ -108,14 +123,15 @@ static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments, struct sma_tool_args *ret_args,
-                                 struct sma_buf *why)
+enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
+                                 struct sma_tool_args *ret_args, struct sma_buf *why)
 {
     json_t *root = json_loadb(arguments.ptr == NULL ? "" : arguments.ptr, arguments.len, 0, NULL);
     struct sma_tool_args args = {.root = root};
     enum sma_err err;
     if (!json_is_object(root))
-        err = refuse(why, "The arguments are not a JSON object. Call again with an object as in the tool's schema.");
+        err = refuse(why, "The arguments are not a JSON object. Call again with an object as in "
+                          "the tool's schema.");
     else if (tool == SMA_TOOL_LOAD_HISTORY)
         err = parse_history(root, &args, why);
     else if (tool == SMA_TOOL_SEND)

@@ -11,8 +11,7 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-enum sma_tool
-{
+enum sma_tool {
     SMA_TOOL_CONTACT_LOOKUP,
     SMA_TOOL_CONTACT_SEND,
     SMA_TOOL_LOAD_HISTORY,
@@ -30,8 +29,7 @@ const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
 enum sma_tool sma_tool_find(struct sma_str name);
 
 /* Checked arguments; slices live until sma_tool_args_fini. Members a tool does not have are empty. */
-struct sma_tool_args
-{
+struct sma_tool_args {
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */
@@ -58,8 +56,8 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
  * History lines, oldest first. What does not fit SMA_TOOL_RESULT_BYTES_MAX is left out from the old end and said.
  * @has_speakers  user lines begin with the speaker's name (groups)
  */
-void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines, struct sma_str keyword,
-                          bool has_speakers);
+void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines,
+                          struct sma_str keyword, bool has_speakers);
 void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json);
 void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name);
 

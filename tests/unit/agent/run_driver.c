@@ -17,8 +17,13 @@ void driver_init(struct driver *driver, enum sma_llm_api api)
     driver->config = (struct sma_config){
         .project_dir = "/srv/bot",
         .agent_md = "# Role\nYou are a test.",
-        .llm = {.api = api, .provider = "openai", .model = "m-1", .base_url = "http://x", .api_key = "k",
-                .anthropic_version = "2023-06-01", .is_stream = true},
+        .llm = {.api = api,
+                .provider = "openai",
+                .model = "m-1",
+                .base_url = "http://x",
+                .api_key = "k",
+                .anthropic_version = "2023-06-01",
+                .is_stream = true},
         .language = SMA_LANGUAGE_EN,
     };
     CHECK_OK(sma_run_settings_create(&driver->config, &driver->settings));
@@ -26,8 +31,13 @@ void driver_init(struct driver *driver, enum sma_llm_api api)
     CHECK(driver->sessions != NULL);
     driver->order = (struct sma_run_order){
         .seq = 10,
-        .route = {.adapter = 8, .channel = SMA_STR("telegram"), .chat_key = SMA_STR("t:1"), .chat_id = SMA_STR("1"),
-                  .chat_type = SMA_STR("private"), .message_id = SMA_STR("m1"), .user_id = SMA_STR("u1"),
+        .route = {.adapter = 8,
+                  .channel = SMA_STR("telegram"),
+                  .chat_key = SMA_STR("t:1"),
+                  .chat_id = SMA_STR("1"),
+                  .chat_type = SMA_STR("private"),
+                  .message_id = SMA_STR("m1"),
+                  .user_id = SMA_STR("u1"),
                   .user_name = SMA_STR("Ann")},
         .text = SMA_STR("hello \"there\"\n"),
         .wall_ms = 1000,
@@ -108,13 +118,18 @@ uint32_t driver_count(const struct driver *driver, enum sma_run_action_kind kind
     return count;
 }
 
-void driver_answer(struct driver *driver, const char *text, enum sma_finish finish, const struct driver_call *calls)
+void driver_answer(struct driver *driver, const char *text, enum sma_finish finish,
+                   const struct driver_call *calls)
 {
     struct sma_model_call list[64];
     struct sma_buf fragment;
     sma_buf_init(&fragment, 1 << 20);
-    struct sma_model_answer answer = {.seq = driver->order.seq, .finish = (uint8_t)finish, .text = sma_str(text),
-                                      .calls = list, .out_ns = 3, .first_token_ns = 4};
+    struct sma_model_answer answer = {.seq = driver->order.seq,
+                                      .finish = (uint8_t)finish,
+                                      .text = sma_str(text),
+                                      .calls = list,
+                                      .out_ns = 3,
+                                      .first_token_ns = 4};
     sma_buf_put_text(&fragment, "{\"role\":\"assistant\",\"content\":");
     sma_buf_put_json_string(&fragment, sma_str(text));
     for (; calls != NULL && calls[answer.call_count].id != NULL; answer.call_count++) {
@@ -139,7 +154,8 @@ void driver_answer(struct driver *driver, const char *text, enum sma_finish fini
 
 void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error)
 {
-    struct sma_model_answer answer = {.seq = driver->order.seq, .status = (uint8_t)status, .error = sma_str(error)};
+    struct sma_model_answer answer = {
+        .seq = driver->order.seq, .status = (uint8_t)status, .error = sma_str(error)};
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
 }
 
@@ -150,7 +166,8 @@ static void store_one(struct driver *driver, const struct sma_step *step)
     CHECK_INT(driver->step_count + 1, step->number);
     CHECK(driver->step_count < DRIVER_STEP_MAX);
     struct sma_stored_step *stored = &driver->steps[driver->step_count++];
-    *stored = (struct sma_stored_step){step->number, step->kind, {dup_bytes(step->data), step->data.len}};
+    *stored =
+        (struct sma_stored_step){step->number, step->kind, {dup_bytes(step->data), step->data.len}};
     for (uint32_t i = 0; i < step->delivery_count; i++) {
         uint32_t at = driver->delivery_count++;
         CHECK(at < DRIVER_DELIVERY_MAX);
@@ -173,7 +190,8 @@ void driver_store(struct driver *driver)
 
 void driver_verdict(struct driver *driver, uint32_t number, enum sma_step_verdict verdict)
 {
-    struct sma_step_done done = {.seq = driver->order.seq, .number = number, .verdict = (uint8_t)verdict};
+    struct sma_step_done done = {
+        .seq = driver->order.seq, .number = number, .verdict = (uint8_t)verdict};
     struct sma_step_delivery_state states[DRIVER_DELIVERY_MAX];
     for (uint32_t i = 0; i < driver->delivery_count && verdict == SMA_STEP_DURABLE; i++) {
         if (driver->deliveries[i].step == number)
@@ -192,8 +210,10 @@ void driver_durable(struct driver *driver)
 
 void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state, const char *error)
 {
-    struct sma_send_result result = {.seq = driver->order.seq, .state = (uint8_t)state, .error = sma_str(error)};
-    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_SENT, .call = call, .sent = &result});
+    struct sma_send_result result = {
+        .seq = driver->order.seq, .state = (uint8_t)state, .error = sma_str(error)};
+    driver_event(driver,
+                 (struct sma_run_event){.kind = SMA_RUN_SENT, .call = call, .sent = &result});
 }
 
 void driver_done(struct driver *driver, bool is_durable)

@@ -13,8 +13,7 @@
 #define DRIVER_STEP_MAX 80
 #define DRIVER_DELIVERY_MAX 64
 
-struct driver
-{
+struct driver {
     struct sma_config config;
     struct sma_run_settings *settings;
     struct sma_sessions *sessions;
@@ -47,22 +46,24 @@ void driver_start(struct driver *driver);
 void driver_cut(struct driver *driver);
 void driver_event(struct driver *driver, struct sma_run_event event);
 /* The action of this kind in the last answer; NULL when there is none. */
-const struct sma_run_action *driver_find(const struct driver *driver, enum sma_run_action_kind kind);
+const struct sma_run_action *driver_find(const struct driver *driver,
+                                         enum sma_run_action_kind kind);
 uint32_t driver_count(const struct driver *driver, enum sma_run_action_kind kind);
 
-struct driver_call
-{
+struct driver_call {
     const char *id, *name, *arguments;
 };
 /* The model answers. Calls end with a NULL id. */
-void driver_answer(struct driver *driver, const char *text, enum sma_finish finish, const struct driver_call *calls);
+void driver_answer(struct driver *driver, const char *text, enum sma_finish finish,
+                   const struct driver_call *calls);
 void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error);
 /* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not tell the run. */
 void driver_store(struct driver *driver);
 /* Store and tell the run. */
 void driver_durable(struct driver *driver);
 void driver_verdict(struct driver *driver, uint32_t number, enum sma_step_verdict verdict);
-void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state, const char *error);
+void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state,
+                 const char *error);
 /* Take the DONE in the last actions; is_durable: and answer it. */
 void driver_done(struct driver *driver, bool is_durable);
 /* The request as bytes; malloc'ed, NUL-terminated. */

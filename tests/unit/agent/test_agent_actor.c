@@ -12,8 +12,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define SENDS_PER_RUN 8
 
-struct world
-{
+struct world {
     struct sma_system *system;
     struct sma_config config;
     struct sma_agent *agent;
@@ -42,9 +41,11 @@ struct world
 /* -- the fakes ---------------------------------------------------------------------------------------------------- */
 static void answer_step(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
 {
-    const struct sma_step *step = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_step);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP_DONE, struct sma_step_done,
-                                      step->delivery_count * sizeof(struct sma_step_delivery_state) + 16);
+    const struct sma_step *step =
+        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_step);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_STEP_DONE, struct sma_step_done,
+                    step->delivery_count * sizeof(struct sma_step_delivery_state) + 16);
     struct sma_step_done *body = SMA_MSG_BODY(msg, struct sma_step_done);
     body->seq = step->seq;
     if (world->no_disk_left > 0) {
@@ -56,7 +57,8 @@ static void answer_step(struct world *world, const struct sma_msg *question, str
         body->delivery_count = step->delivery_count;
         body->deliveries = sma_msg_space(msg, step->delivery_count * sizeof *body->deliveries);
         for (uint32_t i = 0; i < step->delivery_count; i++)
-            body->deliveries[i] = (struct sma_step_delivery_state){.step = step->number, .call = step->deliveries[i].call,
+            body->deliveries[i] = (struct sma_step_delivery_state){.step = step->number,
+                                                                   .call = step->deliveries[i].call,
                                                                    .outbox_id = step->seq * 100 + i,
                                                                    .state = SMA_DELIVERY_BEGUN};
     }
@@ -65,7 +67,8 @@ static void answer_step(struct world *world, const struct sma_msg *question, str
 
 static void answer_done(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
 {
-    const struct sma_done *done = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_done);
+    const struct sma_done *done =
+        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_done);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DONE_DONE, struct sma_step_done, 0);
     SMA_MSG_BODY(msg, struct sma_step_done)->verdict = world->verdict;
     SMA_MSG_BODY(msg, struct sma_step_done)->seq = done->seq;
@@ -77,7 +80,9 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     struct world *world = state;
     struct sma_msg *answer;
     switch ((*msg)->kind) {
-    case SMA_MSG_STEP: answer_step(world, *msg, ctx); break;
+    case SMA_MSG_STEP:
+        answer_step(world, *msg, ctx);
+        break;
     case SMA_MSG_DONE: {
         const struct sma_done *done = SMA_MSG_BODY(*msg, struct sma_done);
         world->done_count++;
@@ -104,13 +109,16 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         answer = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
         sma_ctx_answer(ctx, *msg, &answer);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
-static void answer_model(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx, uint8_t status)
+static void answer_model(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx,
+                         uint8_t status)
 {
-    const struct sma_model_ask *ask = SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_model_ask);
+    const struct sma_model_ask *ask =
+        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_model_ask);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_ANSWER, struct sma_model_answer, 4096);
     struct sma_model_answer *body = SMA_MSG_BODY(msg, struct sma_model_answer);
     body->seq = ask->seq;
@@ -123,7 +131,8 @@ static void answer_model(struct world *world, const struct sma_msg *question, st
         body->call_count = world->sends_per_run;
         body->calls = sma_msg_space(msg, world->sends_per_run * sizeof *body->calls);
         for (uint32_t i = 0; i < world->sends_per_run; i++)
-            body->calls[i] = (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"), SMA_STR("{\"text\":\"t\"}"), false};
+            body->calls[i] = (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"),
+                                                     SMA_STR("{\"text\":\"t\"}"), false};
     }
     sma_ctx_answer(ctx, question, &msg);
 }
@@ -179,19 +188,26 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
 
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 static const struct sma_actor_ops model_ops = {.name = "model", .handle = model_handle};
-static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher", .handle = dispatcher_handle};
+static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
+                                                    .handle = dispatcher_handle};
 
 /* -- the world ---------------------------------------------------------------------------------------------------- */
 static void world_init(struct world *world, uint64_t seed)
 {
     *world = (struct world){.sends_per_run = 1};
-    world->config = (struct sma_config){
-        .project_dir = "/p", .agent_md = "bot", .language = SMA_LANGUAGE_EN,
-        .llm = {.api = SMA_LLM_OFFLINE, .provider = "offline", .model = "", .base_url = "", .api_key = "",
-                .anthropic_version = ""}};
+    world->config = (struct sma_config){.project_dir = "/p",
+                                        .agent_md = "bot",
+                                        .language = SMA_LANGUAGE_EN,
+                                        .llm = {.api = SMA_LLM_OFFLINE,
+                                                .provider = "offline",
+                                                .model = "",
+                                                .base_url = "",
+                                                .api_key = "",
+                                                .anthropic_version = ""}};
     struct sma_error error;
     CHECK_OK(sma_agent_create(&world->config, NULL, 0, &world->agent, &error));
-    world->system = sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = seed});
+    world->system =
+        sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = seed});
     CHECK(world->system != NULL);
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_STORE, &store_ops, world));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, world));
@@ -226,9 +242,13 @@ static void settle_until(struct world *world, uint64_t ns)
 
 static void hand_out(struct world *world, uint64_t seq, const char *chat, bool has_past)
 {
-    struct sma_route route = {.adapter = SMA_ACTOR_ADAPTER_0, .channel = SMA_STR("cli"), .chat_key = sma_str(chat),
-                              .chat_id = sma_str(chat), .message_id = SMA_STR("m")};
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route) + 100);
+    struct sma_route route = {.adapter = SMA_ACTOR_ADAPTER_0,
+                              .channel = SMA_STR("cli"),
+                              .chat_key = sma_str(chat),
+                              .chat_id = sma_str(chat),
+                              .message_id = SMA_STR("m")};
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route) + 100);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     order->seq = seq;
     order->route = sma_route_dup(msg, &route);
@@ -353,7 +373,8 @@ static void clear_drops_the_session_under_a_later_run(void)
     hand_out(&w, 1, "c", false);
     rest(&w);
     w.is_model_held = true;
-    hand_out(&w, 3, "c", true); /* handed out in the batch that holds the clear (2), before its order came */
+    hand_out(&w, 3, "c",
+             true); /* handed out in the batch that holds the clear (2), before its order came */
     rest(&w);
     CHECK(strstr(w.last_request, "question 1") != NULL);
     control(&w, SMA_CONTROL_CLEAR, 2, "c");

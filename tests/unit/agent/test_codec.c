@@ -8,12 +8,15 @@ static void make_answer(struct sma_buf *buf)
         {SMA_STR("id-1"), SMA_STR("chat_send"), SMA_STR("{\"text\":\"x\"}"), false},
         {SMA_STR(""), SMA_STR("chat_send"), SMA_STR("nonsense"), true},
     };
-    struct sma_model_answer answer = {.finish = SMA_FINISH_TOOLS, .text = SMA_STR("so"), .call_count = 2,
-                                      .calls = calls, .fragment = SMA_STR("{\"role\":\"assistant\"}")};
+    struct sma_model_answer answer = {.finish = SMA_FINISH_TOOLS,
+                                      .text = SMA_STR("so"),
+                                      .call_count = 2,
+                                      .calls = calls,
+                                      .fragment = SMA_STR("{\"role\":\"assistant\"}")};
     sma_buf_init(buf, 1 << 16);
     sma_codec_put_answer(buf, SMA_STR("facts\0!"), &answer);
-    struct sma_stored_call known[2] = {{.has_result = false},
-                                       {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
+    struct sma_stored_call known[2] = {
+        {.has_result = false}, {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
     sma_codec_put_known_results(buf, known, 2);
     CHECK_INT(SMA_ERR_OK, buf->err);
 }
@@ -40,10 +43,17 @@ static void answers_come_back(void)
 
 static void make_turn(struct sma_buf *buf)
 {
-    struct sma_str ids[] = {SMA_STR("m1"), SMA_STR("")}, blocks[] = {SMA_STR("facts"), SMA_STR("text")};
+    struct sma_str ids[] = {SMA_STR("m1"), SMA_STR("")},
+                   blocks[] = {SMA_STR("facts"), SMA_STR("text")};
     struct sma_str fragments[] = {SMA_STR("{1}"), SMA_STR("{2},{3}")};
-    struct sma_stored_turn turn = {.message_count = 3, .id_count = 2, .ids = ids, .block_count = 2, .blocks = blocks,
-                                   .fragment_count = 2, .fragments = fragments, .text = SMA_STR("answer")};
+    struct sma_stored_turn turn = {.message_count = 3,
+                                   .id_count = 2,
+                                   .ids = ids,
+                                   .block_count = 2,
+                                   .blocks = blocks,
+                                   .fragment_count = 2,
+                                   .fragments = fragments,
+                                   .text = SMA_STR("answer")};
     sma_buf_init(buf, 1 << 16);
     sma_codec_put_turn(buf, &turn);
 }

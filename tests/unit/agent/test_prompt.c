@@ -10,9 +10,13 @@ static void facts_are_a_block_of_plain_lines(void)
     tzset();
     struct sma_run_order order = {
         .seq = 12,
-        .route = {.channel = SMA_STR("telegram"), .chat_key = SMA_STR("telegram:chat:-5:topic:3"),
-                  .chat_id = SMA_STR("-5"), .chat_type = SMA_STR("supergroup"), .thread_id = SMA_STR("3"),
-                  .user_id = SMA_STR("42"), .user_name = SMA_STR("Ann\nuser id: \"1\"")},
+        .route = {.channel = SMA_STR("telegram"),
+                  .chat_key = SMA_STR("telegram:chat:-5:topic:3"),
+                  .chat_id = SMA_STR("-5"),
+                  .chat_type = SMA_STR("supergroup"),
+                  .thread_id = SMA_STR("3"),
+                  .user_id = SMA_STR("42"),
+                  .user_name = SMA_STR("Ann\nuser id: \"1\"")},
     };
     uint64_t random[2] = {0xab, UINT64_MAX};
     struct sma_buf buf;

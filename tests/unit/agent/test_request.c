@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <time.h>
 
-static const struct driver_call send_one[] = {{"c1", "chat_send", "{\"text\":\"\\u00fc and \\\"quotes\\\"\"}"}, {0}};
+static const struct driver_call send_one[] = {
+    {"c1", "chat_send", "{\"text\":\"\\u00fc and \\\"quotes\\\"\"}"}, {0}};
 
 static void next_message(struct driver *d)
 {
@@ -42,8 +43,8 @@ static char *check_request(struct driver *d, const char *before, size_t before_e
     }
     char *turn = malloc(ask.turn_end - ask.turn_offset + 3);
     CHECK(turn != NULL);
-    snprintf(turn, ask.turn_end - ask.turn_offset + 3, "[%.*s]", (int)(ask.turn_end - ask.turn_offset),
-             bytes + ask.turn_offset);
+    snprintf(turn, ask.turn_end - ask.turn_offset + 3, "[%.*s]",
+             (int)(ask.turn_end - ask.turn_offset), bytes + ask.turn_offset);
     tree = json_loads(turn, 0, &error);
     CHECK(json_is_array(tree)); /* the current turn is messages joined by commas */
     json_decref(tree);
@@ -107,7 +108,8 @@ static void a_session_from_the_store_gives_the_same_bytes(void)
     sma_session_clear(d.sessions, d.session, UINT64_MAX);
     d.session->is_loaded = false;
     driver_start(&d);
-    struct sma_turn turn = {.seq = 10, .wire = SMA_STR("chat"), .bytes = {d.done_turn, d.done_turn_len}};
+    struct sma_turn turn = {
+        .seq = 10, .wire = SMA_STR("chat"), .bytes = {d.done_turn, d.done_turn_len}};
     struct sma_session_turns turns = {.turn_count = 1, .turns = &turn};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
     char *rebuilt = driver_request(&d, &ask);
@@ -151,7 +153,8 @@ static void building_costs_a_small_part_of_a_tree(void)
         struct sma_str fragments[2];
         snprintf(fragment, sizeof fragment, "{\"role\":\"user\",\"content\":\"%s\"}", text);
         fragments[0] = fragments[1] = sma_str(fragment);
-        struct sma_stored_turn turn = {.message_count = 2, .fragment_count = 2, .fragments = fragments};
+        struct sma_stored_turn turn = {
+            .message_count = 2, .fragment_count = 2, .fragments = fragments};
         CHECK_OK(sma_session_append(d.sessions, d.session, i, &turn));
     }
     CHECK_INT(50, d.session->message_count);
@@ -173,8 +176,8 @@ static void building_costs_a_small_part_of_a_tree(void)
         free(bytes);
         ours_ns = spent < ours_ns ? spent : ours_ns;
     }
-    fprintf(stderr, "50 messages: %.1f us against %.1f us as a tree, ratio %.3f\n", ours_ns / 1e3, tree_ns / 1e3,
-            ours_ns / tree_ns);
+    fprintf(stderr, "50 messages: %.1f us against %.1f us as a tree, ratio %.3f\n", ours_ns / 1e3,
+            tree_ns / 1e3, ours_ns / tree_ns);
     CHECK(ours_ns / tree_ns < 0.2);
     driver_fini(&d);
 }

@@ -71,9 +71,11 @@ static void no_effect_before_the_step_is_durable(void)
     check_kinds(&d, "");
     driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
-    CHECK(d.done_text == NULL); /* delivered already: neither the last text nor the one beside chat_send */
+    CHECK(d.done_text ==
+          NULL); /* delivered already: neither the last text nor the one beside chat_send */
     CHECK_TEXT("done", d.done_output);
-    CHECK_TEXT("[{\"tool\":\"chat_send\",\"input\":{\"text\":\"hi\"},\"output\":\"{\\\"success\\\":true}\"}]",
+    CHECK_TEXT("[{\"tool\":\"chat_send\",\"input\":{\"text\":\"hi\"},\"output\":\"{\\\"success\\\":"
+               "true}\"}]",
                d.done_tool_calls);
     CHECK_INT(1, d.session->turn_count);
     CHECK_INT(4, d.session->message_count);
@@ -82,8 +84,7 @@ static void no_effect_before_the_step_is_durable(void)
 
 static void each_send_state_is_told_and_counts(void)
 {
-    static const struct
-    {
+    static const struct {
         enum sma_send_state state;
         const char *told;
         bool is_fallback_wanted;
@@ -123,12 +124,12 @@ static void stored_delivery_needs_no_dispatcher(void)
 
 static void wrong_calls_are_answered_and_the_run_goes_on(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *name, *arguments, *told;
     } rows[] = {
-        {"exec_shell", "{}", "There is no tool exec_shell. The tools are: chat_contact_lookup, chat_contact_send, "
-                             "chat_load_history, chat_send."},
+        {"exec_shell", "{}",
+         "There is no tool exec_shell. The tools are: chat_contact_lookup, chat_contact_send, "
+         "chat_load_history, chat_send."},
         {"chat_send", "not json", "not a JSON object"},
         {"chat_send", "{}", "Expected \\\\\\\"text\\\\\\\": a string"},
         {"chat_send", "{\"text\":5}", "Expected \\\\\\\"text\\\\\\\": a string"},
@@ -159,7 +160,9 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
         driver_durable(&d);
         driver_answer(&d, "sorry", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
-        CHECK_TEXT("sorry", d.done_text); /* a blank chat_send has delivered nothing; tool errors are not for users */
+        CHECK_TEXT(
+            "sorry",
+            d.done_text); /* a blank chat_send has delivered nothing; tool errors are not for users */
         driver_fini(&d);
     }
 }
@@ -179,11 +182,13 @@ static void results_stand_in_the_order_of_the_calls(void)
     check_kinds(&d, "gSgHgS");
     driver_sent(&d, 3, SMA_SEND_SENT, "");
     check_kinds(&d, "");
-    struct sma_history_line line = {.is_user = true, .user_name = SMA_STR("Bob"), .text = SMA_STR("old words")};
+    struct sma_history_line line = {
+        .is_user = true, .user_name = SMA_STR("Bob"), .text = SMA_STR("old words")};
     struct sma_history_lines lines = {.line_count = 1, .lines = &line};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 2, .history = &lines});
     check_kinds(&d, "");
-    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 2, .history = &lines}); /* a second one */
+    driver_event(&d, (struct sma_run_event){
+                         .kind = SMA_RUN_HISTORY, .call = 2, .history = &lines}); /* a second one */
     check_kinds(&d, "");
     driver_sent(&d, 0, SMA_SEND_FAILED, "no");
     check_kinds(&d, "PM");
@@ -241,9 +246,10 @@ static void contact_send_resolves_before_the_step(void)
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
-    static const struct driver_call calls[] = {{"c1", "chat_contact_send", "{\"username\":\"@bob\",\"text\":\"yo\"}"},
-                                               {"c2", "chat_contact_send", "{\"username\":\"eve\",\"text\":\"hm\"}"},
-                                               {0}};
+    static const struct driver_call calls[] = {
+        {"c1", "chat_contact_send", "{\"username\":\"@bob\",\"text\":\"yo\"}"},
+        {"c2", "chat_contact_send", "{\"username\":\"eve\",\"text\":\"hm\"}"},
+        {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     check_kinds(&d, "CC");
     CHECK_STR("bob", driver_find(&d, SMA_RUN_ASK_CONTACT)->contact.user_name);
@@ -251,8 +257,8 @@ static void contact_send_resolves_before_the_step(void)
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 1, .contact = &none});
     check_kinds(&d, "");
     char key[] = "t:77";
-    struct sma_contact_result found = {.is_found = true,
-                                       .route = {.adapter = 9, .channel = SMA_STR("qq"), .chat_key = {key, 4}}};
+    struct sma_contact_result found = {
+        .is_found = true, .route = {.adapter = 9, .channel = SMA_STR("qq"), .chat_key = {key, 4}}};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
     memset(key, 'x', 4); /* the message is gone */
     check_kinds(&d, "P");
@@ -277,12 +283,14 @@ static void lookup_comes_after_the_step(void)
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
-    static const struct driver_call calls[] = {{"c1", "chat_contact_lookup", "{\"username\":\"bob\"}"}, {0}};
+    static const struct driver_call calls[] = {
+        {"c1", "chat_contact_lookup", "{\"username\":\"bob\"}"}, {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     check_kinds(&d, "P");
     driver_durable(&d);
     check_kinds(&d, "gC");
-    struct sma_contact_result found = {.is_found = true, .contact_json = SMA_STR("{\"username\":\"bob\"}")};
+    struct sma_contact_result found = {.is_found = true,
+                                       .contact_json = SMA_STR("{\"username\":\"bob\"}")};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
     check_kinds(&d, "PM");
     CHECK(request_has(&d, "{\\\"success\\\":true,\\\"contact\\\":{\\\"username\\\":\\\"bob\\\"}}"));
@@ -317,7 +325,8 @@ static void thirty_rounds_and_no_more(void)
             driver_durable(&d);
         driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
         driver_durable(&d);
-        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
+        driver_event(&d,
+                     (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
     }
     check_kinds(&d, "D");
     driver_done(&d, true);
@@ -335,8 +344,10 @@ static void a_model_failure_is_said(void)
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
-    CHECK_TEXT("The language model did not answer (HTTP 503 from x). Your message is kept; please send it again in a "
-               "while.", d.done_text);
+    CHECK_TEXT("The language model did not answer (HTTP 503 from x). Your message is kept; please "
+               "send it again in a "
+               "while.",
+               d.done_text);
     CHECK_INT(0, d.done_turn_len);
     driver_fini(&d);
 
@@ -382,8 +393,11 @@ static void add_turns(struct driver *d, uint64_t count)
         struct sma_str fragments[] = {SMA_STR("{\"role\":\"user\",\"content\":\"q\"}"),
                                       SMA_STR("{\"role\":\"assistant\",\"content\":\"a\"}")};
         struct sma_str id = SMA_STR("mm");
-        struct sma_stored_turn turn = {.message_count = 2, .fragment_count = 2, .fragments = fragments,
-                                       .id_count = 1, .ids = &id};
+        struct sma_stored_turn turn = {.message_count = 2,
+                                       .fragment_count = 2,
+                                       .fragments = fragments,
+                                       .id_count = 1,
+                                       .ids = &id};
         CHECK_OK(sma_session_append(d->sessions, d->session, i, &turn));
     }
 }
@@ -539,11 +553,11 @@ static void draining_reaches_a_durable_point_and_starts_nothing(void)
     driver_done(&d, true);
     driver_fini(&d);
 
-    driver_init(&d, SMA_LLM_CHAT); /* a send is the dispatcher's, a history question is waited for */
+    driver_init(&d,
+                SMA_LLM_CHAT); /* a send is the dispatcher's, a history question is waited for */
     driver_start(&d);
-    static const struct driver_call calls[] = {{"c1", "chat_send", "{\"text\":\"x\"}"},
-                                               {"c2", "chat_load_history", "{}"},
-                                               {0}};
+    static const struct driver_call calls[] = {
+        {"c1", "chat_send", "{\"text\":\"x\"}"}, {"c2", "chat_load_history", "{}"}, {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
@@ -578,8 +592,12 @@ static void a_past_is_loaded_before_the_first_request(void)
     struct sma_str fragments[] = {SMA_STR("{\"role\":\"user\",\"content\":\"as sent\"}"),
                                   SMA_STR("{\"role\":\"assistant\",\"content\":\"as got\"}")};
     struct sma_str blocks[] = {SMA_STR("plain question")};
-    struct sma_stored_turn stored = {.message_count = 2, .fragment_count = 2, .fragments = fragments,
-                                     .block_count = 1, .blocks = blocks, .text = SMA_STR("plain answer")};
+    struct sma_stored_turn stored = {.message_count = 2,
+                                     .fragment_count = 2,
+                                     .fragments = fragments,
+                                     .block_count = 1,
+                                     .blocks = blocks,
+                                     .text = SMA_STR("plain answer")};
     sma_codec_put_turn(&turn, &stored);
     struct sma_turn turns[] = {
         {.seq = 1, .wire = SMA_STR("messages"), .bytes = sma_buf_str(&turn)},
@@ -592,7 +610,8 @@ static void a_past_is_loaded_before_the_first_request(void)
     CHECK_INT(2, d.session->turn_count);
     CHECK(request_has(&d, "plain question"));
     CHECK(request_has(&d, "{\"role\":\"assistant\",\"content\":\"plain answer\"}"));
-    CHECK(request_has(&d, "{\"role\":\"user\",\"content\":\"as sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
+    CHECK(request_has(&d, "{\"role\":\"user\",\"content\":\"as "
+                          "sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
     sma_buf_fini(&turn);
     sma_buf_fini(&plain);
     driver_fini(&d);
@@ -603,8 +622,16 @@ static void collected_messages_come_first_each_by_itself(void)
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     struct sma_collected earlier[] = {
-        {.seq = 7, .wall_ms = 5, .user_id = SMA_STR("u2"), .message_id = SMA_STR("m-7"), .text = SMA_STR("first")},
-        {.seq = 8, .wall_ms = 6, .user_id = SMA_STR("u3"), .message_id = SMA_STR("m-8"), .text = SMA_STR("second"),
+        {.seq = 7,
+         .wall_ms = 5,
+         .user_id = SMA_STR("u2"),
+         .message_id = SMA_STR("m-7"),
+         .text = SMA_STR("first")},
+        {.seq = 8,
+         .wall_ms = 6,
+         .user_id = SMA_STR("u3"),
+         .message_id = SMA_STR("m-8"),
+         .text = SMA_STR("second"),
          .context = SMA_STR("quoted")},
     };
     d.order.collected = earlier;
@@ -613,8 +640,15 @@ static void collected_messages_come_first_each_by_itself(void)
     driver_start(&d);
     struct sma_model_ask ask;
     char *bytes = driver_request(&d, &ask);
-    static const char *const order[] = {"[facts about the message", "earlier message", "u2", "\"first\"",
-                                        "earlier message", "u3", "\"quoted\"", "\"second\"", "\"attachment\"",
+    static const char *const order[] = {"[facts about the message",
+                                        "earlier message",
+                                        "u2",
+                                        "\"first\"",
+                                        "earlier message",
+                                        "u3",
+                                        "\"quoted\"",
+                                        "\"second\"",
+                                        "\"attachment\"",
                                         "hello "};
     const char *at = bytes + ask.turn_offset;
     for (size_t i = 0; i < SMA_COUNT_OF(order); i++) {
@@ -622,7 +656,8 @@ static void collected_messages_come_first_each_by_itself(void)
         CHECK(at != NULL);
     }
     free(bytes);
-    static const struct driver_call calls[] = {{"c1", "chat_load_history", "{\"keyword\":\" x \"}"}, {0}};
+    static const struct driver_call calls[] = {{"c1", "chat_load_history", "{\"keyword\":\" x \"}"},
+                                               {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     driver_durable(&d);
     const struct sma_history_ask *history = &driver_find(&d, SMA_RUN_ASK_HISTORY)->history;

@@ -6,20 +6,23 @@
 #include "unit/agent/run_driver.h"
 
 static const struct driver_call round_calls[3][4] = {
-    {{"a1", "chat_send", "{\"text\":\"one\"}"}, {"a2", "chat_load_history", "{}"}, {"a3", "nope", "{}"}, {0}},
+    {{"a1", "chat_send", "{\"text\":\"one\"}"},
+     {"a2", "chat_load_history", "{}"},
+     {"a3", "nope", "{}"},
+     {0}},
     {{"b1", "chat_contact_send", "{\"username\":\"bob\",\"text\":\"yo\"}"}, {0}},
-    {{"c1", "chat_send", "{\"text\":\"two\"}"}, {"c2", "chat_contact_lookup", "{\"username\":\"bob\"}"}, {0}},
+    {{"c1", "chat_send", "{\"text\":\"two\"}"},
+     {"c2", "chat_contact_lookup", "{\"username\":\"bob\"}"},
+     {0}},
 };
 
-struct pending
-{
+struct pending {
     enum sma_run_action_kind kind;
     uint32_t call, number;
     uint64_t outbox_id;
 };
 
-struct play
-{
+struct play {
     struct driver d;
     struct pending queue[512];
     size_t head, tail;
@@ -39,7 +42,8 @@ static void perform(struct play *play)
             continue;
         CHECK(play->tail < SMA_COUNT_OF(play->queue));
         struct pending *pending = &play->queue[play->tail++];
-        *pending = (struct pending){.kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
+        *pending = (struct pending){
+            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
         if (action->kind == SMA_RUN_STORE_STEP)
             pending->number = action->step.number;
         if (action->kind == SMA_RUN_ASK_HISTORY)
@@ -71,26 +75,37 @@ static void step(struct play *play)
 {
     struct driver *d = &play->d;
     struct pending pending = play->queue[play->head++];
-    struct sma_contact_result bob = {.is_found = true, .route = {.chat_key = SMA_STR("t:bob")},
-                                     .contact_json = SMA_STR("{}")};
+    struct sma_contact_result bob = {
+        .is_found = true, .route = {.chat_key = SMA_STR("t:bob")}, .contact_json = SMA_STR("{}")};
     struct sma_history_lines none = {0};
     struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
     d->actions.count = 0;
     switch (pending.kind) {
-    case SMA_RUN_ASK_MODEL: answer_model(d); break;
-    case SMA_RUN_ASK_SEND: answer_send(d, &pending); break;
+    case SMA_RUN_ASK_MODEL:
+        answer_model(d);
+        break;
+    case SMA_RUN_ASK_SEND:
+        answer_send(d, &pending);
+        break;
     case SMA_RUN_ASK_CONTACT:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = pending.call, .contact = &bob});
+        driver_event(d, (struct sma_run_event){
+                            .kind = SMA_RUN_CONTACT, .call = pending.call, .contact = &bob});
         break;
     case SMA_RUN_ASK_HISTORY:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
+        driver_event(d, (struct sma_run_event){
+                            .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
         break;
-    case SMA_RUN_STORE_STEP: driver_verdict(d, pending.number, SMA_STEP_DURABLE); break;
+    case SMA_RUN_STORE_STEP:
+        driver_verdict(d, pending.number, SMA_STEP_DURABLE);
+        break;
     case SMA_RUN_STORE_DONE:
         driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
         break;
-    case SMA_RUN_END: play->is_over = true; break;
-    default: CHECK(false);
+    case SMA_RUN_END:
+        play->is_over = true;
+        break;
+    default:
+        CHECK(false);
     }
     play->event_count++;
 }
@@ -112,7 +127,8 @@ static void resume(struct play *play, enum sma_delivery_state open_state)
 static void check_end(struct play *play)
 {
     struct driver *d = &play->d;
-    static const char *const texts[] = {"one", "yo", "two"}, *const chats[] = {"t:1", "t:bob", "t:1"};
+    static const char *const texts[] = {"one", "yo", "two"}, *const chats[] = {"t:1", "t:bob",
+                                                                               "t:1"};
     CHECK_INT(3, d->delivery_count); /* every effect exactly once */
     for (int i = 0; i < 3; i++) {
         CHECK_TEXT(texts[i], d->texts[i]);
@@ -149,7 +165,8 @@ static size_t play_run(size_t cut_at, bool is_lost, enum sma_delivery_state open
     }
     /* A crash after DONE was stored leaves nothing to resume; before that the run must have come to its end. */
     check_end(&play);
-    CHECK(play.history_count <= 2); /* read at most once more, and only when its answer was not stored yet */
+    CHECK(play.history_count <=
+          2); /* read at most once more, and only when its answer was not stored yet */
     driver_fini(&play.d);
     return play.event_count;
 }
@@ -186,7 +203,7 @@ static void an_unstored_result_is_interrupted_and_never_repeated(void)
     CHECK(strstr(bytes, "may have been sent") != NULL);
     CHECK(strstr(bytes, "Interrupted by a restart") != NULL);
     CHECK(strstr(bytes, "There is no tool nope") != NULL); /* known before: kept */
-    CHECK(strstr(bytes, "10-0000000000000000") != NULL);   /* the facts as first sent, not new ones */
+    CHECK(strstr(bytes, "10-0000000000000000") != NULL); /* the facts as first sent, not new ones */
     free(bytes);
     driver_durable(&d);
     driver_answer(&d, "late words", SMA_FINISH_STOP, NULL);
@@ -197,11 +214,11 @@ static void an_unstored_result_is_interrupted_and_never_repeated(void)
 
 static void damaged_steps_fail_visibly(void)
 {
-    static const struct
-    {
+    static const struct {
         uint8_t kind;
         const char *data;
-    } rows[] = {{SMA_STEP_ANSWER, ""}, {SMA_STEP_ANSWER, "SMAA"}, {SMA_STEP_RESULTS, "SMAR\1"}, {77, "x"}};
+    } rows[] = {
+        {SMA_STEP_ANSWER, ""}, {SMA_STEP_ANSWER, "SMAA"}, {SMA_STEP_RESULTS, "SMAR\1"}, {77, "x"}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct driver d;
         driver_init(&d, SMA_LLM_CHAT);
@@ -247,7 +264,8 @@ static void thirty_stored_rounds_end_at_the_step_limit(void)
         driver_durable(&d);
         if (round == SMA_RUN_STEP_COUNT_MAX)
             break;
-        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
+        driver_event(&d,
+                     (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
         driver_durable(&d);
     }
     driver_cut(&d);

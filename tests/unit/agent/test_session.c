@@ -23,8 +23,11 @@ static enum sma_err append(struct sma_sessions *sessions, struct sma_session *se
     text[0] = '<';
     text[bytes - 1] = '>';
     struct sma_str fragment = {text, bytes}, id = SMA_STR("id");
-    struct sma_stored_turn turn = {.message_count = messages, .fragment_count = 1, .fragments = &fragment,
-                                   .id_count = 1, .ids = &id};
+    struct sma_stored_turn turn = {.message_count = messages,
+                                   .fragment_count = 1,
+                                   .fragments = &fragment,
+                                   .id_count = 1,
+                                   .ids = &id};
     enum sma_err err = sma_session_append(sessions, session, seq, &turn);
     free(text);
     return err;
@@ -37,7 +40,8 @@ static void check_whole(const struct sma_session *session)
     for (uint32_t i = 0; i < session->turn_count; i++) {
         const struct sma_session_turn *turn = session->turns[i];
         CHECK(turn->bytes.ptr[0] == '<' && turn->bytes.ptr[turn->bytes.len - 1] == '>');
-        CHECK(i == 0 || turn->seq == session->turns[i - 1]->seq + 1); /* no hole: cut at the old end only */
+        CHECK(i == 0 ||
+              turn->seq == session->turns[i - 1]->seq + 1); /* no hole: cut at the old end only */
         messages += turn->message_count;
         bytes += turn->bytes.len;
     }
@@ -52,7 +56,8 @@ static void random_turns_are_never_cut_inside(void)
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
     for (uint64_t seq = 1; seq <= 5000; seq++) {
         uint32_t messages = (uint32_t)(next_random() % 12) + 1;
-        size_t bytes = next_random() % 10 == 0 ? next_random() % 200000 + 2 : next_random() % 3000 + 2;
+        size_t bytes =
+            next_random() % 10 == 0 ? next_random() % 200000 + 2 : next_random() % 3000 + 2;
         CHECK_OK(append(sessions, session, seq, messages, bytes));
         check_whole(session);
         CHECK_INT(seq, session->turns[session->turn_count - 1]->seq); /* the newest always stays */
@@ -78,12 +83,15 @@ static void bounds_of_messages(void)
         CHECK_OK(append(sessions, session, seq, 1, 10));
     CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX - 1, session->message_count);
     CHECK_OK(append(sessions, session, SMA_SESSION_MESSAGE_COUNT_MAX, 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX, session->message_count); /* at the bound: nothing is cut */
+    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX,
+              session->message_count); /* at the bound: nothing is cut */
     CHECK_OK(append(sessions, session, SMA_SESSION_MESSAGE_COUNT_MAX + 1, 1, 10));
-    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX / 2, session->message_count); /* over it: to half, once */
+    CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX / 2,
+              session->message_count); /* over it: to half, once */
     CHECK_ERR(SMA_ERR_TOOBIG, append(sessions, session, 99, SMA_SESSION_MESSAGE_COUNT_MAX + 1, 10));
     CHECK_INT(SMA_SESSION_MESSAGE_COUNT_MAX / 2, session->message_count);
-    CHECK_OK(append(sessions, session, 100, SMA_SESSION_MESSAGE_COUNT_MAX, 10)); /* alone at the bound: alone stays */
+    CHECK_OK(append(sessions, session, 100, SMA_SESSION_MESSAGE_COUNT_MAX,
+                    10)); /* alone at the bound: alone stays */
     CHECK_INT(1, session->turn_count);
     sma_sessions_destroy(sessions);
 }

@@ -10,7 +10,8 @@ static void specs_are_sorted_and_found(void)
     for (size_t i = 0; i < count; i++) {
         CHECK_INT(i, sma_tool_find(specs[i].name));
         CHECK(i == 0 || strcmp(specs[i - 1].name.ptr, specs[i].name.ptr) < 0);
-        CHECK(strstr(specs[i].parameters_json.ptr, "{\"type\":\"object\",\"properties\":{") == specs[i].parameters_json.ptr);
+        CHECK(strstr(specs[i].parameters_json.ptr, "{\"type\":\"object\",\"properties\":{") ==
+              specs[i].parameters_json.ptr);
         CHECK(strstr(specs[i].parameters_json.ptr, "\"additionalProperties\":false}") != NULL);
         CHECK(strstr(specs[i].parameters_json.ptr, ",,") == NULL);
     }
@@ -30,8 +31,7 @@ static enum sma_err parse(enum sma_tool tool, const char *arguments, struct sma_
 
 static void history_arguments_at_their_bounds(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *json;
         uint32_t limit; /* 0 = refused */
         const char *keyword;
@@ -73,7 +73,8 @@ static void keyword_of_200_characters_is_the_most(void)
             strncat(json, "\xc3\xa9", 3); /* two bytes, one character */
         strncat(json, "\"}", 3);
         struct sma_tool_args args;
-        CHECK_INT(length <= 200 ? SMA_ERR_OK : SMA_ERR_BADINPUT, parse(SMA_TOOL_LOAD_HISTORY, json, &args));
+        CHECK_INT(length <= 200 ? SMA_ERR_OK : SMA_ERR_BADINPUT,
+                  parse(SMA_TOOL_LOAD_HISTORY, json, &args));
         if (length <= 200)
             sma_tool_args_fini(&args);
     }
@@ -88,7 +89,8 @@ static void texts_are_kept_as_they_are(void)
     CHECK_OK(parse(SMA_TOOL_CONTACT_SEND, "{\"username\":\" @bob \",\"text\":\"x\"}", &args));
     CHECK_STR("bob", args.user_name);
     sma_tool_args_fini(&args);
-    CHECK_ERR(SMA_ERR_BADINPUT, parse(SMA_TOOL_CONTACT_SEND, "{\"username\":\"@\",\"text\":\"x\"}", &args));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              parse(SMA_TOOL_CONTACT_SEND, "{\"username\":\"@\",\"text\":\"x\"}", &args));
 }
 
 static void history_results_keep_the_newest(void)
@@ -98,7 +100,8 @@ static void history_results_keep_the_newest(void)
     CHECK(text != NULL);
     memset(text, 'y', 2000);
     for (int i = 0; i < 40; i++)
-        lines[i] = (struct sma_history_line){.is_user = i % 2 == 0, .user_name = SMA_STR("Ann"), .text = {text, 1000}};
+        lines[i] = (struct sma_history_line){
+            .is_user = i % 2 == 0, .user_name = SMA_STR("Ann"), .text = {text, 1000}};
     lines[39].text = SMA_STR("the newest");
     struct sma_history_lines list = {.line_count = 40, .lines = lines};
     struct sma_buf buf;
@@ -112,12 +115,15 @@ static void history_results_keep_the_newest(void)
     list.line_count = 1;
     lines[0].text = SMA_STR("hey");
     sma_tool_put_history(&buf, &list, (struct sma_str){0}, true);
-    CHECK_STR("{\"success\":true,\"inserted\":1,\"mode\":\"recent\",\"messages\":[{\"role\":\"user\",\"content\":"
-              "\"Ann: hey\"}]}", sma_buf_str(&buf));
+    CHECK_STR("{\"success\":true,\"inserted\":1,\"mode\":\"recent\",\"messages\":[{\"role\":"
+              "\"user\",\"content\":"
+              "\"Ann: hey\"}]}",
+              sma_buf_str(&buf));
     sma_buf_clear(&buf);
     list.line_count = 0;
     sma_tool_put_history(&buf, &list, (struct sma_str){0}, true);
-    CHECK_STR("{\"success\":true,\"inserted\":0,\"mode\":\"recent\",\"note\":\"No further messages.\",\"messages\":[]}",
+    CHECK_STR("{\"success\":true,\"inserted\":0,\"mode\":\"recent\",\"note\":\"No further "
+              "messages.\",\"messages\":[]}",
               sma_buf_str(&buf));
     sma_buf_clear(&buf);
     list.err = SMA_ERR_IO;
