@@ -105,27 +105,40 @@ static bool is_header_safe(struct sma_str text)
 static void put_ids(struct http_conn *conn, const struct sma_accepted *accepted, struct sma_buf *buf)
 {
     sma_buf_put_json_key(buf, "runId");
-    sma_buf_printf(buf, "\"%llu\"", (unsigned long long)accepted->seq);
+    sma_buf_put_char(buf, '"');
+    sma_buf_put_u64(buf, accepted->seq);
+    sma_buf_put_char(buf, '"');
     sma_buf_put_json_key(buf, "messageId");
     sma_buf_put_json_string(buf, (struct sma_str){conn->message_id, conn->message_id_len});
 }
 
+/* The hot path: two kept buffers, no printf. */
 static void respond_accepted(struct http_conn *conn, const struct sma_accepted *accepted)
 {
-    char extra[SMA_ID_BYTES_MAX + 256];
-    int used = snprintf(extra, sizeof extra, "Location: /api/runs/%llu\r\nPreference-Applied: respond-async\r\n",
-                        (unsigned long long)accepted->seq);
+    struct sma_buf *body = &conn->server->scratch, *extra = &conn->server->scratch_headers;
     struct sma_str id = {conn->message_id, conn->message_id_len};
-    if (is_header_safe(id))
-        snprintf(extra + used, sizeof extra - (size_t)used, "X-Message-Id: %.*s\r\n", (int)id.len, id.ptr);
-    struct sma_buf *body = &conn->server->scratch; /* kept: this is the hot path */
+    sma_buf_clear(extra);
+    sma_buf_put_text(extra, "Location: /api/runs/");
+    sma_buf_put_u64(extra, accepted->seq);
+    sma_buf_put_text(extra, "\r\nPreference-Applied: respond-async\r\n");
+    if (is_header_safe(id)) {
+        sma_buf_put_text(extra, "X-Message-Id: ");
+        sma_buf_put_str(extra, id);
+        sma_buf_put_text(extra, "\r\n");
+    }
     sma_buf_clear(body);
     sma_buf_put_text(body, "{\"success\":true,\"status\":");
     sma_buf_put_text(body, accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
     put_ids(conn, accepted, body);
-    sma_buf_printf(body, ",\"position\":%u,\"location\":\"/api/runs/%llu\"}", accepted->position,
-                   (unsigned long long)accepted->seq);
-    http_respond(conn, 202, HTTP_JSON, sma_buf_str(body), extra);
+    sma_buf_put_text(body, ",\"position\":");
+    sma_buf_put_u64(body, accepted->position);
+    sma_buf_put_text(body, ",\"location\":\"/api/runs/");
+    sma_buf_put_u64(body, accepted->seq);
+    sma_buf_put_text(body, "\"}");
+    if (body->err == SMA_ERR_OK && extra->err == SMA_ERR_OK)
+        http_respond(conn, 202, HTTP_JSON, sma_buf_str(body), extra->ptr);
+    else
+        http_conn_close(conn); /* no memory: the client asks again with the same id */
 }
 
 static void respond_refused(struct http_conn *conn, const struct sma_accepted *accepted, int status,

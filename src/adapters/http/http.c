@@ -58,6 +58,7 @@ static void http_destroy(void *state)
     free(http->conns);
     http_tables_destroy(http);
     sma_buf_fini(&http->scratch);
+    sma_buf_fini(&http->scratch_headers);
     explicit_bzero(&http->auth, sizeof http->auth);
     http->magic = 0;
     free(http);
@@ -75,6 +76,7 @@ static enum sma_err http_create(const struct sma_config *config, const struct sm
     http->wake_ns = UINT64_MAX;
     http->random_used = sizeof http->random;
     sma_buf_init(&http->scratch, 16384);
+    sma_buf_init(&http->scratch_headers, 4096);
     http_json_arena_install();
     enum sma_err err = read_options(http, block, error);
     if (err == SMA_ERR_OK) {

@@ -147,7 +147,7 @@ struct sma_http
     void *metrics_user;
     unsigned char random[256];
     size_t random_used;
-    struct sma_buf scratch; /* bodies of short answers */
+    struct sma_buf scratch, scratch_headers; /* of short answers */
     char thrown_away[4096]; /* where lingering connections read to */
 };
 
