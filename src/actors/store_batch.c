@@ -435,8 +435,7 @@ static void undo(struct sma_store *store, enum sma_err err)
     const struct sma_error *error = sma_state_error(store->state);
     const char *text = error->text[0] != '\0' ? error->text : sma_err_text(err);
     sma_store_note_error(store, text);
-    sma_ctx_log(store->ctx, SMA_LOG_ERROR, "a transaction failed and was undone, its %u messages are refused: %s",
-                store->effect_count, text);
+    sma_ctx_log(store->ctx, SMA_LOG_ERROR, "a transaction failed and was undone; what came with it is refused: %s", text);
     release_lines(store);
     sma_store_settle_rows(store, true);
     sma_store_settle_runs(store, true);

@@ -355,7 +355,7 @@ static inline void await(struct world *world, unsigned adapter, uint64_t seq, bo
 /* The history file of a chat as text, in static memory. */
 static inline const char *history(const struct world *world, const char *file)
 {
-    static char text[1 << 20];
+    static char text[1 << 22];
     char path[256];
     snprintf(path, sizeof path, "%s/chats/%s.jsonl", world->state_dir, file);
     FILE *in = fopen(path, "r");

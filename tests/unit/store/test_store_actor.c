@@ -441,27 +441,6 @@ static void an_idle_store_sets_no_wake_up(void)
     end_world(&w);
 }
 
-static void a_batch_costs_one_sync_and_few_allocations(void)
-{
-    make_world(&w);
-    open_world(&w);
-    char id[32];
-    struct sma_state_counts before, after;
-    for (int round = 0; round < 3; round++) {
-        sma_state_counts(w.store->state, &before);
-        for (int i = 0; i < 50; i++) {
-            snprintf(id, sizeof id, "%d-%d", round, i);
-            say(&w, "a", id, "x");
-        }
-        run(&w);
-        sma_state_counts(w.store->state, &after);
-        CHECK(after.commits > before.commits);
-        CHECK(after.wal_syncs - before.wal_syncs <= after.commits - before.commits + after.wal_restarts - before.wal_restarts);
-        CHECK(after.commits - before.commits <= 50);
-    }
-    end_world(&w);
-}
-
 int main(void)
 {
     RUN(a_message_runs_is_answered_and_recorded);
@@ -475,6 +454,5 @@ int main(void)
     RUN(an_api_caller_gets_texts_results_and_command_replies);
     RUN(questions_are_answered);
     RUN(an_idle_store_sets_no_wake_up);
-    RUN(a_batch_costs_one_sync_and_few_allocations);
     return check_summary();
 }

@@ -1,0 +1,177 @@
+/*
+ * Aim: a commit that fails undoes everything it touched, in memory too; a full disk refuses and recovers by itself.
+ * Method: a hook under SQLite that answers "disk full", and a free-space probe of the test's own.
+ */
+#include "store_support.h"
+
+#include "runtime/chat/state_vfs.h"
+
+static struct world w;
+static bool is_full;
+
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role, enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL : SMA_STATE_VFS_PASS;
+}
+
+static void a_failed_commit_takes_the_speculative_run_back(void)
+{
+    make_world(&w);
+    open_world(&w);
+    is_full = true;
+    say(&w, "a", "1", "x");
+    say(&w, "a", "2", "y");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    struct sma_accepted second = accepted(&w.test);
+    CHECK_INT(SMA_VERDICT_REFUSED, second.verdict);
+    CHECK(second.seq == 0 && second.retry_after_ms > 0 && second.reason.len > 0);
+    uint64_t seq = run_seq(&w);
+    while (seq != 0) { /* asked before the commit, and taken back each time */
+        struct sma_msg *control = take(&w.agent, SMA_MSG_CONTROL);
+        CHECK(control != NULL);
+        CHECK_INT(SMA_CONTROL_STOP, SMA_MSG_BODY(control, struct sma_control_order)->control);
+        CHECK(SMA_MSG_BODY(control, struct sma_control_order)->mark_seq == seq + 1);
+        CHECK_STR("test:chat:a", SMA_MSG_BODY(control, struct sma_control_order)->chat_key);
+        sma_msg_destroy(control);
+        step(&w, seq, 1, NULL, 0); /* the model was faster than the message */
+        run(&w);
+        CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_STEP_DONE));
+        seq = run_seq(&w);
+    }
+    CHECK_TEXT("", history(&w, "test%3Achat%3Aa"));
+    is_full = false;
+    run_for(&w, 2 * SECOND);
+    say(&w, "a", "1", "x");
+    run(&w);
+    struct sma_accepted again = accepted(&w.test);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, again.verdict);
+    CHECK(run_seq(&w) == again.seq);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    end_world(&w);
+}
+
+static void a_failed_commit_keeps_open_work_as_it_was(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    say(&w, "b", "2", "y");
+    say(&w, "b", "3", "z");
+    run(&w);
+    uint64_t one = accepted(&w.test).seq, two = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == one);
+    drop_kept(&w.test);
+    struct sma_msg *row;
+    while ((row = deliver(&w)) != NULL)
+        sma_msg_destroy(row);
+    is_full = true;
+    step(&w, one, 1, &(struct delivery){.key = "test:chat:q", .text = "hi"}, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
+    CHECK(deliver(&w) == NULL); /* no effect without its step */
+    done(&w, one, "out", NULL, 0);
+    command(&w, "b", "s", SMA_CONTROL_STOP);
+    run(&w);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_DONE_DONE));
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    CHECK(run_seq(&w) == 0);
+    is_full = false;
+    run_for(&w, 2 * SECOND);
+    step(&w, one, 1, &(struct delivery){.key = "test:chat:q", .text = "hi"}, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    row = deliver(&w);
+    CHECK(row != NULL);
+    sma_msg_destroy(row);
+    done(&w, one, "out", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    CHECK(run_seq(&w) == two); /* the stop was refused: both messages of chat b still wait */
+    CHECK_INT(1, sma_queue_waiting(w.store->queue));
+    end_world(&w);
+}
+
+static void a_nearly_full_disk_refuses_intake_first(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    run(&w);
+    uint64_t one = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == one);
+    w.disk_free = 4ull * SMA_DISK_RESERVE_BYTES - 1;
+    sma_sim_advance(w.system, 2 * SECOND);
+    say(&w, "a", "2", "y");
+    say(&w, "a", "1", "x"); /* what is known needs no disk */
+    step(&w, one, 1, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE)); /* open runs use the reserve */
+    w.disk_free = SMA_DISK_RESERVE_BYTES - 1;
+    run_for(&w, 2 * SECOND);
+    step(&w, one, 2, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
+    w.disk_free = 4ull * SMA_DISK_RESERVE_BYTES;
+    run_for(&w, 2 * SECOND);
+    CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded)); /* by itself */
+    say(&w, "a", "2", "y");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    end_world(&w);
+}
+
+static void what_is_too_large_is_refused_alone(void)
+{
+    make_world(&w);
+    open_world(&w);
+    static char text[SMA_TEXT_BYTES_MAX + 2];
+    for (size_t extra = 0; extra < 2; extra++) {
+        memset(text, 'x', SMA_TEXT_BYTES_MAX + extra);
+        say(&w, "a", extra == 0 ? "1" : "2", text);
+        run(&w);
+        CHECK_INT(extra == 0 ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    }
+    say(&w, "a", "", "no id");
+    say(&w, "a", "3", "\xff\xfe not text");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    end_world(&w);
+}
+
+static void cursors_are_saved_with_the_commit(void)
+{
+    make_world(&w);
+    open_world(&w);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "1", .text = "x", .cursor = 11});
+    run(&w);
+    is_full = true;
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "2", .text = "x", .cursor = 12});
+    run(&w);
+    is_full = false;
+    crash_world(&w);
+    int64_t value = 0;
+    CHECK_OK(sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &value));
+    CHECK_INT(11, value);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "1", .text = "x", .cursor = 13}); /* duplicates too */
+    run(&w);
+    CHECK_OK(sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &value));
+    CHECK_INT(13, value);
+    end_world(&w);
+}
+
+int main(void)
+{
+    sma_state_vfs_set_hook(fail_when_full);
+    RUN(a_failed_commit_takes_the_speculative_run_back);
+    RUN(a_failed_commit_keeps_open_work_as_it_was);
+    RUN(a_nearly_full_disk_refuses_intake_first);
+    RUN(what_is_too_large_is_refused_alone);
+    RUN(cursors_are_saved_with_the_commit);
+    return check_summary();
+}

@@ -1,0 +1,200 @@
+/*
+ * Aim: deliveries leave in order, after they are durable, a bounded number at a time, and end in history or visibly not.
+ * Method: the store under the seeded scheduler; the test is the dispatcher.
+ */
+#include "store_support.h"
+
+static struct world w;
+
+static uint64_t begin_run(const char *chat, const char *id)
+{
+    say(&w, chat, id, "x");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == seq);
+    return seq;
+}
+
+static void finish_row(uint64_t outbox_id, enum sma_delivery_state state)
+{
+    receipt(&w, &(struct sma_receipt){
+                    .outbox_id = outbox_id, .part_count = 1, .state = (uint8_t)state, .is_final = true});
+    run(&w);
+}
+
+/* The next DELIVER's id, 0 = none. */
+static uint64_t next_id(bool *ret_is_repeat)
+{
+    struct sma_msg *row = deliver(&w);
+    if (row == NULL)
+        return 0;
+    uint64_t id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id;
+    if (ret_is_repeat != NULL)
+        *ret_is_repeat = SMA_MSG_BODY(row, struct sma_deliver)->is_repeat;
+    sma_msg_destroy(row);
+    return id;
+}
+
+static void rows_of_a_chat_go_one_after_the_other(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    struct delivery three[] = {{.key = "test:chat:a", .text = "one"},
+                               {.key = "test:chat:a", .text = "two", .call = 1},
+                               {.key = "test:chat:b", .text = "three", .call = 2}};
+    step(&w, seq, 1, three, 3);
+    run(&w);
+    uint64_t one = next_id(NULL), three_id = next_id(NULL);
+    CHECK(one == sma_state_outbox_id(seq, 1, 0) && three_id == sma_state_outbox_id(seq, 1, 2));
+    CHECK(next_id(NULL) == 0);
+    finish_row(one, SMA_DELIVERY_FAILED);
+    uint64_t two = next_id(NULL);
+    CHECK(two == sma_state_outbox_id(seq, 1, 1));
+    finish_row(two, SMA_DELIVERY_SENT);
+    const char *text = history(&w, "test%3Achat%3Aa");
+    CHECK(strstr(text, "\"two\"") != NULL && strstr(text, "\"one\"") == NULL); /* what failed was not said */
+    receipt(&w, &(struct sma_receipt){.outbox_id = two, .state = SMA_DELIVERY_SENT, .is_final = true});
+    run(&w);
+    CHECK_INT(3, count_kept(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    drop_kept(&w.dispatcher);
+    CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n")); /* a second receipt changes nothing */
+    end_world(&w);
+}
+
+static void parts_are_kept_over_a_crash(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "long"}, 1);
+    run(&w);
+    uint64_t id = next_id(NULL);
+    receipt(&w, &(struct sma_receipt){.outbox_id = id, .part = 0, .part_count = 3, .renderer_version = 4,
+                                      .state = SMA_DELIVERY_SENT, .attempt_count = 2});
+    run(&w);
+    crash_world(&w);
+    struct sma_msg *row = deliver(&w);
+    const struct sma_deliver *body = SMA_MSG_BODY(row, struct sma_deliver);
+    CHECK(body->outbox_id == id && body->is_repeat && body->part_done_count == 1);
+    CHECK_INT(4, body->renderer_version);
+    CHECK_STR("long", body->text);
+    sma_msg_destroy(row);
+    finish_row(id, SMA_DELIVERY_UNKNOWN);
+    CHECK(strstr(history(&w, "test%3Achat%3Aa"), "\"long\"") != NULL);
+    crash_world(&w);
+    CHECK(next_id(NULL) == 0);
+    end_world(&w);
+}
+
+static void a_row_that_was_not_begun_is_no_repeat(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    struct delivery two[] = {{.key = "test:chat:a", .text = "one"}, {.key = "test:chat:a", .text = "two", .call = 1}};
+    step(&w, seq, 1, two, 2);
+    run(&w);
+    CHECK(next_id(NULL) != 0);
+    crash_world(&w);
+    bool is_repeat = false;
+    uint64_t one = next_id(&is_repeat);
+    CHECK(is_repeat);
+    finish_row(one, SMA_DELIVERY_SENT);
+    CHECK(next_id(&is_repeat) == sma_state_outbox_id(seq, 1, 1) && !is_repeat);
+    end_world(&w);
+}
+
+static void credits_bound_what_is_out(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    char keys[48][32];
+    uint64_t ids[2 * 48] = {0};
+    for (uint32_t number = 1; number <= 2; number++) {
+        struct delivery rows[48];
+        for (uint32_t i = 0; i < 48; i++) {
+            snprintf(keys[i], sizeof keys[i], "test:chat:%u-%u", number % 10, i % 48);
+            rows[i] = (struct delivery){.key = keys[i], .text = "t", .call = i};
+        }
+        step(&w, seq, number, rows, 48);
+        run(&w);
+    }
+    size_t out = 0;
+    while ((ids[out] = next_id(NULL)) != 0)
+        out++;
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, out);
+    for (size_t i = 0; i < 10; i++)
+        receipt(&w, &(struct sma_receipt){
+                        .outbox_id = ids[i], .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+    run(&w);
+    size_t more = 0;
+    while (next_id(NULL) != 0)
+        more++;
+    CHECK_INT(10, more);
+    end_world(&w);
+}
+
+static void stop_gives_up_what_was_not_begun(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    struct delivery two[] = {{.key = "test:chat:a", .text = "one"}, {.key = "test:chat:a", .text = "two", .call = 1}};
+    step(&w, seq, 1, two, 2);
+    run(&w);
+    uint64_t one = next_id(NULL);
+    command(&w, "a", "s", SMA_CONTROL_STOP);
+    run(&w);
+    struct sma_msg *cancel = take(&w.dispatcher, SMA_MSG_CANCEL_DELIVER);
+    CHECK(cancel != NULL);
+    CHECK_STR("test:chat:a", SMA_MSG_BODY(cancel, struct sma_cancel_deliver)->chat_key);
+    sma_msg_destroy(cancel);
+    finish_row(one, SMA_DELIVERY_FAILED);
+    struct sma_msg *row = deliver(&w);
+    CHECK_STR("Stopped.", SMA_MSG_BODY(row, struct sma_deliver)->text);
+    CHECK_STR("en", SMA_MSG_BODY(row, struct sma_deliver)->language);
+    finish_row(SMA_MSG_BODY(row, struct sma_deliver)->outbox_id, SMA_DELIVERY_SENT);
+    sma_msg_destroy(row);
+    CHECK(strstr(history(&w, "test%3Achat%3Aa"),
+                 "\"text\":\"Stopped.\",\"meta\":{\"notice\":true,\"via\":\"tool\",\"channel\":\"test\"}}\n") != NULL);
+    crash_world(&w);
+    CHECK(next_id(NULL) == 0);
+    end_world(&w);
+}
+
+static void a_chat_holds_a_bounded_number_of_rows(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    uint32_t failed = 0, made = 0;
+    for (uint32_t number = 1; made < SMA_OUTBOX_CHAT_COUNT_MAX + 1; number++) {
+        struct delivery rows[41];
+        for (uint32_t i = 0; i < 41; i++)
+            rows[i] = (struct delivery){.key = "test:chat:a", .text = "t", .call = i};
+        uint32_t count = SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made < 41 ? SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made : 41;
+        step(&w, seq, number, rows, count);
+        made += count;
+        run(&w);
+        struct sma_msg *stored = take(&w.agent, SMA_MSG_STEP_DONE);
+        const struct sma_step_done *body = SMA_MSG_BODY(stored, struct sma_step_done);
+        for (uint32_t i = 0; i < body->delivery_count; i++)
+            failed += body->deliveries[i].state == SMA_DELIVERY_FAILED && body->deliveries[i].error.len > 0;
+        sma_msg_destroy(stored);
+    }
+    CHECK_INT(1, failed); /* exactly the one over the bound */
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(rows_of_a_chat_go_one_after_the_other);
+    RUN(parts_are_kept_over_a_crash);
+    RUN(a_row_that_was_not_begun_is_no_repeat);
+    RUN(credits_bound_what_is_out);
+    RUN(stop_gives_up_what_was_not_begun);
+    RUN(a_chat_holds_a_bounded_number_of_rows);
+    return check_summary();
+}
