@@ -1,0 +1,4 @@
+add_executable(bench_store bench_store.c)
+target_link_libraries(bench_store PRIVATE sma_flags sma_chat)
+add_test(NAME bench_store COMMAND bench_store --quick)
+set_tests_properties(bench_store PROPERTIES LABELS bench TIMEOUT 600)

@@ -1,0 +1,120 @@
+/* Aim: a damaged, foreign or newer file is one clear line, never a crash. Method: write such files, then open. */
+#include "state_support.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+
+static void damage(const struct fixture *f, const char *bytes, size_t len, off_t offset)
+{
+    int fd = open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    CHECK_INT(len, pwrite(fd, bytes, len, offset));
+    close(fd);
+}
+
+static void refuse(struct fixture *f, enum sma_err expected, const char *word)
+{
+    struct sma_error error = {0};
+    CHECK_ERR(expected, fixture_try_open(f, &error));
+    fprintf(stderr, "   %s\n", error.text);
+    CHECK_INT(expected, error.code);
+    CHECK(strstr(error.text, f->path) != NULL);
+    CHECK(strstr(error.text, word) != NULL);
+}
+
+static void make_database(struct fixture *f)
+{
+    fixture_open(f);
+    CHECK_OK(sma_state_begin(f->state));
+    for (int i = 0; i < 2000; i++) {
+        char event[16];
+        snprintf(event, sizeof event, "%d", i);
+        accept_event(f->state, "c", event, SMA_ROW_WAITING);
+    }
+    CHECK_OK(sma_state_commit(f->state));
+    sma_state_close(f->state, true);
+    f->state = NULL;
+}
+
+static void execute(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db = NULL;
+    CHECK_INT(SQLITE_OK, sqlite3_open(f->path, &db));
+    CHECK_INT(SQLITE_OK, sqlite3_exec(db, sql, NULL, NULL, NULL));
+    CHECK_INT(SQLITE_OK, sqlite3_close(db));
+}
+
+static void a_file_of_something_else_is_named_with_the_remedy(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    damage(&f, "this is a letter to a friend, and not at all a database", 55, 0);
+    refuse(&f, SMA_ERR_CORRUPT, "move it");
+    fixture_fini(&f);
+}
+
+static void a_damaged_page_is_named_with_the_remedy(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    make_database(&f);
+    static char noise[200 * 4096];
+    memset(noise, 0xa5, sizeof noise);
+    damage(&f, noise, sizeof noise, 4096); /* everything but the first page */
+    refuse(&f, SMA_ERR_CORRUPT, "move it");
+    fixture_fini(&f);
+}
+
+static void a_newer_schema_is_not_touched(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    make_database(&f);
+    execute(&f, "PRAGMA user_version=99");
+    refuse(&f, SMA_ERR_UNSUPPORTED, "newer");
+    execute(&f, "PRAGMA user_version=1");
+    fixture_open(&f);
+    CHECK_INT(2000, sma_state_open_count(f.state));
+    fixture_fini(&f);
+}
+
+static void damaged_marks_and_claims_are_noticed(void)
+{
+    static const char *const damages[] = {
+        "UPDATE meta SET value=x'0102' WHERE name='state.marks'",
+        "UPDATE meta SET value=x'0102' WHERE name='state.key'",
+        "INSERT INTO claims VALUES(1,1,1,x'00112233')",
+        "INSERT INTO claims VALUES(1,1,1,zeroblob(14))",
+        "INSERT INTO chats VALUES(7,'gap','c',0,0,0,NULL)",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        make_database(&f);
+        execute(&f, damages[i]);
+        refuse(&f, SMA_ERR_CORRUPT, "move it");
+        fixture_fini(&f);
+    }
+}
+
+static void an_unreachable_file_is_an_error(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    char good[sizeof f.path];
+    memcpy(good, f.path, sizeof good);
+    snprintf(f.path, sizeof f.path, "%s/none/state.db", f.dir);
+    refuse(&f, SMA_ERR_IO, "open");
+    memcpy(f.path, good, sizeof good);
+    fixture_fini(&f);
+}
+
+int main(void)
+{
+    RUN(a_file_of_something_else_is_named_with_the_remedy);
+    RUN(a_damaged_page_is_named_with_the_remedy);
+    RUN(a_newer_schema_is_not_touched);
+    RUN(damaged_marks_and_claims_are_noticed);
+    RUN(an_unreachable_file_is_an_error);
+    return check_summary();
+}
