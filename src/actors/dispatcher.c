@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 /* Every timer that can be set at once: rows, chats (one with rows per row, and idle ones), platforms, questions. */
-#define TIMER_COUNT_MAX                                                                                       \
-    (2 * SMA_ADAPTER_COUNT_MAX * SMA_DELIVER_CREDIT_COUNT + SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX + 2 +          \
-     SMA_ADAPTER_COUNT_MAX + SMA_ASK_SEND_COUNT_MAX)
+#define TIMER_COUNT_MAX                                                                          \
+    (2 * SMA_ADAPTER_COUNT_MAX * SMA_DELIVER_CREDIT_COUNT + SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX + \
+     2 + SMA_ADAPTER_COUNT_MAX + SMA_ASK_SEND_COUNT_MAX)
 
 #define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
@@ -88,14 +88,16 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
 }
 
 /* -- messages ---------------------------------------------------------------------------------------------------- */
-static void take_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg, struct sma_ctx *ctx)
+static void take_deliver(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
+                         struct sma_ctx *ctx)
 {
     unsigned actor = SMA_MSG_BODY(*msg, struct sma_deliver)->route.adapter;
     struct platform *platform = sma_dispatcher_platform(dispatcher, actor);
     SMA_ASSERT(platform != NULL); /* the store hands out rows of adapters only */
     struct row *row = sma_dispatcher_add_row(dispatcher, platform, msg);
     if (row == NULL)
-        sma_ctx_fatal(ctx, "out of memory while taking a delivery; it is kept and sent after a restart");
+        sma_ctx_fatal(ctx,
+                      "out of memory while taking a delivery; it is kept and sent after a restart");
     struct chat *chat = row->chat;
     if (platform->ops == NULL) {
         sma_dispatcher_unlink_row(row);
@@ -143,7 +145,8 @@ static void take_cancel(struct sma_dispatcher *dispatcher, const struct sma_canc
 }
 
 /* Pass a signal on to the adapter of its chat, unless that is waiting: what is streamed then would only make it worse. */
-static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg, struct sma_ctx *ctx)
+static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **msg,
+                          struct sma_ctx *ctx)
 {
     const struct sma_route *route = &SMA_MSG_BODY(*msg, struct sma_progress)->route;
     struct platform *platform = sma_dispatcher_platform(dispatcher, route->adapter);
@@ -156,7 +159,8 @@ static void take_progress(struct sma_dispatcher *dispatcher, struct sma_msg **ms
     sma_ctx_signal(ctx, platform->actor, msg);
 }
 
-static void take_life(struct sma_dispatcher *dispatcher, const struct sma_life *life, struct sma_ctx *ctx)
+static void take_life(struct sma_dispatcher *dispatcher, const struct sma_life *life,
+                      struct sma_ctx *ctx)
 {
     if (life->phase != SMA_PHASE_DRAIN) {
         sma_ctx_life_done(ctx, life->phase);
@@ -178,10 +182,12 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_cancel(dispatcher, SMA_MSG_BODY(*msg, struct sma_cancel_deliver), ctx);
         return;
     case SMA_MSG_RECEIPT_DONE:
-        sma_dispatcher_take_receipt_done(dispatcher, SMA_MSG_BODY(*msg, struct sma_receipt_done), ctx);
+        sma_dispatcher_take_receipt_done(dispatcher, SMA_MSG_BODY(*msg, struct sma_receipt_done),
+                                         ctx);
         return;
     case SMA_MSG_ATTEMPT_RESULT:
-        sma_dispatcher_take_result(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_attempt_result), ctx);
+        sma_dispatcher_take_result(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_attempt_result),
+                                   ctx);
         return;
     case SMA_MSG_SEND:
         sma_dispatcher_take_send(dispatcher, *msg, SMA_MSG_BODY(*msg, struct sma_send), ctx);
@@ -196,7 +202,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_life(dispatcher, SMA_MSG_BODY(*msg, struct sma_life), ctx);
         return;
     default:
-        sma_ctx_log(ctx, SMA_LOG_ERROR, "dispatcher: unexpected message %s", sma_msg_kind_name((*msg)->kind));
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "dispatcher: unexpected message %s",
+                    sma_msg_kind_name((*msg)->kind));
     }
 }
 
@@ -231,8 +238,10 @@ static void finish_drain(struct sma_dispatcher *dispatcher, struct sma_ctx *ctx)
         return;
     dispatcher->is_drained = true;
     if (!is_quiet)
-        sma_ctx_log(ctx, SMA_LOG_WARN, "stopping with %u attempts and %u receipts open; the deliveries go on after a restart",
-                    dispatcher->attempt_open_count, dispatcher->receipt_open_count);
+        sma_ctx_log(
+            ctx, SMA_LOG_WARN,
+            "stopping with %u attempts and %u receipts open; the deliveries go on after a restart",
+            dispatcher->attempt_open_count, dispatcher->receipt_open_count);
     sma_ctx_life_done(ctx, SMA_PHASE_DRAIN);
 }
 

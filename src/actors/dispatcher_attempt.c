@@ -116,13 +116,15 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
     }
     if (is_new_version)
         sma_ctx_log(ctx, SMA_LOG_WARN,
-                    "delivery %llu: parts 1-%u were cut by an older version of adapter %s; going on with part %u",
+                    "delivery %llu: parts 1-%u were cut by an older version of adapter %s; going "
+                    "on with part %u",
                     (unsigned long long)deliver->outbox_id, deliver->part_done_count,
                     row->platform->ops->name, row->part + 1);
     return true;
 }
 
-void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat, struct sma_ctx *ctx)
+void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat,
+                            struct sma_ctx *ctx)
 {
     if (chat->phase == CHAT_BUSY || chat->phase == CHAT_READY)
         return;
@@ -133,7 +135,8 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
         return;
     }
     if (dispatcher->is_draining) {
-        set_phase(dispatcher, chat, CHAT_HELD); /* no new attempt: the row stays open in the store */
+        set_phase(dispatcher, chat,
+                  CHAT_HELD); /* no new attempt: the row stays open in the store */
         sma_timers_clear(&dispatcher->timers, &chat->timer);
         return;
     }
@@ -191,8 +194,10 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
     SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_attempt(row);
     uint64_t deadline = now + SMA_ATTEMPT_TIMEOUT_S * NS_PER_S;
     SMA_CRASH_POINT("dispatcher.before_attempt");
-    if (msg == NULL || sma_ctx_ask(ctx, platform->actor, &msg, deadline, &row->ask_id) != SMA_ERR_OK) {
-        hold(dispatcher, chat, now + SMA_DISPATCHER_RETRY_S * NS_PER_S); /* no memory, or the adapter has ended */
+    if (msg == NULL ||
+        sma_ctx_ask(ctx, platform->actor, &msg, deadline, &row->ask_id) != SMA_ERR_OK) {
+        hold(dispatcher, chat,
+             now + SMA_DISPATCHER_RETRY_S * NS_PER_S); /* no memory, or the adapter has ended */
         return;
     }
     if (row->try.unknown_count > 0)
@@ -209,7 +214,8 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
     dispatcher->attempt_open_count++;
 }
 
-void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *platform, struct sma_ctx *ctx)
+void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *platform,
+                         struct sma_ctx *ctx)
 {
     while (platform->ready_first != NULL && !dispatcher->is_draining) {
         uint64_t gate = later_of(platform->hold_until_ns,
@@ -222,8 +228,10 @@ void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *pla
             return; /* attempts past their deadline hold all the room: the next answer pumps again */
         struct chat *chat = take_ready(platform);
         chat->phase = CHAT_HELD;
-        if (chat->first == NULL || !chat->first->is_rendered || chat->hold_until_ns > sma_ctx_now(ctx))
-            sma_dispatcher_advance(dispatcher, chat, ctx); /* its first row was cancelled meanwhile */
+        if (chat->first == NULL || !chat->first->is_rendered ||
+            chat->hold_until_ns > sma_ctx_now(ctx))
+            sma_dispatcher_advance(dispatcher, chat,
+                                   ctx); /* its first row was cancelled meanwhile */
         else
             start_attempt(dispatcher, chat, ctx);
     }
@@ -240,7 +248,8 @@ static void close_attempt(struct sma_dispatcher *dispatcher, struct row *row, st
     row->ask_id = 0;
 }
 
-void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row,
+                              struct sma_ctx *ctx)
 {
     const struct sma_stamps *stamps = &row->deliver->stamps;
     uint64_t now = sma_ctx_now(ctx);
@@ -263,7 +272,8 @@ void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row
 
 /* Hold the chat, or the whole platform where it said so. */
 static void delay(struct sma_dispatcher *dispatcher, struct row *row,
-                  const struct sma_delivery_decision *decision, bool is_adapter_wide, struct sma_ctx *ctx)
+                  const struct sma_delivery_decision *decision, bool is_adapter_wide,
+                  struct sma_ctx *ctx)
 {
     uint64_t until = sma_ctx_now(ctx) + decision->delay_ns;
     struct chat *chat = row->chat;
@@ -315,7 +325,8 @@ static void take_late(struct sma_dispatcher *dispatcher, struct row *row,
         return;
     if (row == NULL || row->is_ended || !row->is_attempted || result->part != row->part) {
         if (row == NULL || (row->is_ended && row->receipt_state != SMA_DELIVERY_SENT))
-            sma_ctx_log(ctx, SMA_LOG_INFO, "delivery %llu: an attempt given up on had reached the platform",
+            sma_ctx_log(ctx, SMA_LOG_INFO,
+                        "delivery %llu: an attempt given up on had reached the platform",
                         (unsigned long long)result->outbox_id);
         return;
     }
@@ -345,7 +356,8 @@ void sma_dispatcher_take_result(struct sma_dispatcher *dispatcher, const struct 
     decide(dispatcher, row, result, ctx);
 }
 
-void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
+                             struct sma_ctx *ctx)
 {
     struct sma_attempt_result result = {
         .outbox_id = row->deliver->outbox_id,

@@ -22,29 +22,28 @@
 #define DISPATCHER_MAGIC 0x44495350u
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
-#define SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX 4096 /* chats remembered for their rate alone; beyond, the rate is forgotten */
-#define SMA_DISPATCHER_DRAIN_S 10               /* wait for open attempts and receipts */
-#define SMA_DISPATCHER_RETRY_S 1                /* want of disk, memory or room: try again after this */
-#define SMA_RENDERED_BYTES_MAX (8 * SMA_TEXT_BYTES_MAX) /* all parts of one row; over it the row fails */
+#define SMA_DISPATCHER_IDLE_CHAT_COUNT_MAX \
+    4096 /* chats remembered for their rate alone; beyond, the rate is forgotten */
+#define SMA_DISPATCHER_DRAIN_S 10 /* wait for open attempts and receipts */
+#define SMA_DISPATCHER_RETRY_S 1  /* want of disk, memory or room: try again after this */
+#define SMA_RENDERED_BYTES_MAX \
+    (8 * SMA_TEXT_BYTES_MAX) /* all parts of one row; over it the row fails */
 #define DISPATCHER_TABLE_SIZE 1024
 #define DISPATCHER_ERROR_BYTES_MAX 256
 
-enum timer_kind
-{
+enum timer_kind {
     TIMER_CHAT,
     TIMER_ROW,
     TIMER_PLATFORM,
     TIMER_SEND,
 };
-enum row_phase
-{
+enum row_phase {
     ROW_QUEUED,       /* waits for its turn or for its chat's gate */
     ROW_ATTEMPT,      /* an attempt is open and waited for */
     ROW_RECEIPT,      /* a receipt is open */
     ROW_RECEIPT_HELD, /* the receipt could not be asked or stored: timer */
 };
-enum chat_phase
-{
+enum chat_phase {
     CHAT_IDLE,
     CHAT_HELD,
     CHAT_READY,
@@ -54,31 +53,29 @@ enum chat_phase
 struct chat;
 struct platform;
 
-struct row
-{
+struct row {
     struct row *next_in_chat, *next_in_table;
-    struct chat *chat;         /* NULL after cancelling: the row only waits for its receipt */
+    struct chat *chat; /* NULL after cancelling: the row only waits for its receipt */
     struct platform *platform;
-    struct sma_msg *msg;       /* the DELIVER; owns what deliver points to */
+    struct sma_msg *msg; /* the DELIVER; owns what deliver points to */
     const struct sma_deliver *deliver;
-    struct sma_timer timer;    /* ATTEMPT: deadline; RECEIPT_HELD: when to ask again */
+    struct sma_timer timer; /* ATTEMPT: deadline; RECEIPT_HELD: when to ask again */
     struct sma_delivery_try try;
-    uint64_t ask_id;           /* the attempt that is waited for; 0 = none */
-    uint64_t attempt_ns;       /* when it was asked */
-    struct sma_buf bytes;      /* all parts, back to back */
+    uint64_t ask_id;      /* the attempt that is waited for; 0 = none */
+    uint64_t attempt_ns;  /* when it was asked */
+    struct sma_buf bytes; /* all parts, back to back */
     size_t part_ends[SMA_PART_COUNT_MAX];
     uint32_t part, part_count;
-    uint8_t phase;             /* enum row_phase */
+    uint8_t phase; /* enum row_phase */
     bool is_rendered, is_attempted, has_excess;
-    bool is_ended;             /* its final receipt is on the way: outcome in receipt_state */
-    bool is_late_sent;         /* an older attempt's success arrived while a receipt was open */
-    uint8_t receipt_state;     /* enum sma_delivery_state */
+    bool is_ended;         /* its final receipt is on the way: outcome in receipt_state */
+    bool is_late_sent;     /* an older attempt's success arrived while a receipt was open */
+    uint8_t receipt_state; /* enum sma_delivery_state */
     uint64_t reply_ns;
     char platform_id[SMA_ID_BYTES_MAX + 1];
     char error[DISPATCHER_ERROR_BYTES_MAX];
 };
-struct chat
-{
+struct chat {
     struct chat *next_in_table, *next_ready;
     struct platform *platform;
     struct row *first, *last;
@@ -89,8 +86,7 @@ struct chat
     size_t key_len;
     char key[];
 };
-struct platform
-{
+struct platform {
     const struct sma_adapter_ops *ops; /* NULL: no adapter has this id */
     enum sma_actor_id actor;
     struct sma_rate rate, chat_rate;
@@ -100,16 +96,14 @@ struct platform
     uint32_t row_count;
 };
 /* One question of the agent, or one outcome that waits for its question. */
-struct send
-{
+struct send {
     struct send *next_in_table, *older, *newer; /* older/newer: outcomes only */
     struct sma_timer timer;                     /* questions only */
     uint64_t outbox_id, seq, ask_id;            /* ask_id 0 = an outcome */
     uint8_t asker, state;
     char error[];
 };
-struct sma_dispatcher
-{
+struct sma_dispatcher {
     uint32_t magic;
     const struct sma_config *config;
     struct sma_timers timers;
@@ -129,10 +123,11 @@ struct sma_dispatcher
 struct platform *sma_dispatcher_platform(struct sma_dispatcher *dispatcher, unsigned actor);
 /** NULL when no such row is held. */
 struct row *sma_dispatcher_find_row(struct sma_dispatcher *dispatcher, uint64_t outbox_id);
-struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher, const struct platform *platform,
-                                      struct sma_str key);
+struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher,
+                                      const struct platform *platform, struct sma_str key);
 /** Take over a DELIVER and put its row at the end of its chat. NULL when out of memory (msg kept). */
-struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct platform *platform, struct sma_msg **msg);
+struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct platform *platform,
+                                   struct sma_msg **msg);
 /** Take the row out of its chat's queue; it stays in the table. */
 void sma_dispatcher_unlink_row(struct row *row);
 void sma_dispatcher_destroy_row(struct sma_dispatcher *dispatcher, struct row *row);
@@ -143,33 +138,41 @@ SMA_CHECKED enum sma_err sma_dispatcher_render(struct sma_dispatcher *dispatcher
 
 /* -- scheduling and attempts (dispatcher_attempt.c) -------------------------------------------------------------- */
 /** See where the chat's first row stands and hold, queue, end or forget accordingly. No effect on a busy chat. */
-void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat, struct sma_ctx *ctx);
+void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat,
+                            struct sma_ctx *ctx);
 /** Start attempts of the chats in the ready queue as far as rates and room allow. */
-void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *platform, struct sma_ctx *ctx);
+void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *platform,
+                         struct sma_ctx *ctx);
 void sma_dispatcher_take_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
                                 const struct sma_attempt_result *result, struct sma_ctx *ctx);
-void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx);
-void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx);
+void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
+                             struct sma_ctx *ctx);
+void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row,
+                              struct sma_ctx *ctx);
 
 /* -- receipts (dispatcher_receipt.c) ----------------------------------------------------------------------------- */
 /** The row is over: tell who asks, then the store. error may be empty. */
-void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row, enum sma_delivery_state state,
-                            struct sma_str error, struct sma_ctx *ctx);
+void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
+                            enum sma_delivery_state state, struct sma_str error,
+                            struct sma_ctx *ctx);
 /** Ask the store to keep `state` of the current part. */
-void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *row, enum sma_delivery_state state,
-                                 struct sma_ctx *ctx);
+void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *row,
+                                 enum sma_delivery_state state, struct sma_ctx *ctx);
 /** The timer of a held receipt. */
-void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx);
-void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher, const struct sma_receipt_done *done,
-                                      struct sma_ctx *ctx);
+void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row,
+                                   struct sma_ctx *ctx);
+void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
+                                      const struct sma_receipt_done *done, struct sma_ctx *ctx);
 
 /* -- questions of the agent (dispatcher_send.c) ------------------------------------------------------------------ */
 void sma_dispatcher_take_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
                               const struct sma_send *question, struct sma_ctx *ctx);
 /** Answer everybody who asks for this row; keep the outcome if the question is still to come. */
-void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row, struct sma_ctx *ctx);
+void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
+                                 struct sma_ctx *ctx);
 /** The deadline of a question: QUEUED. Destroys it. */
-void sma_dispatcher_expire_send(struct sma_dispatcher *dispatcher, struct send *send, struct sma_ctx *ctx);
+void sma_dispatcher_expire_send(struct sma_dispatcher *dispatcher, struct send *send,
+                                struct sma_ctx *ctx);
 /** At the end: free everything without answering. */
 void sma_dispatcher_drop_sends(struct sma_dispatcher *dispatcher);
 

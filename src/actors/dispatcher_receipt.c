@@ -8,14 +8,16 @@ static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, stru
     struct sma_str platform_id = sma_str(row->platform_id), error = sma_str(row->error);
     bool is_failure = row->receipt_state != SMA_DELIVERY_SENT;
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, platform_id.len + error.len + 2);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, platform_id.len + error.len + 2);
     if (msg != NULL) {
         struct sma_receipt *receipt = SMA_MSG_BODY(msg, struct sma_receipt);
         *receipt = (struct sma_receipt){
             .outbox_id = row->deliver->outbox_id,
             .part = row->part,
             .part_count = row->part_count,
-            .renderer_version = row->platform->ops == NULL ? 0 : row->platform->ops->renderer_version,
+            .renderer_version =
+                row->platform->ops == NULL ? 0 : row->platform->ops->renderer_version,
             .state = row->receipt_state,
             .is_final = row->is_ended,
             .attempt_count = row->try.attempt_count,
@@ -42,14 +44,16 @@ void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *
     ask_receipt(dispatcher, row, ctx);
 }
 
-void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row,
+                                   struct sma_ctx *ctx)
 {
     SMA_ASSERT(row->phase == ROW_RECEIPT_HELD);
     ask_receipt(dispatcher, row, ctx);
 }
 
 void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
-                            enum sma_delivery_state state, struct sma_str error, struct sma_ctx *ctx)
+                            enum sma_delivery_state state, struct sma_str error,
+                            struct sma_ctx *ctx)
 {
     SMA_ASSERT(!row->is_ended);
     row->is_ended = true;
@@ -59,14 +63,16 @@ void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
     if (error.len == 0 && state == SMA_DELIVERY_FAILED)
         error = SMA_STR("the platform refused it");
     if (error.ptr != row->error)
-        snprintf(row->error, sizeof row->error, "%.*s", (int)error.len, error.len == 0 ? "" : error.ptr);
+        snprintf(row->error, sizeof row->error, "%.*s", (int)error.len,
+                 error.len == 0 ? "" : error.ptr);
     if (state == SMA_DELIVERY_SENT)
         SMA_METRIC_ADD(deliveries_sent_total, 1);
     if (state == SMA_DELIVERY_FAILED)
         SMA_METRIC_ADD(deliveries_failed_total, 1);
     if (state != SMA_DELIVERY_SENT)
         sma_ctx_log(ctx, SMA_LOG_WARN, "delivery %llu to %.*s %s: %s",
-                    (unsigned long long)row->deliver->outbox_id, (int)row->deliver->route.chat_key.len,
+                    (unsigned long long)row->deliver->outbox_id,
+                    (int)row->deliver->route.chat_key.len,
                     row->deliver->route.chat_key.len == 0 ? "" : row->deliver->route.chat_key.ptr,
                     state == SMA_DELIVERY_FAILED ? "failed" : "has an unknown outcome", row->error);
     sma_dispatcher_tell_outcome(dispatcher, row, ctx);
@@ -99,8 +105,8 @@ static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, str
     drop_row(dispatcher, row, ctx);
 }
 
-void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher, const struct sma_receipt_done *done,
-                                      struct sma_ctx *ctx)
+void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
+                                      const struct sma_receipt_done *done, struct sma_ctx *ctx)
 {
     SMA_CRASH_POINT("dispatcher.after_receipt");
     struct row *row = sma_dispatcher_find_row(dispatcher, done->outbox_id);

@@ -11,7 +11,8 @@ static struct send **send_bucket(struct sma_dispatcher *dispatcher, uint64_t out
     return &dispatcher->sends[outbox_id % DISPATCHER_TABLE_SIZE];
 }
 
-static struct send *add_send(struct sma_dispatcher *dispatcher, uint64_t outbox_id, struct sma_str error)
+static struct send *add_send(struct sma_dispatcher *dispatcher, uint64_t outbox_id,
+                             struct sma_str error)
 {
     struct send *send = calloc(1, sizeof *send + error.len + 1);
     if (send == NULL)
@@ -45,8 +46,7 @@ static void remove_send(struct sma_dispatcher *dispatcher, struct send *send)
     free(send);
 }
 
-struct answer
-{
+struct answer {
     enum sma_actor_id asker;
     uint64_t ask_id, seq, outbox_id;
     enum sma_send_state state;
@@ -135,7 +135,8 @@ void sma_dispatcher_take_send(struct sma_dispatcher *dispatcher, const struct sm
 static void keep_outcome(struct sma_dispatcher *dispatcher, const struct row *row)
 {
     if (dispatcher->outcome_count == SMA_ASK_SEND_COUNT_MAX)
-        remove_send(dispatcher, dispatcher->outcome_oldest); /* whoever asks for it later hears "queued" */
+        remove_send(dispatcher,
+                    dispatcher->outcome_oldest); /* whoever asks for it later hears "queued" */
     struct send *send = add_send(dispatcher, row->deliver->outbox_id, sma_str(row->error));
     if (send == NULL)
         return; /* no memory: the question will be answered "queued", which is what it is for */
@@ -146,7 +147,8 @@ static void keep_outcome(struct sma_dispatcher *dispatcher, const struct row *ro
     dispatcher->outcome_count++;
 }
 
-void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row, struct sma_ctx *ctx)
+void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
+                                 struct sma_ctx *ctx)
 {
     bool is_told = false;
     struct send *send = *send_bucket(dispatcher, row->deliver->outbox_id);
@@ -169,7 +171,8 @@ void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct
         keep_outcome(dispatcher, row);
 }
 
-void sma_dispatcher_expire_send(struct sma_dispatcher *dispatcher, struct send *send, struct sma_ctx *ctx)
+void sma_dispatcher_expire_send(struct sma_dispatcher *dispatcher, struct send *send,
+                                struct sma_ctx *ctx)
 {
     struct answer answer = {.asker = (enum sma_actor_id)send->asker,
                             .ask_id = send->ask_id,

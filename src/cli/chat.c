@@ -22,8 +22,7 @@
 #define PIPE_TEXT_BYTES_MAX (16u * 1024 * 1024)
 #define STATUS_RUNNING (-1)
 
-struct chat
-{
+struct chat {
     int socket_fd, in_fd, out_fd, err_fd;
     bool is_interactive, is_input_over;
     struct sma_chat_screen screen;
@@ -238,7 +237,8 @@ static void take_line(struct chat *chat, struct sma_str line)
 }
 
 /* Take whole lines off the front of buf. */
-static void take_lines(struct chat *chat, struct sma_buf *buf, void (*take)(struct chat *, struct sma_str))
+static void take_lines(struct chat *chat, struct sma_buf *buf,
+                       void (*take)(struct chat *, struct sma_str))
 {
     size_t begin = 0;
     char *newline;
@@ -263,7 +263,8 @@ static void read_socket(struct chat *chat)
         sma_buf_put(&chat->input, bytes, (size_t)len);
     if (len <= 0 || chat->input.err != SMA_ERR_OK) {
         sma_chat_screen_erase(&chat->screen);
-        say_error(chat, len <= 0 ? "the service has closed the connection" : "the service sent too long a line");
+        say_error(chat, len <= 0 ? "the service has closed the connection"
+                                 : "the service sent too long a line");
         chat->status = 1;
         return;
     }
@@ -345,7 +346,8 @@ static bool read_whole_input(struct chat *chat)
             return false;
         }
     }
-    while (chat->text.len > 0 && (chat->text.ptr[chat->text.len - 1] == '\n' || chat->text.ptr[chat->text.len - 1] == '\r'))
+    while (chat->text.len > 0 && (chat->text.ptr[chat->text.len - 1] == '\n' ||
+                                  chat->text.ptr[chat->text.len - 1] == '\r'))
         chat->text.len--;
     if (sma_str_trim(sma_buf_str(&chat->text)).len == 0) {
         say_error(chat, "nothing to send: the input is empty");
@@ -362,9 +364,10 @@ static bool read_whole_input(struct chat *chat)
 static void run_loop(struct chat *chat)
 {
     while (chat->status == STATUS_RUNNING) {
-        struct pollfd polls[3] = {{.fd = chat->socket_fd, .events = POLLIN},
-                                  {.fd = interrupt_pipe[0], .events = POLLIN},
-                                  {.fd = chat->is_interactive ? chat->in_fd : -1, .events = POLLIN}};
+        struct pollfd polls[3] = {
+            {.fd = chat->socket_fd, .events = POLLIN},
+            {.fd = interrupt_pipe[0], .events = POLLIN},
+            {.fd = chat->is_interactive ? chat->in_fd : -1, .events = POLLIN}};
         if (poll(polls, SMA_COUNT_OF(polls), -1) < 0)
             continue; /* EINTR: the pipe has the signal */
         if (polls[1].revents != 0)
@@ -395,8 +398,8 @@ static void init_chat(struct chat *chat, const struct sma_chat_options *options)
     chat->err_fd = options->err_fd == 0 ? STDERR_FILENO : options->err_fd;
     chat->is_interactive = isatty(chat->in_fd) == 1;
     const char *term = getenv("TERM");
-    bool is_fancy = !options->is_plain && chat->is_interactive && isatty(chat->out_fd) == 1 && term != NULL &&
-                    strcmp(term, "dumb") != 0;
+    bool is_fancy = !options->is_plain && chat->is_interactive && isatty(chat->out_fd) == 1 &&
+                    term != NULL && strcmp(term, "dumb") != 0;
     sma_chat_screen_init(&chat->screen, chat->out_fd, is_fancy);
     sma_buf_init(&chat->input, LINE_BYTES_MAX);
     sma_buf_init(&chat->typed, SMA_TEXT_BYTES_MAX + 4096);
@@ -448,7 +451,8 @@ int sma_chat_client(const char *socket_path, const struct sma_chat_options *opti
     init_chat(&chat, options);
     if (!chat.is_interactive && !read_whole_input(&chat))
         chat.status = 1;
-    if (chat.status == STATUS_RUNNING && sma_terminal_connect(socket_path, &chat.socket_fd, &error) != SMA_ERR_OK) {
+    if (chat.status == STATUS_RUNNING &&
+        sma_terminal_connect(socket_path, &chat.socket_fd, &error) != SMA_ERR_OK) {
         say_error(&chat, "%s", error.text);
         chat.status = 1;
     }

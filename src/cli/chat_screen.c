@@ -52,7 +52,8 @@ static bool is_control(utf8proc_int32_t code)
 {
     if (code == '\n' || code == '\t')
         return false;
-    return code < 0x20 || (code >= 0x7f && code <= 0x9f); /* invalid bytes (-1) too: terminals read some as C1 */
+    return code < 0x20 ||
+           (code >= 0x7f && code <= 0x9f); /* invalid bytes (-1) too: terminals read some as C1 */
 }
 
 void sma_chat_put_clean(struct sma_buf *buf, struct sma_str text)
@@ -89,11 +90,13 @@ unsigned sma_chat_rows(struct sma_str text, unsigned columns)
     return rows;
 }
 
-static void ask_size(const struct sma_chat_screen *screen, unsigned *ret_columns, unsigned *ret_rows)
+static void ask_size(const struct sma_chat_screen *screen, unsigned *ret_columns,
+                     unsigned *ret_rows)
 {
     struct winsize size = {0};
     if (screen->columns_fix != 0)
-        size = (struct winsize){.ws_col = (unsigned short)screen->columns_fix, .ws_row = (unsigned short)screen->rows_fix};
+        size = (struct winsize){.ws_col = (unsigned short)screen->columns_fix,
+                                .ws_row = (unsigned short)screen->rows_fix};
     else if (ioctl(screen->out_fd, TIOCGWINSZ, &size) != 0)
         size.ws_col = 0;
     *ret_columns = size.ws_col == 0 ? 80 : size.ws_col;
@@ -129,7 +132,8 @@ void sma_chat_screen_progress(struct sma_chat_screen *screen, struct sma_str tex
     bool fits = clean.err == SMA_ERR_OK && sma_chat_rows(sma_buf_str(&clean), columns) + 1 < rows;
     if (fits && clean.len > 0) {
         size_t old = screen->shown.len;
-        bool goes_on = old > 0 && old <= clean.len && memcmp(screen->shown.ptr, clean.ptr, old) == 0;
+        bool goes_on =
+            old > 0 && old <= clean.len && memcmp(screen->shown.ptr, clean.ptr, old) == 0;
         if (!goes_on) {
             sma_chat_screen_erase(screen);
             old = 0;

@@ -11,8 +11,7 @@
 #define KEY_TABLE_SIZE 4096
 #define SAW_FILE_BYTES_MAX (256u * 1024 * 1024)
 
-struct key
-{
+struct key {
     struct key *next;
     unsigned attempt_count;
     bool is_seen;
@@ -20,15 +19,13 @@ struct key
     char text[];
 };
 /* An answer that waits for its time. */
-struct waiting
-{
+struct waiting {
     uint64_t at_ns, ask_id, outbox_id;
     uint32_t part, retry_after_ms;
     uint8_t asker, attempt_class;
     bool is_adapter_wide, is_used;
 };
-struct fake_adapter
-{
+struct fake_adapter {
     struct fake_options options;
     struct key *keys[KEY_TABLE_SIZE];
     struct fake_saw *saw_first, *saw_last;
@@ -47,7 +44,8 @@ static struct key *obtain_key(struct fake_adapter *fake, struct sma_str text)
 {
     static const uint8_t secret[16];
     struct key **place = &fake->keys[sma_siphash(secret, text.ptr, text.len) % KEY_TABLE_SIZE];
-    while (*place != NULL && !sma_str_is_equal(text, (struct sma_str){(*place)->text, (*place)->len}))
+    while (*place != NULL &&
+           !sma_str_is_equal(text, (struct sma_str){(*place)->text, (*place)->len}))
         place = &(*place)->next;
     if (*place == NULL) {
         *place = must(calloc(1, sizeof **place + text.len + 1));
@@ -63,14 +61,15 @@ static void load_seen(struct fake_adapter *fake)
 {
     char *bytes;
     size_t len;
-    if (sma_sys_read_file(sma_sys_real(), fake->options.saw_path, SAW_FILE_BYTES_MAX, &bytes, &len, NULL) !=
-        SMA_ERR_OK)
+    if (sma_sys_read_file(sma_sys_real(), fake->options.saw_path, SAW_FILE_BYTES_MAX, &bytes, &len,
+                          NULL) != SMA_ERR_OK)
         return;
     for (char *line = bytes; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n'), *chat_end, *key_end;
         if (strncmp(line, "SAW ", 4) == 0 && (chat_end = strchr(line + 4, ' ')) != NULL &&
             (key_end = strchr(chat_end + 1, ' ')) != NULL)
-            obtain_key(fake, (struct sma_str){chat_end + 1, (size_t)(key_end - chat_end - 1)})->is_seen = true;
+            obtain_key(fake, (struct sma_str){chat_end + 1, (size_t)(key_end - chat_end - 1)})
+                ->is_seen = true;
         line = end == NULL ? NULL : end + 1;
     }
     free(bytes);
@@ -155,7 +154,8 @@ static void write_saw(struct fake_adapter *fake, const struct sma_attempt *attem
     sma_buf_fini(&line);
 }
 
-static void see(struct fake_adapter *fake, const struct sma_attempt *attempt, struct key *key, uint64_t now)
+static void see(struct fake_adapter *fake, const struct sma_attempt *attempt, struct key *key,
+                uint64_t now)
 {
     if (key->is_seen && fake->options.is_idempotent) {
         fake->hidden_count++;
@@ -194,10 +194,12 @@ static void read_word(struct sma_str word, struct fake_plan *plan)
     else if (take_word(word, "giveup", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP};
     else if (take_word(word, "after", &ms))
-        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER, .retry_after_ms = (uint32_t)ms};
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER,
+                                   .retry_after_ms = (uint32_t)ms};
     else if (take_word(word, "wide", &ms))
-        *plan = (struct fake_plan){
-            .attempt_class = SMA_ATTEMPT_RETRY_AFTER, .retry_after_ms = (uint32_t)ms, .is_adapter_wide = true};
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER,
+                                   .retry_after_ms = (uint32_t)ms,
+                                   .is_adapter_wide = true};
     else if (take_word(word, "unknown", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .is_seen = true};
     else if (take_word(word, "lost", &ms))
@@ -249,7 +251,8 @@ static void arm(struct fake_adapter *fake, struct sma_ctx *ctx)
     sma_ctx_wake_at(ctx, next);
 }
 
-static void keep_waiting(struct fake_adapter *fake, const struct waiting *waiting, struct sma_ctx *ctx)
+static void keep_waiting(struct fake_adapter *fake, const struct waiting *waiting,
+                         struct sma_ctx *ctx)
 {
     size_t i = 0;
     while (i < SMA_COUNT_OF(fake->waiting) && fake->waiting[i].is_used)
@@ -260,8 +263,8 @@ static void keep_waiting(struct fake_adapter *fake, const struct waiting *waitin
     arm(fake, ctx);
 }
 
-static void take_attempt(struct fake_adapter *fake, const struct sma_msg *msg, const struct sma_attempt *attempt,
-                         struct sma_ctx *ctx)
+static void take_attempt(struct fake_adapter *fake, const struct sma_msg *msg,
+                         const struct sma_attempt *attempt, struct sma_ctx *ctx)
 {
     struct key *key = obtain_key(fake, attempt->idempotency_key);
     struct fake_plan plan = {.attempt_class = SMA_ATTEMPT_SENT, .is_seen = true};
@@ -274,7 +277,8 @@ static void take_attempt(struct fake_adapter *fake, const struct sma_msg *msg, c
         plan_by_text(attempt->part_bytes, key->attempt_count, &plan);
     if (plan.is_seen)
         see(fake, attempt, key, now);
-    struct waiting waiting = {.at_ns = plan.delay_ns == FAKE_NEVER ? UINT64_MAX : now + plan.delay_ns,
+    struct waiting waiting = {.at_ns =
+                                  plan.delay_ns == FAKE_NEVER ? UINT64_MAX : now + plan.delay_ns,
                               .ask_id = msg->ask_id,
                               .outbox_id = attempt->outbox_id,
                               .part = attempt->part,
@@ -301,7 +305,8 @@ void fake_adapter_wake(void *state, struct sma_ctx *ctx)
 }
 
 /* -- events ------------------------------------------------------------------------------------------------------ */
-enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *event, uint64_t *ret_ask_id)
+enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *event,
+                                 uint64_t *ret_ask_id)
 {
     char chat_key[SMA_CHAT_KEY_BYTES_MAX];
     snprintf(chat_key, sizeof chat_key, "%s:chat:%s", event->channel, event->chat);
@@ -315,8 +320,9 @@ enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *e
                                        .user_name = sma_str(event->user)};
     struct sma_str text = sma_str(event->text), id = sma_str(event->id);
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = must(
-        SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, sma_route_space(&ingress.route) + text.len + id.len + 2));
+    struct sma_msg *msg =
+        must(SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
+                         sma_route_space(&ingress.route) + text.len + id.len + 2));
     struct sma_ingress *body = SMA_MSG_BODY(msg, struct sma_ingress);
     *body = ingress;
     body->route = sma_route_dup(msg, &ingress.route);
@@ -330,9 +336,11 @@ enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *e
     return sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, ret_ask_id);
 }
 
-static void take_accepted(struct fake_adapter *fake, const struct sma_msg *msg, const struct sma_accepted *accepted)
+static void take_accepted(struct fake_adapter *fake, const struct sma_msg *msg,
+                          const struct sma_accepted *accepted)
 {
-    struct fake_accepted report = {.ask_id = msg->ask_id, .seq = accepted->seq, .verdict = accepted->verdict};
+    struct fake_accepted report = {
+        .ask_id = msg->ask_id, .seq = accepted->seq, .verdict = accepted->verdict};
     if (fake->options.on_accepted != NULL)
         fake->options.on_accepted(fake->options.user, &report);
 }
@@ -371,8 +379,8 @@ enum sma_err fake_adapter_render(const struct sma_deliver *row, sma_part_fn *eac
     return SMA_ERR_OK;
 }
 
-static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block, void **ret_state,
-                           struct sma_error *error)
+static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block,
+                           void **ret_state, struct sma_error *error)
 {
     (void)config;
     (void)block;

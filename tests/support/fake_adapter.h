@@ -25,8 +25,7 @@
 
 #define FAKE_NEVER UINT64_MAX
 
-struct fake_plan
-{
+struct fake_plan {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_seen;          /* the platform takes it, whatever the answer says */
     bool is_adapter_wide;
@@ -34,28 +33,25 @@ struct fake_plan
     uint64_t delay_ns; /* until the answer; FAKE_NEVER = none */
 };
 /* number: 1 for the first attempt under this key since create. *plan is filled with "sent" before the call. */
-typedef void fake_plan_fn(void *user, const struct sma_attempt *attempt, unsigned number, struct fake_plan *plan);
+typedef void fake_plan_fn(void *user, const struct sma_attempt *attempt, unsigned number,
+                          struct fake_plan *plan);
 
-struct fake_saw
-{
+struct fake_saw {
     struct fake_saw *next;
     uint64_t at_ns;
     bool is_repeat;
     char *chat, *key, *text;
 };
-struct fake_event
-{
+struct fake_event {
     const char *channel, *id, *chat, *user, *text;
 };
-struct fake_accepted
-{
+struct fake_accepted {
     uint64_t ask_id, seq;
     uint8_t verdict;
 };
 typedef void fake_accepted_fn(void *user, const struct fake_accepted *accepted);
 
-struct fake_options
-{
+struct fake_options {
     bool is_idempotent;
     fake_plan_fn *plan; /* NULL: the text decides */
     fake_accepted_fn *on_accepted;
@@ -75,14 +71,17 @@ size_t fake_adapter_hidden_count(const struct fake_adapter *fake);
 size_t fake_adapter_attempt_count(const struct fake_adapter *fake);
 size_t fake_adapter_progress_count(const struct fake_adapter *fake);
 /** Ask the store to accept an event, as the actor of ctx. FULL when too many questions are open. */
-SMA_CHECKED enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *event, uint64_t *ret_ask_id);
+SMA_CHECKED enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *event,
+                                             uint64_t *ret_ask_id);
 
 /* For adapters built on this one: the actor's functions. */
 void fake_adapter_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx);
 void fake_adapter_wake(void *state, struct sma_ctx *ctx);
-SMA_CHECKED enum sma_err fake_adapter_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+SMA_CHECKED enum sma_err fake_adapter_render(const struct sma_deliver *row, sma_part_fn *each,
+                                             void *user);
 
 extern const struct sma_actor_ops fake_adapter_actor_ops;
-extern const struct sma_adapter_ops fake_adapter_ops; /* name and channel "fake", no limits, not idempotent */
+extern const struct sma_adapter_ops
+    fake_adapter_ops; /* name and channel "fake", no limits, not idempotent */
 
 #endif

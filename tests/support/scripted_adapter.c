@@ -16,22 +16,19 @@
 #define LINE_BYTES_MAX (2 * SMA_TEXT_BYTES_MAX)
 #define READ_BYTES 65536
 
-struct client
-{
+struct client {
     uv_pipe_t pipe;
     struct scripted *scripted;
     struct sma_buf line;
     bool is_open, is_closing;
     uint64_t generation;
 };
-struct question
-{
+struct question {
     uint64_t ask_id, generation;
     size_t client;
     char id[128];
 };
-struct scripted
-{
+struct scripted {
     struct fake_adapter *fake;
     char *socket_path, *saw_path;
     uv_pipe_t listener;
@@ -45,8 +42,7 @@ struct scripted
 };
 
 /* -- lines out --------------------------------------------------------------------------------------------------- */
-struct out
-{
+struct out {
     uv_write_t write;
     char text[];
 };
@@ -85,7 +81,8 @@ static void close_client(struct client *client)
 }
 
 /* -- events ------------------------------------------------------------------------------------------------------ */
-static const char *const verdicts[] = {"accepted", "duplicate", "ignored", "busy", "conflict", "refused"};
+static const char *const verdicts[] = {"accepted", "duplicate", "ignored",
+                                       "busy",     "conflict",  "refused"};
 
 static void on_accepted(void *user, const struct fake_accepted *accepted)
 {
@@ -114,7 +111,8 @@ static void take_event(struct scripted *scripted, struct client *client, const j
                                .user = json_string_value(json_object_get(root, "user")),
                                .text = json_string_value(json_object_get(root, "text"))};
     struct question *question = &scripted->questions[scripted->question_count];
-    if (event.id == NULL || event.chat == NULL || event.text == NULL || strlen(event.id) >= sizeof question->id) {
+    if (event.id == NULL || event.chat == NULL || event.text == NULL ||
+        strlen(event.id) >= sizeof question->id) {
         put_line(client, "ERROR id, chat and text are needed\n");
         return;
     }
@@ -136,7 +134,8 @@ static void take_event(struct scripted *scripted, struct client *client, const j
 static void take_lines(struct client *client)
 {
     char *newline;
-    while (client->line.len > 0 && (newline = memchr(client->line.ptr, '\n', client->line.len)) != NULL) {
+    while (client->line.len > 0 &&
+           (newline = memchr(client->line.ptr, '\n', client->line.len)) != NULL) {
         size_t len = (size_t)(newline - client->line.ptr);
         json_t *root = json_loadb(client->line.ptr, len, 0, NULL);
         if (root == NULL)
@@ -176,7 +175,8 @@ static void on_connection(uv_stream_t *listener, int status)
     if (status != 0 || i == CLIENT_COUNT_MAX)
         return;
     struct client *client = &scripted->clients[i];
-    *client = (struct client){.scripted = scripted, .is_open = true, .generation = ++scripted->generation};
+    *client = (struct client){
+        .scripted = scripted, .is_open = true, .generation = ++scripted->generation};
     sma_buf_init(&client->line, LINE_BYTES_MAX);
     SMA_ASSERT(uv_pipe_init(listener->loop, &client->pipe, 0) == 0);
     client->pipe.data = client;
@@ -198,8 +198,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     if (status == 0)
         status = uv_listen((uv_stream_t *)&scripted->listener, CLIENT_COUNT_MAX, on_connection);
     if (status != 0)
-        return sma_fail(error, SMA_ERR_IO, "scripted adapter: cannot listen on %s: %s", scripted->socket_path,
-                        uv_strerror(status));
+        return sma_fail(error, SMA_ERR_IO, "scripted adapter: cannot listen on %s: %s",
+                        scripted->socket_path, uv_strerror(status));
     return SMA_ERR_OK;
 }
 
@@ -261,8 +261,8 @@ static void destroy(void *state)
     free(scripted);
 }
 
-static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block, void **ret_state,
-                           struct sma_error *error)
+static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block,
+                           void **ret_state, struct sma_error *error)
 {
     (void)config;
     if (block == NULL || !block->is_enabled)
@@ -270,9 +270,11 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
     json_t *root = json_loads(block->json, 0, NULL);
     const char *socket_path = json_string_value(json_object_get(root, "socket"));
     const char *saw_path = json_string_value(json_object_get(root, "saw"));
-    if (socket_path == NULL || saw_path == NULL || strlen(socket_path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+    if (socket_path == NULL || saw_path == NULL ||
+        strlen(socket_path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
         json_decref(root);
-        return sma_fail(error, SMA_ERR_BADINPUT, "scripted adapter: \"socket\" (short) and \"saw\" paths are needed");
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "scripted adapter: \"socket\" (short) and \"saw\" paths are needed");
     }
     struct scripted *scripted = calloc(1, sizeof *scripted);
     SMA_ASSERT(scripted != NULL);

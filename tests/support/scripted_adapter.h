@@ -14,7 +14,8 @@
 
 #include "sma/adapter.h"
 
-extern const struct sma_adapter_ops scripted_adapter_ops;            /* no idempotency */
-extern const struct sma_adapter_ops scripted_idempotent_adapter_ops; /* name "scripted-idempotent" */
+extern const struct sma_adapter_ops scripted_adapter_ops; /* no idempotency */
+extern const struct sma_adapter_ops
+    scripted_idempotent_adapter_ops; /* name "scripted-idempotent" */
 
 #endif

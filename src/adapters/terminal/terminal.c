@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block, void **ret_state,
-                           struct sma_error *error)
+static enum sma_err create(const struct sma_config *config, const struct sma_config_adapter *block,
+                           void **ret_state, struct sma_error *error)
 {
     (void)block; /* nothing to configure */
     struct terminal *terminal = calloc(1, sizeof *terminal);
@@ -55,15 +55,16 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
                            sma_terminal_on_connection);
     if (status == 0)
         return SMA_ERR_OK;
-    return sma_fail(error, SMA_ERR_IO, "terminal adapter: cannot listen on %.300s: %s", terminal->socket_path,
-                    uv_strerror(status));
+    return sma_fail(error, SMA_ERR_IO, "terminal adapter: cannot listen on %.300s: %s",
+                    terminal->socket_path, uv_strerror(status));
 }
 
 static void close_all(struct terminal *terminal)
 {
     if (terminal->is_listening) {
         uv_close((uv_handle_t *)&terminal->listener, NULL);
-        (void)unlink(terminal->socket_path); /* left behind it would only be replaced at the next start */
+        (void)unlink(
+            terminal->socket_path); /* left behind it would only be replaced at the next start */
     }
     terminal->is_listening = false;
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++)
@@ -114,7 +115,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_RELOAD:
         return; /* nothing is configured here */
     default:
-        sma_ctx_log(ctx, SMA_LOG_ERROR, "terminal: unexpected message %s", sma_msg_kind_name((*msg)->kind));
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "terminal: unexpected message %s",
+                    sma_msg_kind_name((*msg)->kind));
     }
 }
 

@@ -28,8 +28,8 @@
 #include "sma/adapter.h"
 
 #define SMA_TERMINAL_VERSION 1
-#define SMA_TERMINAL_SOCKET_NAME "chat.sock"  /* in config->state_dir */
-#define SMA_TERMINAL_CHAT_BYTES_MAX 128       /* name of a chat */
+#define SMA_TERMINAL_SOCKET_NAME "chat.sock" /* in config->state_dir */
+#define SMA_TERMINAL_CHAT_BYTES_MAX 128      /* name of a chat */
 
 extern const struct sma_adapter_ops sma_terminal_adapter_ops;
 
@@ -39,8 +39,10 @@ extern const struct sma_adapter_ops sma_terminal_adapter_ops;
  * @return OK and a non-blocking descriptor | EXISTS: somebody listens there | IO, with one line in *error
  * Thread: any.  Blocks: no.
  */
-SMA_CHECKED enum sma_err sma_terminal_listen(const char *path, int *ret_fd, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_terminal_listen(const char *path, int *ret_fd,
+                                             struct sma_error *error);
 /** Connect to such a socket. NOTFOUND: nobody listens. IO. The descriptor blocks. */
-SMA_CHECKED enum sma_err sma_terminal_connect(const char *path, int *ret_fd, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_terminal_connect(const char *path, int *ret_fd,
+                                              struct sma_error *error);
 
 #endif

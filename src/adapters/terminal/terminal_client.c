@@ -44,14 +44,16 @@ static void take_hello(struct client *client, const json_t *root)
     json_int_t version = json_integer_value(json_object_get(root, "version"));
     char text[160];
     if (version != SMA_TERMINAL_VERSION) {
-        snprintf(text, sizeof text, "this service speaks version %d of the terminal protocol, the client %lld",
+        snprintf(text, sizeof text,
+                 "this service speaks version %d of the terminal protocol, the client %lld",
                  SMA_TERMINAL_VERSION, (long long)version);
         sma_terminal_put_error(client, "", text);
         sma_terminal_close_client(client);
         return;
     }
     if (!is_name_good(chat) || !is_name_good(user)) {
-        snprintf(text, sizeof text, "chat and user names have 1 to %d bytes and no control characters",
+        snprintf(text, sizeof text,
+                 "chat and user names have 1 to %d bytes and no control characters",
                  SMA_TERMINAL_CHAT_BYTES_MAX);
         sma_terminal_put_error(client, "", text);
         sma_terminal_close_client(client);
@@ -77,7 +79,8 @@ static void take_message(struct client *client, const json_t *root, uint64_t rea
         return;
     }
     if (bytes.len > SMA_TEXT_BYTES_MAX) {
-        sma_terminal_put_error(client, reply_id, "the message is longer than 1 MiB: send it in parts");
+        sma_terminal_put_error(client, reply_id,
+                               "the message is longer than 1 MiB: send it in parts");
         return;
     }
     sma_terminal_ask_ingress(client, id, bytes, read_ns);
@@ -109,7 +112,8 @@ static void take_lines(struct client *client)
     struct sma_buf *buf = &client->line;
     size_t begin = 0;
     while (sma_terminal_is_live(client) && begin < buf->len) {
-        size_t from = client->line_taken > begin ? client->line_taken : begin; /* looked at before */
+        size_t from =
+            client->line_taken > begin ? client->line_taken : begin; /* looked at before */
         const char *newline = memchr(buf->ptr + from, '\n', buf->len - from);
         if (newline == NULL)
             break;
@@ -157,8 +161,8 @@ static void on_refused_closed(uv_handle_t *handle)
 /* Accept it only to say why not: left alone it would wait for ever. */
 static void refuse(uv_stream_t *listener)
 {
-    static const char text[] =
-        "{\"type\":\"error\",\"id\":\"\",\"text\":\"too many terminals are connected: close one first\"}\n";
+    static const char text[] = "{\"type\":\"error\",\"id\":\"\",\"text\":\"too many terminals are "
+                               "connected: close one first\"}\n";
     uv_pipe_t *pipe = malloc(sizeof *pipe);
     if (pipe == NULL || uv_pipe_init(listener->loop, pipe, 0) != 0) {
         free(pipe);
@@ -166,7 +170,8 @@ static void refuse(uv_stream_t *listener)
     }
     uv_buf_t bytes = uv_buf_init((char *)(uintptr_t)text, sizeof text - 1);
     if (uv_accept(listener, (uv_stream_t *)pipe) == 0)
-        (void)uv_try_write((uv_stream_t *)pipe, &bytes, 1); /* best effort: it is refused either way */
+        (void)uv_try_write((uv_stream_t *)pipe, &bytes,
+                           1); /* best effort: it is refused either way */
     uv_close((uv_handle_t *)pipe, on_refused_closed);
 }
 
@@ -195,6 +200,8 @@ void sma_terminal_on_connection(uv_stream_t *listener, int status)
         return;
     }
     char hello[64];
-    int len = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"version\":%d}\n", SMA_TERMINAL_VERSION);
-    (void)sma_terminal_put(client, (struct sma_str){hello, (size_t)len}, NULL); /* false: it is closing already */
+    int len = snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"version\":%d}\n",
+                       SMA_TERMINAL_VERSION);
+    (void)sma_terminal_put(client, (struct sma_str){hello, (size_t)len},
+                           NULL); /* false: it is closing already */
 }

@@ -14,33 +14,31 @@
 #include <uv.h>
 
 #define TERMINAL_MAGIC 0x5445524du
-#define TERMINAL_RUN_COUNT_MAX 64     /* messages of one client that are not done */
-#define TERMINAL_ID_BYTES_MAX 128     /* of a client's message id */
-#define TERMINAL_QUEUE_BYTES_MAX (4 * SMA_TERMINAL_LINE_BYTES_MAX) /* unread output; beyond, the client is dropped */
+#define TERMINAL_RUN_COUNT_MAX 64 /* messages of one client that are not done */
+#define TERMINAL_ID_BYTES_MAX 128 /* of a client's message id */
+#define TERMINAL_QUEUE_BYTES_MAX \
+    (4 * SMA_TERMINAL_LINE_BYTES_MAX)       /* unread output; beyond, the client is dropped */
 #define TERMINAL_PROGRESS_QUEUE_BYTES 65536 /* with more than this unread, progress is dropped */
-#define TERMINAL_STALL_NS 3000000000ull     /* a client that takes nothing for this long is dropped */
-#define TERMINAL_HOLD_NS 3000000000ull      /* "done" waits this long for the run's delivery */
+#define TERMINAL_STALL_NS 3000000000ull /* a client that takes nothing for this long is dropped */
+#define TERMINAL_HOLD_NS 3000000000ull  /* "done" waits this long for the run's delivery */
 #define TERMINAL_TICK_NS 500000000ull
 #define TERMINAL_READ_BYTES 65536
 #define TERMINAL_DELIVERED_COUNT 256
 
-enum run_phase
-{
+enum run_phase {
     RUN_FREE,
     RUN_ASKED,   /* INGRESS is open */
     RUN_AWAITED, /* AWAIT is open */
     RUN_HELD,    /* over; waits for its delivery */
 };
-struct run
-{
-    uint8_t phase; /* enum run_phase */
+struct run {
+    uint8_t phase;              /* enum run_phase */
     bool is_control, is_silent; /* silent: the client gave no id (stop) and hears nothing */
     uint64_t ask_id, seq, hold_until_ns;
     struct sma_msg *result; /* RESULT, while held; NULL for control messages */
     char id[TERMINAL_ID_BYTES_MAX + 1];
 };
-struct client
-{
+struct client {
     uv_pipe_t pipe;
     struct terminal *terminal;
     bool is_open, is_closing, is_greeted;
@@ -50,8 +48,7 @@ struct client
     char chat[SMA_TERMINAL_CHAT_BYTES_MAX + 1], user[SMA_TERMINAL_CHAT_BYTES_MAX + 1];
     struct run runs[TERMINAL_RUN_COUNT_MAX];
 };
-struct terminal
-{
+struct terminal {
     uint32_t magic;
     struct sma_ctx *ctx;
     char *socket_path;
@@ -65,8 +62,7 @@ struct terminal
 };
 
 /* One ATTEMPT on its way into sockets. */
-struct delivery
-{
+struct delivery {
     uint64_t ask_id, outbox_id, seq;
     uint32_t part, write_count;
     uint8_t asker;
@@ -86,15 +82,18 @@ static inline bool sma_terminal_is_live(const struct client *client)
 /** Queue one line (text with its newline). delivery may be NULL. false: dropped, the client is being closed. */
 bool sma_terminal_put(struct client *client, struct sma_str line, struct delivery *delivery);
 void sma_terminal_put_error(struct client *client, const char *id, const char *text);
-void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg, const struct sma_attempt *attempt);
+void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg,
+                               const struct sma_attempt *attempt);
 void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress);
 /** Drop clients that do not read. @return whether any has unread output. */
 bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now);
 
 /* -- runs (terminal_run.c) --------------------------------------------------------------------------------------- */
 /** A message of a client: ask the store. id may be NULL. */
-void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text, uint64_t read_ns);
-void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg, const struct sma_accepted *accepted);
+void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text,
+                              uint64_t read_ns);
+void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg,
+                                const struct sma_accepted *accepted);
 /** Takes *msg when it has to wait for the run's delivery. */
 void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg);
 /** A delivery of this run is in the sockets: what waited for it goes out. */

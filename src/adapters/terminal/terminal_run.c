@@ -36,7 +36,8 @@ void sma_terminal_drop_runs(struct client *client)
 }
 
 /* -- a message comes in ------------------------------------------------------------------------------------------ */
-static struct sma_msg *make_ingress(const struct client *client, struct sma_str id, struct sma_str text, uint64_t read_ns)
+static struct sma_msg *make_ingress(const struct client *client, struct sma_str id,
+                                    struct sma_str text, uint64_t read_ns)
 {
     struct sma_ctx *ctx = client->terminal->ctx;
     char chat_key[SMA_TERMINAL_CHAT_BYTES_MAX + 16];
@@ -49,8 +50,8 @@ static struct sma_msg *make_ingress(const struct client *client, struct sma_str 
                               .message_id = id,
                               .user_id = sma_str(client->user),
                               .user_name = sma_str(client->user)};
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, sma_route_space(&route) + text.len + id.len + 2);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
+                                      sma_route_space(&route) + text.len + id.len + 2);
     if (msg == NULL)
         return NULL;
     struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
@@ -74,28 +75,35 @@ static struct run *take_slot(struct client *client)
     return NULL;
 }
 
-void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text, uint64_t read_ns)
+void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_str text,
+                              uint64_t read_ns)
 {
     struct terminal *terminal = client->terminal;
     const char *reply_id = id == NULL ? "" : id;
     if (terminal->is_intake_off) {
-        sma_terminal_put_error(client, reply_id, "the service is stopping: send the message again when it is back");
+        sma_terminal_put_error(client, reply_id,
+                               "the service is stopping: send the message again when it is back");
         return;
     }
     char made_id[40];
-    snprintf(made_id, sizeof made_id, "%016llx%016llx", (unsigned long long)sma_ctx_random(terminal->ctx),
+    snprintf(made_id, sizeof made_id, "%016llx%016llx",
+             (unsigned long long)sma_ctx_random(terminal->ctx),
              (unsigned long long)sma_ctx_random(terminal->ctx));
     struct run *run = take_slot(client);
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg = run == NULL ? NULL : make_ingress(client, sma_str(id == NULL ? made_id : id), text, read_ns);
+    struct sma_msg *msg =
+        run == NULL ? NULL
+                    : make_ingress(client, sma_str(id == NULL ? made_id : id), text, read_ns);
     if (msg == NULL) {
-        sma_terminal_put_error(client, reply_id, "too many messages of this terminal are waiting: wait for an answer");
+        sma_terminal_put_error(
+            client, reply_id, "too many messages of this terminal are waiting: wait for an answer");
         return;
     }
     bool is_control = SMA_MSG_BODY(msg, struct sma_ingress)->kind == SMA_EVENT_CONTROL;
     uint64_t ask_id;
     if (sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &ask_id) != SMA_ERR_OK) {
-        sma_terminal_put_error(client, reply_id, "the service is busy: send the message again in a moment");
+        sma_terminal_put_error(client, reply_id,
+                               "the service is busy: send the message again in a moment");
         return;
     }
     terminal->ingress_open_count++;
@@ -107,9 +115,11 @@ void sma_terminal_ask_ingress(struct client *client, const char *id, struct sma_
 }
 
 /* -- accepted ---------------------------------------------------------------------------------------------------- */
-static const char *const verdict_names[] = {"accepted", "duplicate", "ignored", "busy", "conflict", "refused"};
+static const char *const verdict_names[] = {"accepted", "duplicate", "ignored",
+                                            "busy",     "conflict",  "refused"};
 
-static void put_accepted(struct client *client, const struct run *run, const struct sma_accepted *accepted)
+static void put_accepted(struct client *client, const struct run *run,
+                         const struct sma_accepted *accepted)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 65536);
@@ -138,14 +148,16 @@ static bool was_delivered(const struct terminal *terminal, uint64_t seq)
 
 static const char *state_name(uint8_t state)
 {
-    static const char *const names[] = {"unknown", "waiting", "running", "parked", "done", "failed", "cancelled"};
+    static const char *const names[] = {"unknown", "waiting", "running",  "parked",
+                                        "done",    "failed",  "cancelled"};
     return state < SMA_COUNT_OF(names) ? names[state] : "unknown";
 }
 
 static void put_done(struct client *client, struct run *run)
 {
     struct sma_result none = {.state = SMA_RUN_DONE, .is_success = true};
-    const struct sma_result *result = run->result == NULL ? &none : SMA_MSG_BODY(run->result, struct sma_result);
+    const struct sma_result *result =
+        run->result == NULL ? &none : SMA_MSG_BODY(run->result, struct sma_result);
     struct sma_buf buf;
     sma_buf_init(&buf, 8 * SMA_TEXT_BYTES_MAX);
     sma_buf_put_text(&buf, "{\"type\":\"done\"");
@@ -161,7 +173,8 @@ static void put_done(struct client *client, struct run *run)
     sma_buf_put_json_string(&buf, result->output);
     sma_buf_put_text(&buf, "}\n");
     if (buf.err != SMA_ERR_OK)
-        sma_terminal_put_error(client, run->id, "the result is too long for a terminal; the history has it");
+        sma_terminal_put_error(client, run->id,
+                               "the result is too long for a terminal; the history has it");
     else
         (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* false: it is closing already */
     sma_buf_fini(&buf);
@@ -181,21 +194,25 @@ static void hold(struct terminal *terminal, struct client *client, struct run *r
 
 static void await_run(struct terminal *terminal, struct client *client, struct run *run)
 {
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 1);
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 1);
     if (msg != NULL) {
         struct sma_await *await = SMA_MSG_BODY(msg, struct sma_await);
         await->seq = run->seq;
         await->user_id = sma_msg_dup(msg, SMA_STR(""));
     }
-    if (msg == NULL || sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &run->ask_id) != SMA_ERR_OK) {
-        sma_terminal_put_error(client, run->id, "too many callers wait for answers; the message runs all the same");
+    if (msg == NULL ||
+        sma_ctx_ask(terminal->ctx, SMA_ACTOR_STORE, &msg, 0, &run->ask_id) != SMA_ERR_OK) {
+        sma_terminal_put_error(client, run->id,
+                               "too many callers wait for answers; the message runs all the same");
         free_run(run);
         return;
     }
     run->phase = RUN_AWAITED;
 }
 
-static void put_refused(struct client *client, const struct run *run, const struct sma_accepted *accepted)
+static void put_refused(struct client *client, const struct run *run,
+                        const struct sma_accepted *accepted)
 {
     char text[400];
     struct sma_str reason = accepted->reason;
@@ -205,7 +222,8 @@ static void put_refused(struct client *client, const struct run *run, const stru
     sma_terminal_put_error(client, run->id, text);
 }
 
-void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg, const struct sma_accepted *accepted)
+void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg *msg,
+                                const struct sma_accepted *accepted)
 {
     SMA_ASSERT(terminal->ingress_open_count > 0);
     SMA_ASSERT(accepted->verdict < SMA_COUNT_OF(verdict_names));
@@ -215,7 +233,8 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
     if (run == NULL)
         return; /* the client has gone; the message runs */
     run->seq = accepted->seq;
-    bool is_taken = accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_DUPLICATE;
+    bool is_taken =
+        accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_DUPLICATE;
     if (run->is_silent && is_taken) {
         free_run(run);
         return;
@@ -227,7 +246,8 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
         return;
     }
     if (run->is_control)
-        hold(terminal, client, run); /* carried out with its acceptance; the notice about it follows */
+        hold(terminal, client,
+             run); /* carried out with its acceptance; the notice about it follows */
     else
         await_run(terminal, client, run);
 }
@@ -240,9 +260,12 @@ void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
     struct run *run = find_run(terminal, (*msg)->ask_id, &client);
     if (run == NULL)
         return;
-    bool is_over = result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED || result->state == SMA_RUN_CANCELLED;
+    bool is_over = result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED ||
+                   result->state == SMA_RUN_CANCELLED;
     if (!is_over) {
-        sma_terminal_put_error(client, run->id, "the service is stopping; the message is kept and answered when it is back");
+        sma_terminal_put_error(
+            client, run->id,
+            "the service is stopping; the message is kept and answered when it is back");
         free_run(run);
         return;
     }

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-struct out
-{
+struct out {
     uv_write_t write;
     struct client *client;
     struct delivery *delivery;
@@ -17,7 +16,8 @@ static void answer_attempt(const struct delivery *delivery)
     struct sma_str error = SMA_STR("");
     if (!delivery->is_sent)
         error = SMA_STR("no terminal is connected to this chat");
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, error.len + 2);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, error.len + 2);
     if (msg == NULL)
         sma_ctx_fatal(delivery->ctx, "out of memory while answering a delivery");
     struct sma_attempt_result *result = SMA_MSG_BODY(msg, struct sma_attempt_result);
@@ -91,7 +91,8 @@ bool sma_terminal_check_stalled(struct terminal *terminal, uint64_t now)
         if (!sma_terminal_is_live(client) || client->stalled_since_ns == 0)
             continue;
         if (now - client->stalled_since_ns > TERMINAL_STALL_NS) {
-            sma_ctx_log(terminal->ctx, SMA_LOG_WARN, "terminal of chat %s does not read: disconnected", client->chat);
+            sma_ctx_log(terminal->ctx, SMA_LOG_WARN,
+                        "terminal of chat %s does not read: disconnected", client->chat);
             sma_terminal_close_client(client);
             continue;
         }
@@ -125,7 +126,8 @@ void sma_terminal_put_error(struct client *client, const char *id, const char *t
 /* -- deliveries and progress ------------------------------------------------------------------------------------- */
 static bool listens(const struct client *client, struct sma_str chat)
 {
-    return sma_terminal_is_live(client) && client->is_greeted && sma_str_is_equal(sma_str(client->chat), chat);
+    return sma_terminal_is_live(client) && client->is_greeted &&
+           sma_str_is_equal(sma_str(client->chat), chat);
 }
 
 static const char *intent_name(uint8_t intent)
@@ -140,7 +142,8 @@ static const char *intent_name(uint8_t intent)
     }
 }
 
-void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg, const struct sma_attempt *attempt)
+void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg,
+                               const struct sma_attempt *attempt)
 {
     struct delivery *delivery = calloc(1, sizeof *delivery);
     struct sma_buf buf;
@@ -153,17 +156,20 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
     sma_buf_put_json_string(&buf, attempt->part_bytes);
     sma_buf_put_text(&buf, "}\n");
     if (delivery == NULL || buf.err == SMA_ERR_NOMEM)
-        sma_ctx_fatal(terminal->ctx, "out of memory while delivering; it is kept and sent after a restart");
-    *delivery = (struct delivery){.ask_id = msg->ask_id,
-                                  .outbox_id = attempt->outbox_id,
-                                  .seq = attempt->seq,
-                                  .part = attempt->part,
-                                  .write_count = 1, /* held here until all clients have their write */
-                                  .asker = msg->from,
-                                  .ctx = terminal->ctx};
+        sma_ctx_fatal(terminal->ctx,
+                      "out of memory while delivering; it is kept and sent after a restart");
+    *delivery =
+        (struct delivery){.ask_id = msg->ask_id,
+                          .outbox_id = attempt->outbox_id,
+                          .seq = attempt->seq,
+                          .part = attempt->part,
+                          .write_count = 1, /* held here until all clients have their write */
+                          .asker = msg->from,
+                          .ctx = terminal->ctx};
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++)
         if (listens(&terminal->clients[i], attempt->route.chat_id))
-            (void)sma_terminal_put(&terminal->clients[i], sma_buf_str(&buf), delivery); /* counted in the delivery */
+            (void)sma_terminal_put(&terminal->clients[i], sma_buf_str(&buf),
+                                   delivery); /* counted in the delivery */
     sma_buf_fini(&buf);
     release(delivery);
     sma_terminal_note_delivered(terminal, attempt->seq);
@@ -186,7 +192,8 @@ void sma_terminal_take_progress(struct terminal *terminal, const struct sma_prog
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX && buf.err == SMA_ERR_OK; i++) {
         struct client *client = &terminal->clients[i];
         if (listens(client, progress->route.chat_id) &&
-            uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) < TERMINAL_PROGRESS_QUEUE_BYTES)
+            uv_stream_get_write_queue_size((uv_stream_t *)&client->pipe) <
+                TERMINAL_PROGRESS_QUEUE_BYTES)
             (void)sma_terminal_put(client, sma_buf_str(&buf), NULL); /* progress may be lost */
     }
     sma_buf_fini(&buf);

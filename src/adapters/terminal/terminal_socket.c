@@ -23,16 +23,19 @@ static enum sma_err make_address(const char *path, struct sockaddr_un *address, 
     const char *slash = strrchr(path, '/');
     char dir[PATH_MAX];
     if (slash == NULL || (size_t)(slash - path) >= sizeof dir)
-        return sma_fail(error, SMA_ERR_TOOBIG, "%.200s...: the path is too long for a socket", path);
+        return sma_fail(error, SMA_ERR_TOOBIG, "%.200s...: the path is too long for a socket",
+                        path);
     memcpy(dir, path, (size_t)(slash - path));
     dir[slash - path] = '\0';
     int dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return sma_fail_os(error, errno, "cannot open %.300s", dir);
-    int len = snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s", dir_fd, slash);
+    int len =
+        snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s", dir_fd, slash);
     if (len < 0 || (size_t)len >= sizeof address->sun_path) {
         close(dir_fd);
-        return sma_fail(error, SMA_ERR_TOOBIG, "%.200s...: the name is too long for a socket", path);
+        return sma_fail(error, SMA_ERR_TOOBIG, "%.200s...: the name is too long for a socket",
+                        path);
     }
     *ret_dir_fd = dir_fd;
     return SMA_ERR_OK;
@@ -61,8 +64,8 @@ enum sma_err sma_terminal_connect(const char *path, int *ret_fd, struct sma_erro
     }
     close_if_open(fd);
     if (os_errno == ENOENT || os_errno == ECONNREFUSED)
-        return sma_fail(error, SMA_ERR_NOTFOUND, "no service listens on %.300s: start it with `shipmyagent start`",
-                        path);
+        return sma_fail(error, SMA_ERR_NOTFOUND,
+                        "no service listens on %.300s: start it with `shipmyagent start`", path);
     return sma_fail_os(error, os_errno, "cannot connect to %.300s", path);
 }
 
@@ -80,7 +83,8 @@ enum sma_err sma_terminal_listen(const char *path, int *ret_fd, struct sma_error
     enum sma_err err = sma_terminal_connect(path, &other, NULL);
     if (err == SMA_ERR_OK) {
         close(other);
-        return sma_fail(error, SMA_ERR_EXISTS, "another service listens on %.300s: stop it first", path);
+        return sma_fail(error, SMA_ERR_EXISTS, "another service listens on %.300s: stop it first",
+                        path);
     }
     struct stat status;
     if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))

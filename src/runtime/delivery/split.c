@@ -3,28 +3,27 @@
 
 #include <utf8proc.h>
 
-#define FENCE_LINE_BYTES_MAX 64 /* an opening line longer than this is opened again by its marker alone */
-#define LINE_LOOK_BYTES_MAX 1024 /* bytes of a line that are looked at for a fence: keeps long lines linear */
+#define FENCE_LINE_BYTES_MAX \
+    64 /* an opening line longer than this is opened again by its marker alone */
+#define LINE_LOOK_BYTES_MAX \
+    1024 /* bytes of a line that are looked at for a fence: keeps long lines linear */
 
 /* An open fence: its marker and the line to open it again with; len 0 = no fence is open. */
-struct fence
-{
+struct fence {
     struct sma_str marker, line;
 };
 
 /* Where a part could end: bytes from the start of its body, with the fence open at that place. 0 = no such place. */
-struct cut
-{
+struct cut {
     size_t at;
     struct fence fence;
 };
 
-struct scan
-{
+struct scan {
     struct cut paragraph, line, space, cluster, code_point, fence_start;
     size_t end;        /* bytes looked at */
     size_t marker_max; /* longest marker of a fence that was open anywhere in it */
-    bool is_complete; /* the whole rest fits */
+    bool is_complete;  /* the whole rest fits */
 };
 
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
@@ -64,7 +63,8 @@ static struct fence fence_after(struct fence open, struct sma_str line)
     if (open.marker.len != 0) {
         bool is_blank = true;
         for (size_t i = 0; i < rest.len; i++)
-            is_blank = is_blank && (rest.ptr[i] == ' ' || rest.ptr[i] == '\t' || rest.ptr[i] == '\r');
+            is_blank =
+                is_blank && (rest.ptr[i] == ' ' || rest.ptr[i] == '\t' || rest.ptr[i] == '\r');
         bool is_closing =
             is_blank && marker.ptr[0] == open.marker.ptr[0] && marker.len >= open.marker.len;
         return is_closing ? (struct fence){{NULL, 0}, {NULL, 0}} : open;
@@ -141,7 +141,8 @@ static void scan_part(struct scan *scan, struct sma_str rest, size_t units_max, 
     utf8proc_int32_t before = 0, code, state = 0;
     struct sma_str line = slice(rest, 0, line_end(rest, 0));
     for (size_t at = 0; at < rest.len; at += len) {
-        if (before == '\n') { /* a new line begins here: the one before may have opened or closed a fence */
+        if (before ==
+            '\n') { /* a new line begins here: the one before may have opened or closed a fence */
             fence = fence_after(fence, line);
             line = slice(rest, at, line_end(rest, at));
         }
@@ -181,8 +182,7 @@ static struct cut choose(const struct scan *scan)
     return scan->cluster.at > 0 ? scan->cluster : scan->code_point;
 }
 
-struct part_bytes
-{
+struct part_bytes {
     char text[2 * FENCE_LINE_BYTES_MAX];
     struct sma_str str;
 };
@@ -219,7 +219,8 @@ static size_t take_part(struct sma_str rest, size_t units_max, struct fence *fen
     scan_part(&scan, rest, budget, *fence);
     size_t reserve = scan.marker_max + 1;
     struct cut cut = scan.is_complete ? (struct cut){.at = rest.len} : choose(&scan);
-    if (cut.fence.marker.len != 0 && is_fence_small(&cut.fence, units_max) && reserve * 2 < budget) {
+    if (cut.fence.marker.len != 0 && is_fence_small(&cut.fence, units_max) &&
+        reserve * 2 < budget) {
         /* the closing line needs room: look again with less, the cut may then fall before the block */
         scan_part(&scan, rest, budget - reserve, *fence);
         cut = choose(&scan);

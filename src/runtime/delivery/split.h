@@ -18,8 +18,7 @@
 
 #define SMA_SPLIT_UNITS_MIN 16 /* the smallest limit that is accepted */
 
-struct sma_split_part
-{
+struct sma_split_part {
     struct sma_str prefix, body, suffix; /* borrowed for the call */
     uint32_t index;                      /* 0, 1, ... */
 };
@@ -31,6 +30,7 @@ typedef void sma_split_fn(void *user, const struct sma_split_part *part);
  * @return     OK | BADINPUT: units_max is between 1 and SMA_SPLIT_UNITS_MIN - 1
  * Thread: any.  Allocates: no.  Time: linear in the text.
  */
-SMA_CHECKED enum sma_err sma_text_split(struct sma_str text, uint32_t units_max, sma_split_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_text_split(struct sma_str text, uint32_t units_max, sma_split_fn *each,
+                                        void *user);
 
 #endif

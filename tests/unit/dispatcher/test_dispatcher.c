@@ -55,7 +55,8 @@ static void retries_back_off_and_end(void)
 {
     open_plain();
     struct world_row *twice = world_add(&world, "a", "{retry retry} x");
-    struct world_row *always = world_add(&world, "b", "{retry retry retry retry retry retry retry retry} y");
+    struct world_row *always =
+        world_add(&world, "b", "{retry retry retry retry retry retry retry retry} y");
     run_all();
     CHECK_INT(SMA_DELIVERY_SENT, twice->state);
     CHECK_INT(2, twice->waiting_count);
@@ -205,12 +206,14 @@ static void a_late_success_counts_while_the_repeat_is_open(void)
     world_close(&world);
 }
 
-static void plan_late_failure(void *user, const struct sma_attempt *attempt, unsigned number, struct fake_plan *plan)
+static void plan_late_failure(void *user, const struct sma_attempt *attempt, unsigned number,
+                              struct fake_plan *plan)
 {
     (void)user;
     (void)attempt;
     if (number == 1)
-        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP, .delay_ns = 70 * WORLD_SECOND};
+        *plan =
+            (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP, .delay_ns = 70 * WORLD_SECOND};
     else
         plan->delay_ns = 20 * WORLD_SECOND;
 }
@@ -234,12 +237,14 @@ static void parts_go_one_after_the_other_each_durable_first(void)
     world.is_silent_store = true;
     world_hand_out(&world);
     world_run(&world, 100 * WORLD_SECOND);
-    CHECK_INT(1, fake_adapter_saw_count(world.fakes[0])); /* the second waits for the first one's receipt */
+    CHECK_INT(1, fake_adapter_saw_count(
+                     world.fakes[0])); /* the second waits for the first one's receipt */
     CHECK_INT(1, world.held_count);
     world.is_silent_store = false;
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT_DONE, struct sma_receipt_done, 0);
     SMA_MSG_BODY(msg, struct sma_receipt_done)->outbox_id = row->id;
-    sma_ctx_answer_to(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_DISPATCHER, world.held_asks[0], &msg);
+    sma_ctx_answer_to(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_DISPATCHER,
+                      world.held_asks[0], &msg);
     run_all();
     CHECK_INT(3, row->part_sent_count);
     CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
@@ -260,7 +265,8 @@ static void too_many_parts_are_cut_with_a_note(void)
     CHECK_INT(SMA_PART_COUNT_MAX, row->part_count);
     CHECK_INT(SMA_PART_COUNT_MAX, exact->part_count);
     unsigned notes = 0;
-    for (const struct fake_saw *saw = fake_adapter_first_saw(world.fakes[0]); saw != NULL; saw = saw->next)
+    for (const struct fake_saw *saw = fake_adapter_first_saw(world.fakes[0]); saw != NULL;
+         saw = saw->next)
         notes += strstr(saw->text, "cut") != NULL;
     CHECK_INT(1, notes);
     world_close(&world);
@@ -305,7 +311,8 @@ static void rates_hold_in_virtual_time(void)
     CHECK(saw_at(0, 2)->at_ns - begin < WORLD_SECOND);
     for (size_t i = 3; i < 13; i++) {
         uint64_t wanted = (i - 2) * 3 * WORLD_SECOND, actual = saw_at(0, i)->at_ns - begin;
-        CHECK(actual + WORLD_SECOND / 100 >= wanted); /* the platform's clock is a hop behind the dispatcher's */
+        CHECK(actual + WORLD_SECOND / 100 >=
+              wanted); /* the platform's clock is a hop behind the dispatcher's */
         CHECK(actual < wanted + WORLD_SECOND);
     }
     world_close(&world);
@@ -508,8 +515,10 @@ static void signal_progress(const char *chat)
 {
     char chat_key[64];
     snprintf(chat_key, sizeof chat_key, "fake:chat:%s", chat);
-    struct sma_route route = {.adapter = SMA_ACTOR_ADAPTER_0, .chat_key = sma_str(chat_key), .chat_id = sma_str(chat)};
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&route));
+    struct sma_route route = {
+        .adapter = SMA_ACTOR_ADAPTER_0, .chat_key = sma_str(chat_key), .chat_id = sma_str(chat)};
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&route));
     SMA_MSG_BODY(msg, struct sma_progress)->route = sma_route_dup(msg, &route);
     sma_ctx_signal(sma_system_ctx(world.system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg);
 }

@@ -8,8 +8,7 @@
 #define ROW_COUNT 600
 #define CHAT_COUNT 23
 
-struct chance
-{
+struct chance {
     uint64_t state;
 };
 static struct world world;
@@ -21,7 +20,8 @@ static uint64_t draw(uint64_t below)
     return (chance.state >> 33) % below;
 }
 
-static void plan(void *user, const struct sma_attempt *attempt, unsigned number, struct fake_plan *ret)
+static void plan(void *user, const struct sma_attempt *attempt, unsigned number,
+                 struct fake_plan *ret)
 {
     (void)user;
     (void)attempt;
@@ -75,7 +75,8 @@ static void check_order(const struct fake_adapter *fake)
 {
     for (size_t chat = 0; chat < CHAT_COUNT; chat++) {
         unsigned long long last = 0;
-        for (const struct fake_saw *saw = fake_adapter_first_saw(fake); saw != NULL; saw = saw->next) {
+        for (const struct fake_saw *saw = fake_adapter_first_saw(fake); saw != NULL;
+             saw = saw->next) {
             if (strcmp(saw->chat, chats[chat]) != 0)
                 continue;
             unsigned long long id, part;

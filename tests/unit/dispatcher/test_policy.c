@@ -50,14 +50,17 @@ static void retry_ends_after_its_attempts(void)
 {
     struct sma_delivery_try try = {0};
     for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
-        CHECK_INT(SMA_DELIVERY_NEXT_WAIT, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
-    CHECK_INT(SMA_DELIVERY_NEXT_FAILED, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
+        CHECK_INT(SMA_DELIVERY_NEXT_WAIT,
+                  sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED,
+              sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
 }
 
 static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
 {
     struct sma_delivery_try try = {0};
-    struct sma_delivery_decision decision = sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 30000, false, 12345);
+    struct sma_delivery_decision decision =
+        sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 30000, false, 12345);
     CHECK_INT(SMA_DELIVERY_NEXT_WAIT, decision.next);
     CHECK(decision.is_ordered && decision.delay_ns >= 30 * S && decision.delay_ns <= 31 * S);
     CHECK_INT(0, try.attempt_count);
@@ -69,28 +72,36 @@ static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
 static void unknown_is_repeated_once_without_idempotency(void)
 {
     struct sma_delivery_try try = {0};
-    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
-    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT,
+              sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN,
+              sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
     struct sma_delivery_try after_crash = {.unknown_count = 1};
-    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&after_crash, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN,
+              sma_delivery_decide(&after_crash, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
 }
 
 static void unknown_is_repeated_under_the_key_with_idempotency(void)
 {
     struct sma_delivery_try try = {0};
     for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
-        CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
-    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
+        CHECK_INT(SMA_DELIVERY_NEXT_REPEAT,
+                  sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN,
+              sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
 }
 
 static void what_may_have_arrived_never_ends_as_failed(void)
 {
     struct sma_delivery_try try = {0};
     (void)sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1);
-    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT, sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 1).next);
-    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, sma_delivery_decide(&try, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_REPEAT,
+              sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN,
+              sma_delivery_decide(&try, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
     struct sma_delivery_try fresh = {0};
-    CHECK_INT(SMA_DELIVERY_NEXT_FAILED, sma_delivery_decide(&fresh, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
+    CHECK_INT(SMA_DELIVERY_NEXT_FAILED,
+              sma_delivery_decide(&fresh, SMA_ATTEMPT_GIVE_UP, 0, false, 1).next);
 }
 
 #define TIMER_COUNT 200

@@ -11,8 +11,7 @@
 
 #define PART_COUNT_MAX 70000
 
-struct collected
-{
+struct collected {
     struct sma_buf bodies;
     struct sma_str bodies_of[PART_COUNT_MAX];
     char *wholes[PART_COUNT_MAX];
@@ -98,7 +97,8 @@ static void empty_and_unlimited(void)
     CHECK_INT(0, got.count);
     split(SMA_STR("any\nlength"), 0);
     CHECK_INT(1, got.count);
-    CHECK_ERR(SMA_ERR_BADINPUT, sma_text_split(SMA_STR("a"), SMA_SPLIT_UNITS_MIN - 1, collect, &got));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_text_split(SMA_STR("a"), SMA_SPLIT_UNITS_MIN - 1, collect, &got));
 }
 
 static void prefers_paragraph_then_line_then_word(void)
@@ -109,8 +109,10 @@ static void prefers_paragraph_then_line_then_word(void)
     CHECK_STR("one two three four\n", got.bodies_of[0]);
     split(SMA_STR("one two three four five six seven"), 20);
     CHECK_STR("one two three four ", got.bodies_of[0]);
-    split(SMA_STR("\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80"
-                  "\xE4\xB8\x80\xE3\x80\x82\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80"),
+    split(SMA_STR("\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8"
+                  "\x80\xE4\xB8\x80"
+                  "\xE4\xB8\x80\xE3\x80\x82\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8\x80\xE4\xB8"
+                  "\x80\xE4\xB8\x80\xE4\xB8\x80"),
           16); /* Chinese: after the full stop */
     CHECK_INT(30, got.bodies_of[0].len);
 }
@@ -119,9 +121,9 @@ static void keeps_clusters_whole(void)
 {
     static const char *const clusters[] = {
         "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7", /* family, zero width joiners */
-        "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA",                                         /* flag: two indicators */
-        "e\xCC\x81\xCC\xA3",                                                        /* e with two marks */
-        "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD",                                         /* thumb, skin tone */
+        "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA", /* flag: two indicators */
+        "e\xCC\x81\xCC\xA3",                /* e with two marks */
+        "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD", /* thumb, skin tone */
         "\r\n",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(clusters); i++) {
@@ -211,9 +213,28 @@ static uint64_t random_next(uint64_t *state)
 static void random_texts_join_exactly(void)
 {
     static const char *const pieces[] = {
-        "word ", "\n", "\n\n", "```", "```c\n", "```\n", "~~~~\n", "\xF0\x9F\x98\x80", "\xE4\xB8\xAD", "\xFF", "\xE4\xB8", "e\xCC\x81",
-        "\xF0\x9F\x87\xA9", "\xE2\x80\x8D", "\r\n", "    ", "averyveryveryverylongwordindeed", "\xE3\x80\x82", "\x01", "`x`",
-        "``````````````````````````````````````````````````````````````````````````\n", "```abcdefghijklmnop`\n",
+        "word ",
+        "\n",
+        "\n\n",
+        "```",
+        "```c\n",
+        "```\n",
+        "~~~~\n",
+        "\xF0\x9F\x98\x80",
+        "\xE4\xB8\xAD",
+        "\xFF",
+        "\xE4\xB8",
+        "e\xCC\x81",
+        "\xF0\x9F\x87\xA9",
+        "\xE2\x80\x8D",
+        "\r\n",
+        "    ",
+        "averyveryveryverylongwordindeed",
+        "\xE3\x80\x82",
+        "\x01",
+        "`x`",
+        "``````````````````````````````````````````````````````````````````````````\n",
+        "```abcdefghijklmnop`\n",
     };
     uint64_t seed = 88172645463325252ull;
     for (int round = 0; round < 1500; round++) {

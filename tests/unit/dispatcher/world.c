@@ -50,7 +50,8 @@ void world_hand_out(struct world *world)
     }
 }
 
-static void answer_receipt(struct world *world, uint64_t ask_id, uint64_t outbox_id, uint8_t verdict)
+static void answer_receipt(struct world *world, uint64_t ask_id, uint64_t outbox_id,
+                           uint8_t verdict)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT_DONE, struct sma_receipt_done, 0);
     CHECK(msg != NULL);
@@ -65,14 +66,15 @@ static void book(struct world *world, struct world_row *row, const struct sma_re
     row->attempts_told = receipt->attempt_count;
     row->part_count = receipt->part_count;
     if (receipt->state == SMA_DELIVERY_SENT) {
-        CHECK_INT(row->part_done_count + row->part_sent_count, receipt->part); /* every part once, in order */
+        CHECK_INT(row->part_done_count + row->part_sent_count,
+                  receipt->part); /* every part once, in order */
         row->part_sent_count++;
         CHECK_INT(receipt->part + 1 == receipt->part_count, receipt->is_final);
     }
     row->waiting_count += receipt->state == SMA_DELIVERY_WAITING;
     snprintf(row->error, sizeof row->error, "%.*s", (int)receipt->error.len, receipt->error.ptr);
-    snprintf(row->platform_id, sizeof row->platform_id, "%.*s", (int)receipt->platform_message_id.len,
-             receipt->platform_message_id.ptr);
+    snprintf(row->platform_id, sizeof row->platform_id, "%.*s",
+             (int)receipt->platform_message_id.len, receipt->platform_message_id.ptr);
     if (!receipt->is_final)
         return;
     CHECK(receipt->state == SMA_DELIVERY_SENT || receipt->state == SMA_DELIVERY_FAILED ||
@@ -123,13 +125,15 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     struct world_answer *answer = &world->answers[world->answer_count++];
     *answer = (struct world_answer){
         .outbox_id = result->outbox_id, .state = result->state, .at_ns = sma_ctx_now(ctx)};
-    snprintf(answer->error, sizeof answer->error, "%.*s", (int)result->error.len, result->error.ptr);
+    snprintf(answer->error, sizeof answer->error, "%.*s", (int)result->error.len,
+             result->error.ptr);
 }
 
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 static const struct sma_actor_ops agent_ops = {.name = "agent", .handle = agent_handle};
 
-void world_open(struct world *world, uint64_t seed, struct sma_capabilities capabilities, fake_plan_fn *plan, void *user)
+void world_open(struct world *world, uint64_t seed, struct sma_capabilities capabilities,
+                fake_plan_fn *plan, void *user)
 {
     *world = (struct world){0};
     sma_metrics_reset();
@@ -139,7 +143,8 @@ void world_open(struct world *world, uint64_t seed, struct sma_capabilities capa
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_STORE, &store_ops, world));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_AGENT, &agent_ops, world));
     for (unsigned i = 0; i < 2; i++) {
-        struct fake_options fake = {.is_idempotent = capabilities.has_idempotency, .plan = plan, .user = user};
+        struct fake_options fake = {
+            .is_idempotent = capabilities.has_idempotency, .plan = plan, .user = user};
         enum sma_actor_id id = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + i);
         world->fakes[i] = fake_adapter_create(&fake);
         world->ops[i] = fake_adapter_ops;
@@ -151,7 +156,8 @@ void world_open(struct world *world, uint64_t seed, struct sma_capabilities capa
     struct sma_dispatcher_options dispatcher = {&world->config, world->adapters, 2};
     struct sma_error error;
     CHECK_OK(sma_dispatcher_create(&dispatcher, &world->dispatcher, &error));
-    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, world->dispatcher));
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops,
+                            world->dispatcher));
     CHECK_OK(sma_system_start(world->system, &error));
 }
 
@@ -178,15 +184,18 @@ void world_ask_send(struct world *world, uint64_t outbox_id, uint64_t deadline_n
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_SEND, struct sma_send, 0);
     CHECK(msg != NULL);
-    *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){.seq = outbox_id * 10, .outbox_id = outbox_id};
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg, deadline_ns, NULL));
+    *SMA_MSG_BODY(msg, struct sma_send) =
+        (struct sma_send){.seq = outbox_id * 10, .outbox_id = outbox_id};
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg,
+                         deadline_ns, NULL));
 }
 
 void world_cancel(struct world *world, const char *chat, uint64_t mark_seq)
 {
     char chat_key[128];
     snprintf(chat_key, sizeof chat_key, "fake:chat:%s", chat);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_CANCEL_DELIVER, struct sma_cancel_deliver, strlen(chat_key) + 1);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_CANCEL_DELIVER, struct sma_cancel_deliver, strlen(chat_key) + 1);
     CHECK(msg != NULL);
     struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
     cancel->mark_seq = mark_seq;
@@ -196,7 +205,8 @@ void world_cancel(struct world *world, const char *chat, uint64_t mark_seq)
 
 void world_run(struct world *world, uint64_t ns)
 {
-    (void)sma_sim_run(world->system, 10000000, world_now(world) + ns); /* at rest or at that time: both are fine */
+    (void)sma_sim_run(world->system, 10000000,
+                      world_now(world) + ns); /* at rest or at that time: both are fine */
 }
 
 uint64_t world_now(const struct world *world)

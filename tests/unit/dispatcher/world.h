@@ -16,8 +16,7 @@
 #define WORLD_ROW_COUNT_MAX 4200
 #define WORLD_SECOND 1000000000ull
 
-struct world_row
-{
+struct world_row {
     uint64_t id, seq;
     const char *chat, *text;
     uint8_t intent;
@@ -33,15 +32,13 @@ struct world_row
     char error[256], platform_id[64];
     uint64_t over_ns;
 };
-struct world_answer
-{
+struct world_answer {
     uint64_t outbox_id;
     uint8_t state;
     uint64_t at_ns;
     char error[256];
 };
-struct world
-{
+struct world {
     struct sma_system *system;
     struct sma_dispatcher *dispatcher;
     struct fake_adapter *fakes[2];
@@ -59,7 +56,8 @@ struct world
 };
 
 /** One or two fake platforms; capabilities apply to both. */
-void world_open(struct world *world, uint64_t seed, struct sma_capabilities capabilities, fake_plan_fn *plan, void *user);
+void world_open(struct world *world, uint64_t seed, struct sma_capabilities capabilities,
+                fake_plan_fn *plan, void *user);
 void world_close(struct world *world);
 /** A new row, handed out when a credit is free. Its id is count + 1, its seq ten times that. */
 struct world_row *world_add(struct world *world, const char *chat, const char *text);

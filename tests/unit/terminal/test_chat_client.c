@@ -25,8 +25,7 @@
 static char dir[1000], socket_path[1100];
 static int listener;
 
-struct talk
-{
+struct talk {
     pid_t pid;
     int in_fd, out_fd, err_fd; /* our ends; in_fd == out_fd with a pseudo terminal */
     int server_fd;
@@ -55,8 +54,11 @@ static struct talk *start(int child_in, int child_out, int child_err)
     talk->pid = fork();
     CHECK(talk->pid >= 0);
     if (talk->pid == 0) {
-        struct sma_chat_options options = {
-            .chat = "test", .user = "jo", .in_fd = child_in, .out_fd = child_out, .err_fd = child_err};
+        struct sma_chat_options options = {.chat = "test",
+                                           .user = "jo",
+                                           .in_fd = child_in,
+                                           .out_fd = child_out,
+                                           .err_fd = child_err};
         int status = sma_chat_client(socket_path, &options);
         _exit(status);
     }
@@ -182,8 +184,10 @@ static void expect_message(struct talk *talk, const char *text, char id[64])
 static void reply_done(struct talk *talk, const char *id, bool is_success, const char *output)
 {
     char line[400];
-    snprintf(line, sizeof line, "{\"type\":\"done\",\"id\":\"%s\",\"seq\":5,\"success\":%s,\"state\":\"done\",\"output\":\"%s\"}", id,
-             is_success ? "true" : "false", output);
+    snprintf(line, sizeof line,
+             "{\"type\":\"done\",\"id\":\"%s\",\"seq\":5,\"success\":%s,\"state\":\"done\","
+             "\"output\":\"%s\"}",
+             id, is_success ? "true" : "false", output);
     reply(talk, line);
 }
 
@@ -202,7 +206,8 @@ static void finish(struct talk *talk, int wanted_status)
     }
     CHECK(waitpid(talk->pid, &status, 0) == talk->pid);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != wanted_status) {
-        fprintf(stderr, "status %x, wanted %d; out: %s err: %s\n", (unsigned)status, wanted_status, talk->out, talk->err);
+        fprintf(stderr, "status %x, wanted %d; out: %s err: %s\n", (unsigned)status, wanted_status,
+                talk->out, talk->err);
         exit(1);
     }
     while (waitpid(-1, NULL, WNOHANG) > 0) {
@@ -231,7 +236,8 @@ static void a_pipe_prints_the_answer_alone(void)
     reply(talk, "{\"type\":\"hello\",\"version\":1}");
     expect_message(talk, "two\nlines", id);
     char line[200];
-    snprintf(line, sizeof line, "{\"type\":\"accepted\",\"id\":\"%s\",\"seq\":5,\"verdict\":\"accepted\"}", id);
+    snprintf(line, sizeof line,
+             "{\"type\":\"accepted\",\"id\":\"%s\",\"seq\":5,\"verdict\":\"accepted\"}", id);
     reply(talk, line);
     reply(talk, "{\"type\":\"progress\",\"seq\":5,\"kind\":\"text\",\"text\":\"an\"}");
     reply(talk, "{\"type\":\"message\",\"seq\":4,\"text\":\"for somebody else\"}");
@@ -280,7 +286,8 @@ static void an_error_line_ends_a_pipe(void)
     char id[64], line[200];
     greet(talk);
     expect_message(talk, "hi", id);
-    snprintf(line, sizeof line, "{\"type\":\"error\",\"id\":\"%s\",\"text\":\"too many \\u001bwait\"}", id);
+    snprintf(line, sizeof line,
+             "{\"type\":\"error\",\"id\":\"%s\",\"text\":\"too many \\u001bwait\"}", id);
     reply(talk, line);
     finish(talk, 1);
     CHECK(strstr(talk->err, "too many wait") != NULL);
@@ -410,7 +417,8 @@ static void rows_are_counted_as_a_terminal_wraps(void)
     CHECK_INT(1, sma_chat_rows(SMA_STR("0123456789"), 10));
     CHECK_INT(2, sma_chat_rows(SMA_STR("0123456789a"), 10));
     CHECK_INT(3, sma_chat_rows(SMA_STR("a\n\nb"), 10));
-    CHECK_INT(2, sma_chat_rows(SMA_STR("012345678\xE4\xB8\xAD"), 10)); /* a wide one does not fit in the last column */
+    CHECK_INT(2, sma_chat_rows(SMA_STR("012345678\xE4\xB8\xAD"),
+                               10)); /* a wide one does not fit in the last column */
     CHECK_INT(1, sma_chat_rows(SMA_STR("e\xCC\x81\xCC\x81\xCC\x81"), 1));
 }
 
@@ -445,7 +453,8 @@ static void a_text_taller_than_the_screen_is_not_streamed_on(void)
 
 int main(void)
 {
-    snprintf(dir, sizeof dir, "%s/sma_chat_XXXXXX", getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
+    snprintf(dir, sizeof dir, "%s/sma_chat_XXXXXX",
+             getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
     RUN(a_pipe_prints_the_answer_alone);

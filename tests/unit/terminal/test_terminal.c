@@ -21,8 +21,7 @@
 /* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you said: ..." is
  * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "fail:" failed run; "big:" a
  * delivery of a megabyte; "stream:" progress first. */
-struct store
-{
+struct store {
     uint64_t seq, row;
     char texts[100000][32];
     char chats[100000][64];
@@ -40,14 +39,18 @@ static struct sma_route route_to(const char *chat)
 {
     static _Thread_local char key[128];
     snprintf(key, sizeof key, "cli:chat:%s", chat);
-    return (struct sma_route){
-        .adapter = ADAPTER_ID, .channel = SMA_STR("cli"), .chat_key = sma_str(key), .chat_id = sma_str(chat)};
+    return (struct sma_route){.adapter = ADAPTER_ID,
+                              .channel = SMA_STR("cli"),
+                              .chat_key = sma_str(key),
+                              .chat_id = sma_str(chat)};
 }
 
-static void deliver(struct sma_ctx *ctx, uint64_t seq, const char *chat, const char *text, size_t len)
+static void deliver(struct sma_ctx *ctx, uint64_t seq, const char *chat, const char *text,
+                    size_t len)
 {
     struct sma_route route = route_to(chat);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, sma_route_space(&route) + len + 1);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, sma_route_space(&route) + len + 1);
     struct sma_deliver *body = SMA_MSG_BODY(msg, struct sma_deliver);
     body->outbox_id = ++store.row;
     body->seq = seq;
@@ -75,8 +78,10 @@ static void take_ingress(struct sma_ctx *ctx, struct sma_msg *question)
     const struct sma_ingress *ingress = SMA_MSG_BODY(question, struct sma_ingress);
     uint64_t seq = ++store.seq;
     CHECK(seq < SMA_COUNT_OF(store.texts));
-    snprintf(store.texts[seq], sizeof store.texts[seq], "%.*s", (int)ingress->text.len, ingress->text.ptr);
-    snprintf(store.chats[seq], sizeof store.chats[seq], "%.*s", (int)ingress->route.chat_id.len, ingress->route.chat_id.ptr);
+    snprintf(store.texts[seq], sizeof store.texts[seq], "%.*s", (int)ingress->text.len,
+             ingress->text.ptr);
+    snprintf(store.chats[seq], sizeof store.chats[seq], "%.*s", (int)ingress->route.chat_id.len,
+             ingress->route.chat_id.ptr);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, 64);
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->seq = seq;
@@ -92,7 +97,8 @@ static void take_ingress(struct sma_ctx *ctx, struct sma_msg *question)
     }
     if (starts(store.texts[seq], "stream:")) {
         struct sma_route route = route_to(store.chats[seq]);
-        struct sma_msg *run = SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route));
+        struct sma_msg *run =
+            SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route));
         SMA_MSG_BODY(run, struct sma_run_order)->seq = seq;
         SMA_MSG_BODY(run, struct sma_run_order)->route = sma_route_dup(run, &route);
         CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_AGENT, &run));
@@ -130,7 +136,9 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     if ((*msg)->kind != SMA_MSG_RECEIPT)
         return;
     const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
-    atomic_fetch_add(receipt->state == SMA_DELIVERY_SENT ? &store.receipt_sent_count : &store.receipt_failed_count, 1);
+    atomic_fetch_add(receipt->state == SMA_DELIVERY_SENT ? &store.receipt_sent_count
+                                                         : &store.receipt_failed_count,
+                     1);
     struct sma_msg *done = SMA_MSG_NEW(SMA_MSG_RECEIPT_DONE, struct sma_receipt_done, 0);
     SMA_MSG_BODY(done, struct sma_receipt_done)->outbox_id = receipt->outbox_id;
     sma_ctx_answer(ctx, *msg, &done);
@@ -144,7 +152,8 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     if ((*msg)->kind != SMA_MSG_RUN)
         return;
     const struct sma_run_order *order = SMA_MSG_BODY(*msg, struct sma_run_order);
-    struct sma_msg *progress = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&order->route) + 20);
+    struct sma_msg *progress =
+        SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, sma_route_space(&order->route) + 20);
     struct sma_progress *body = SMA_MSG_BODY(progress, struct sma_progress);
     body->seq = order->seq;
     body->kind = SMA_PROGRESS_TEXT;
@@ -157,8 +166,7 @@ static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_
 static const struct sma_actor_ops agent_ops = {.name = "agent", .handle = agent_handle};
 
 /* -- the service ------------------------------------------------------------------------------------------------- */
-struct service
-{
+struct service {
     struct sma_system *system;
     struct sma_dispatcher *dispatcher;
     void *terminal;
@@ -173,7 +181,8 @@ static struct service service;
 static void *supervise(void *argument)
 {
     (void)argument;
-    struct sma_supervise_options options = {.stop_fd = service.stop_pipe[0], .leaves_signals = true};
+    struct sma_supervise_options options = {.stop_fd = service.stop_pipe[0],
+                                            .leaves_signals = true};
     service.status = sma_system_supervise(service.system, &options);
     return NULL;
 }
@@ -194,8 +203,10 @@ static enum sma_err try_open_service(struct sma_error *error)
     CHECK_OK(sma_dispatcher_create(&dispatcher, &service.dispatcher, error));
     CHECK_OK(sma_system_add(service.system, SMA_ACTOR_STORE, &store_ops, &store));
     CHECK_OK(sma_system_add(service.system, SMA_ACTOR_AGENT, &agent_ops, &store));
-    CHECK_OK(sma_system_add(service.system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service.dispatcher));
-    CHECK_OK(sma_system_add(service.system, ADAPTER_ID, sma_terminal_adapter_ops.actor, service.terminal));
+    CHECK_OK(sma_system_add(service.system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops,
+                            service.dispatcher));
+    CHECK_OK(sma_system_add(service.system, ADAPTER_ID, sma_terminal_adapter_ops.actor,
+                            service.terminal));
     return sma_system_start(service.system, error);
 }
 
@@ -229,8 +240,7 @@ static void close_service(void)
 }
 
 /* -- a client ---------------------------------------------------------------------------------------------------- */
-struct client
-{
+struct client {
     int fd;
     char *bytes;
     size_t len;
@@ -301,7 +311,8 @@ static struct client greeted_client(const char *chat)
 {
     struct client client = connect_client();
     char hello[200];
-    snprintf(hello, sizeof hello, "{\"type\":\"hello\",\"version\":1,\"chat\":\"%s\",\"user\":\"jo\"}", chat);
+    snprintf(hello, sizeof hello,
+             "{\"type\":\"hello\",\"version\":1,\"chat\":\"%s\",\"user\":\"jo\"}", chat);
     wait_for(&client, "hello", NULL, NULL);
     say_line(&client, hello);
     return client;
@@ -310,7 +321,8 @@ static struct client greeted_client(const char *chat)
 static void exchange(struct client *client, const char *text)
 {
     char line[200], wanted[100];
-    snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"m-%s\",\"text\":\"%s\"}", text, text);
+    snprintf(line, sizeof line, "{\"type\":\"message\",\"id\":\"m-%s\",\"text\":\"%s\"}", text,
+             text);
     say_line(client, line);
     snprintf(wanted, sizeof wanted, "you said: %s", text);
     wait_for(client, "accepted", "verdict", "accepted");
@@ -343,11 +355,13 @@ static void progress_reaches_the_client(void)
     struct client client = greeted_client("a");
     say_line(&client, "{\"type\":\"message\",\"id\":\"1\",\"text\":\"stream:x\"}");
     bool has_progress = false, is_done = false;
-    while (!is_done || !has_progress) { /* signals have a lane of their own: no order between them */
+    while (!is_done ||
+           !has_progress) { /* signals have a lane of their own: no order between them */
         json_t *root = next_line(&client);
         const char *type = json_string_value(json_object_get(root, "type"));
-        has_progress = has_progress || (strcmp(type, "progress") == 0 &&
-                                        strcmp(json_string_value(json_object_get(root, "text")), "so far") == 0);
+        has_progress = has_progress ||
+                       (strcmp(type, "progress") == 0 &&
+                        strcmp(json_string_value(json_object_get(root, "text")), "so far") == 0);
         is_done = is_done || strcmp(type, "done") == 0;
         json_decref(root);
     }
@@ -490,7 +504,10 @@ static void a_delivery_without_a_terminal_is_given_up(void)
     struct client client = greeted_client("gone"), other = greeted_client("a");
     say_line(&client, "{\"type\":\"message\",\"id\":\"1\",\"text\":\"x\"}");
     close_client(&client); /* with its answer unread, or before it */
-    for (int i = 0; i < 1000 && atomic_load(&store.receipt_sent_count) + atomic_load(&store.receipt_failed_count) == 0; i++)
+    for (int i = 0;
+         i < 1000 &&
+         atomic_load(&store.receipt_sent_count) + atomic_load(&store.receipt_failed_count) == 0;
+         i++)
         exchange(&other, "hi");
     close_client(&other);
     close_service();
@@ -554,7 +571,8 @@ static void a_path_longer_than_a_socket_address_works(void)
 
 int main(void)
 {
-    snprintf(dir, sizeof dir, "%s/sma_terminal_XXXXXX", getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
+    snprintf(dir, sizeof dir, "%s/sma_terminal_XXXXXX",
+             getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
     RUN(a_message_is_accepted_answered_and_done);
