@@ -16,12 +16,13 @@ struct world {
     struct sma_system *system;
     struct sma_config config;
     struct sma_agent *agent;
+    struct sma_model *offline; /* the real one, in one case */
 
     /* store */
     uint32_t step_count, done_count, no_disk_left, session_count;
     uint64_t last_done_seq;
     uint8_t last_outcome, verdict;
-    char last_text[1000];
+    char last_text[1000], last_sent[1000];
     bool is_done_held;
     struct sma_msg *held_done;
 
@@ -53,6 +54,8 @@ static void answer_step(struct world *world, const struct sma_msg *question, str
         body->verdict = SMA_STEP_NO_DISK; /* without a number, as a store may */
     } else {
         world->step_count++;
+        if (step->delivery_count > 0)
+            snprintf(world->last_sent, sizeof world->last_sent, "%s", step->deliveries[0].text.ptr);
         body->number = step->number;
         body->delivery_count = step->delivery_count;
         body->deliveries = sma_msg_space(msg, step->delivery_count * sizeof *body->deliveries);
@@ -192,7 +195,7 @@ static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
 /* -- the world ---------------------------------------------------------------------------------------------------- */
-static void world_init(struct world *world, uint64_t seed)
+static void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model)
 {
     *world = (struct world){.sends_per_run = 1};
     world->config = (struct sma_config){.project_dir = "/p",
@@ -211,9 +214,18 @@ static void world_init(struct world *world, uint64_t seed)
     CHECK(world->system != NULL);
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_STORE, &store_ops, world));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, world));
-    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_MODEL, &model_ops, world));
+    struct sma_error ignored;
+    if (model != NULL)
+        CHECK_OK(sma_model_create(&world->config, &world->offline, &ignored));
+    CHECK_OK(sma_system_add(world->system, SMA_ACTOR_MODEL, model != NULL ? model : &model_ops,
+                            model != NULL ? (void *)world->offline : world));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent));
     CHECK_OK(sma_system_start(world->system, &error));
+}
+
+static void world_init(struct world *world, uint64_t seed)
+{
+    world_init_with(world, seed, NULL);
 }
 
 static void world_fini(struct world *world)
@@ -223,6 +235,7 @@ static void world_fini(struct world *world)
     sma_msg_destroy(world->held_done);
     sma_system_destroy(world->system);
     sma_agent_destroy(world->agent);
+    sma_model_destroy(world->offline);
     free(world->last_request);
 }
 
@@ -507,6 +520,25 @@ static void a_new_wire_loads_sessions_again(void)
     world_fini(&w);
 }
 
+/* Two messages through the built-in model: it really goes through the tool loop, and its answers are readable. */
+static void the_offline_model_answers(void)
+{
+    struct world w;
+    world_init_with(&w, 1, &sma_model_offline_actor_ops);
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_TEXT("You said: question 1", w.last_sent);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(SMA_OUTCOME_OK, w.last_outcome);
+    CHECK_TEXT("", w.last_text);
+    hand_out(&w, 2, "c", true);
+    rest(&w);
+    CHECK_TEXT("You said: question 2", w.last_sent);
+    CHECK_INT(2, w.done_count);
+    CHECK_INT(2, w.send_count);
+    world_fini(&w);
+}
+
 int main(void)
 {
     RUN(one_message_through_the_tool_loop);
@@ -521,5 +553,6 @@ int main(void)
     RUN(deltas_become_progress);
     RUN(a_run_handed_out_again_replaces_the_first);
     RUN(a_new_wire_loads_sessions_again);
+    RUN(the_offline_model_answers);
     return check_summary();
 }
