@@ -58,8 +58,7 @@ static void die(const char *what)
 
 /* -- processes -------------------------------------------------------------------------------------------------- */
 
-struct process
-{
+struct process {
     pid_t pid;
     int port, out;
 };
@@ -128,11 +127,13 @@ static struct process start_service(const char *binary, const char *name, int si
         die(dir);
     write_file(dir, "Agent.md", "# Role\nYou answer briefly.\n");
     if (sink_port == 0)
-        snprintf(json, sizeof json, "{\"llm\":{\"provider\":\"offline\",\"model\":\"offline\"},"
-                                    "\"queue\":{\"chatWaitingMax\":100000}}");
+        snprintf(json, sizeof json,
+                 "{\"llm\":{\"provider\":\"offline\",\"model\":\"offline\"},"
+                 "\"queue\":{\"chatWaitingMax\":100000}}");
     else
-        snprintf(json, sizeof json, "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
-                                    "\"baseUrl\":\"http://127.0.0.1:%d/v1\"}}",
+        snprintf(json, sizeof json,
+                 "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
+                 "\"baseUrl\":\"http://127.0.0.1:%d/v1\"}}",
                  sink_port);
     write_file(dir, "ship.json", json);
     const char *argv[] = {binary, "start", dir, "--port", "0", NULL};
@@ -156,8 +157,7 @@ static struct process start_service(const char *binary, const char *name, int si
 
 /* -- saturated -------------------------------------------------------------------------------------------------- */
 
-struct figures
-{
+struct figures {
     double rate, p50, p99, p999;
 };
 
@@ -166,9 +166,10 @@ static struct figures measure(int port, double seconds, size_t *refused)
     struct load_result result = load_run(port, CONNECTION_COUNT, WARM_UP_S);
     load_fini(&result);
     result = load_run(port, CONNECTION_COUNT, seconds);
-    struct figures figures = {result.per_second, (double)bench_quantile(result.latencies_ns, result.count, 0.5) / 1e3,
-                              (double)bench_quantile(result.latencies_ns, result.count, 0.99) / 1e3,
-                              (double)bench_quantile(result.latencies_ns, result.count, 0.999) / 1e3};
+    struct figures figures = {
+        result.per_second, (double)bench_quantile(result.latencies_ns, result.count, 0.5) / 1e3,
+        (double)bench_quantile(result.latencies_ns, result.count, 0.99) / 1e3,
+        (double)bench_quantile(result.latencies_ns, result.count, 0.999) / 1e3};
     *refused += result.refused_count;
     load_fini(&result);
     return figures;
@@ -183,8 +184,8 @@ static struct figures median_of(struct figures *all, size_t count)
         p99[i] = all[i].p99;
         p999[i] = all[i].p999;
     }
-    return (struct figures){bench_median(rate, count), bench_median(p50, count), bench_median(p99, count),
-                            bench_median(p999, count)};
+    return (struct figures){bench_median(rate, count), bench_median(p50, count),
+                            bench_median(p99, count), bench_median(p999, count)};
 }
 
 static void bench_saturated(const char *binary)
@@ -192,8 +193,10 @@ static void bench_saturated(const char *binary)
     struct figures ours[TURN_COUNT_MAX], lws[TURN_COUNT_MAX], bare[TURN_COUNT_MAX];
     size_t turns = bench_is_quick ? 3 : TURN_COUNT_MAX, refused = 0, ignored = 0;
     double seconds = bench_is_quick ? 0.7 : 2;
-    struct process bare_lws = start_bare("bare_lws", NULL), bare_nostore = start_bare("bare_nostore", NULL);
-    for (size_t i = 0; i < turns; i++) { /* a fresh service a turn: its backlog does not weigh on the others' turns */
+    struct process bare_lws = start_bare("bare_lws", NULL),
+                   bare_nostore = start_bare("bare_nostore", NULL);
+    for (size_t i = 0; i < turns;
+         i++) { /* a fresh service a turn: its backlog does not weigh on the others' turns */
         char name[32];
         snprintf(name, sizeof name, "saturated%zu", i);
         lws[i] = measure(bare_lws.port, seconds, &ignored);
@@ -205,12 +208,18 @@ static void bench_saturated(const char *binary)
     }
     stop(&bare_lws);
     stop(&bare_nostore);
-    struct figures our = median_of(ours, turns), their = median_of(lws, turns), chain = median_of(bare, turns);
-    bench_row("accepted, 64 connections (vs bare lws)", our.rate, "msg/s", their.rate, our.rate / their.rate, ">= 0.45");
-    bench_row("accepted, 64 connections (vs no store)", our.rate, "msg/s", chain.rate, our.rate / chain.rate, ">= 0.75");
-    bench_row("send to durable p50, saturated (vs bare lws)", our.p50, "us", their.p50, our.p50 / their.p50, NULL);
-    bench_row("send to durable p99, saturated", our.p99, "us", their.p99, our.p99 / their.p99, NULL);
-    bench_row("send to durable p99.9, saturated", our.p999, "us", their.p999, our.p999 / their.p999, NULL);
+    struct figures our = median_of(ours, turns), their = median_of(lws, turns),
+                   chain = median_of(bare, turns);
+    bench_row("accepted, 64 connections (vs bare lws)", our.rate, "msg/s", their.rate,
+              our.rate / their.rate, ">= 0.45");
+    bench_row("accepted, 64 connections (vs no store)", our.rate, "msg/s", chain.rate,
+              our.rate / chain.rate, ">= 0.75");
+    bench_row("send to durable p50, saturated (vs bare lws)", our.p50, "us", their.p50,
+              our.p50 / their.p50, NULL);
+    bench_row("send to durable p99, saturated", our.p99, "us", their.p99, our.p99 / their.p99,
+              NULL);
+    bench_row("send to durable p99.9, saturated", our.p999, "us", their.p999, our.p999 / their.p999,
+              NULL);
     bench_row("refused while saturated", (double)refused, "msg", NAN, NAN, NULL);
 }
 
@@ -258,7 +267,8 @@ static size_t read_buckets(int port, const char *name, double *bounds, double *c
 }
 
 /* Quantile of what was added between two readings, interpolated inside its bucket; microseconds. */
-static double bucket_quantile(const double *bounds, const double *before, const double *after, size_t count, double q)
+static double bucket_quantile(const double *bounds, const double *before, const double *after,
+                              size_t count, double q)
 {
     double total = count == 0 ? 0 : after[count - 1] - before[count - 1], below = 0, low = 0;
     for (size_t i = 0; i < count; i++) {
@@ -273,7 +283,8 @@ static double bucket_quantile(const double *bounds, const double *before, const 
 
 static void bench_idle_durable(const char *binary)
 {
-    double bounds[64], before[64], after[64], bare[IDLE_ROUND_COUNT], p50s[IDLE_ROUND_COUNT], p99s[IDLE_ROUND_COUNT];
+    double bounds[64], before[64], after[64], bare[IDLE_ROUND_COUNT], p50s[IDLE_ROUND_COUNT],
+        p99s[IDLE_ROUND_COUNT];
     struct process service = start_service(binary, "idle", 0);
     struct load_result warm = load_paced(service.port, 50, 5000);
     load_fini(&warm);
@@ -285,16 +296,22 @@ static void bench_idle_durable(const char *binary)
         p99s[i] = (double)bench_quantile(result.latencies_ns, result.count, 0.99) / 1e3;
         load_fini(&result);
     }
-    count = count == read_buckets(service.port, "sma_read_to_durable_seconds", bounds, after, 64) ? count : 0;
+    count = count == read_buckets(service.port, "sma_read_to_durable_seconds", bounds, after, 64)
+                ? count
+                : 0;
     stop(&service);
-    double sync = bench_median(bare, IDLE_ROUND_COUNT), p50 = bucket_quantile(bounds, before, after, count, 0.5);
-    bench_row("bytes read to durable p50, idle (vs fdatasync)", p50, "us", sync, p50 / sync, "<= 3");
-    bench_row("bytes read to durable p99, idle", bucket_quantile(bounds, before, after, count, 0.99), "us", NAN, NAN,
-              NULL);
-    bench_row("bytes read to durable p99.9, idle", bucket_quantile(bounds, before, after, count, 0.999), "us", NAN,
-              NAN, NULL);
-    bench_row("send to durable p50, idle, at the client", bench_median(p50s, IDLE_ROUND_COUNT), "us", NAN, NAN, NULL);
-    bench_row("send to durable p99, idle, at the client", bench_median(p99s, IDLE_ROUND_COUNT), "us", NAN, NAN, NULL);
+    double sync = bench_median(bare, IDLE_ROUND_COUNT),
+           p50 = bucket_quantile(bounds, before, after, count, 0.5);
+    bench_row("bytes read to durable p50, idle (vs fdatasync)", p50, "us", sync, p50 / sync,
+              "<= 3");
+    bench_row("bytes read to durable p99, idle",
+              bucket_quantile(bounds, before, after, count, 0.99), "us", NAN, NAN, NULL);
+    bench_row("bytes read to durable p99.9, idle",
+              bucket_quantile(bounds, before, after, count, 0.999), "us", NAN, NAN, NULL);
+    bench_row("send to durable p50, idle, at the client", bench_median(p50s, IDLE_ROUND_COUNT),
+              "us", NAN, NAN, NULL);
+    bench_row("send to durable p99, idle, at the client", bench_median(p99s, IDLE_ROUND_COUNT),
+              "us", NAN, NAN, NULL);
 }
 
 /* One message: from the client's send to the first byte of the model request at the sink. */
@@ -340,11 +357,13 @@ static void bench_idle_model(const char *binary)
     stop(&service);
     bench_sort(ours, count);
     bench_sort(bare, count);
-    double p50 = (double)bench_quantile(ours, count, 0.5) / 1e3, p99 = (double)bench_quantile(ours, count, 0.99) / 1e3;
+    double p50 = (double)bench_quantile(ours, count, 0.5) / 1e3,
+           p99 = (double)bench_quantile(ours, count, 0.99) / 1e3;
     double p999 = (double)bench_quantile(ours, count, 0.999) / 1e3;
     double bare_p50 = (double)bench_quantile(bare, count, 0.5) / 1e3;
     double bare_p99 = (double)bench_quantile(bare, count, 0.99) / 1e3;
-    bench_row("send to model request p50, idle (vs chain)", p50, "us", bare_p50, p50 / bare_p50, "<= 2");
+    bench_row("send to model request p50, idle (vs chain)", p50, "us", bare_p50, p50 / bare_p50,
+              "<= 2");
     bench_row("send to model request p99 (vs own p50)", p99, "us", p50, p99 / p50, "<= 10");
     bench_row("send to model request p99.9", p999, "us", bare_p99, NAN, NULL);
     bench_row("bare chain p50", bare_p50, "us", NAN, NAN, "<= 350 us");

@@ -19,8 +19,7 @@
 #define CHAT_COUNT 200 /* all known after the warm-up: making files is the file system's time */
 #define SINK_CONNECTION_MAX 64
 
-struct link
-{
+struct link {
     int fd;
     uint64_t sent_ns;
     size_t have;
@@ -50,23 +49,26 @@ int load_connect(int port)
 
 static size_t make_request(char *bytes, size_t max, int port, const char *chat)
 {
-    static const char text[] =
-        "Please look at the numbers of last week again and tell me which of the three regions fell behind its plan, by "
-        "how much, and since when; a short list is enough. If a number is missing, say which one and go on.";
+    static const char text[] = "Please look at the numbers of last week again and tell me which of "
+                               "the three regions fell behind its plan, by "
+                               "how much, and since when; a short list is enough. If a number is "
+                               "missing, say which one and go on.";
     char body[700];
     if (run_mark == 0)
         run_mark = bench_now_ns();
     uint64_t number = message_number++;
-    int body_len = snprintf(body, sizeof body,
-                            "{\"instructions\":\"%s\",\"chatId\":\"%s%llu\",\"userId\":\"bench\",\"messageId\":"
-                            "\"%016llx%016llx\"}",
-                            text, chat == NULL ? "c" : chat,
-                            chat == NULL ? (unsigned long long)(number % CHAT_COUNT) : 0ULL,
-                            (unsigned long long)run_mark, (unsigned long long)number);
-    int len = snprintf(bytes, max,
-                       "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/json\r\n"
-                       "Prefer: respond-async\r\nContent-Length: %d\r\n\r\n%s",
-                       port, body_len, body);
+    int body_len = snprintf(
+        body, sizeof body,
+        "{\"instructions\":\"%s\",\"chatId\":\"%s%llu\",\"userId\":\"bench\",\"messageId\":"
+        "\"%016llx%016llx\"}",
+        text, chat == NULL ? "c" : chat,
+        chat == NULL ? (unsigned long long)(number % CHAT_COUNT) : 0ULL,
+        (unsigned long long)run_mark, (unsigned long long)number);
+    int len = snprintf(
+        bytes, max,
+        "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/json\r\n"
+        "Prefer: respond-async\r\nContent-Length: %d\r\n\r\n%s",
+        port, body_len, body);
     return (size_t)len;
 }
 
@@ -178,7 +180,8 @@ int load_post(int fd, int port, const char *chat, char ret_run_id[32])
 int load_get(int fd, int port, const char *path, char *answer, size_t answer_max)
 {
     char request[300];
-    int len = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", path, port);
+    int len = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+                       path, port);
     return exchange(fd, request, (size_t)len, answer, answer_max);
 }
 
@@ -212,13 +215,15 @@ static atomic_uint_least64_t sink_seen_ns;
 
 static void answer_request(int fd)
 {
-    static const char body[] = "{\"id\":\"b\",\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"message\":"
-                               "{\"role\":\"assistant\",\"content\":\"The second region, by four per cent.\"},"
-                               "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}";
+    static const char body[] =
+        "{\"id\":\"b\",\"object\":\"chat.completion\",\"choices\":[{\"index\":0,\"message\":"
+        "{\"role\":\"assistant\",\"content\":\"The second region, by four per cent.\"},"
+        "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}";
     char answer[600];
-    int len = snprintf(answer, sizeof answer,
-                       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                       sizeof body - 1, body);
+    int len = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+        sizeof body - 1, body);
     (void)!send(fd, answer, (size_t)len, MSG_NOSIGNAL); /* a client that left does not want it */
 }
 
@@ -238,7 +243,8 @@ static bool read_request(int fd)
         const char *end = whole == 0 ? strstr(bytes, "\r\n\r\n") : NULL;
         if (end != NULL) {
             const char *length = strcasestr(bytes, "content-length:");
-            whole = (size_t)(end + 4 - bytes) + (length == NULL ? 0 : strtoul(length + 15, NULL, 10));
+            whole =
+                (size_t)(end + 4 - bytes) + (length == NULL ? 0 : strtoul(length + 15, NULL, 10));
         }
     }
     return true;
@@ -280,7 +286,8 @@ int sink_start(void)
     socklen_t bytes = sizeof address;
     pthread_t thread;
     sink_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (sink_fd < 0 || bind(sink_fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(sink_fd, 64) != 0 ||
+    if (sink_fd < 0 || bind(sink_fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(sink_fd, 64) != 0 ||
         getsockname(sink_fd, (struct sockaddr *)&address, &bytes) != 0 ||
         pthread_create(&thread, NULL, sink_run, NULL) != 0)
         die("sink");

@@ -29,8 +29,8 @@ void http_tables_destroy(struct sma_http *http)
     free(http->watch_buckets);
 }
 
-enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const struct http_conn *conn, uint64_t seq,
-                            struct sma_msg **msg)
+enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const struct http_conn *conn,
+                            uint64_t seq, struct sma_msg **msg)
 {
     if (http->free_pending == HTTP_NONE)
         return SMA_ERR_FULL;
@@ -54,7 +54,8 @@ enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const str
     return SMA_ERR_OK;
 }
 
-enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id, struct http_pending *ret_pending)
+enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
+                               struct http_pending *ret_pending)
 {
     uint32_t *link = &http->pending_buckets[ask_id % HTTP_BUCKET_COUNT];
     while (*link != HTTP_NONE && http->pendings[*link].ask_id != ask_id)
@@ -87,7 +88,8 @@ uint32_t http_watch_create(struct sma_http *http, uint64_t seq)
         return HTTP_NONE;
     http->free_watch = http->watches[watch].next;
     uint32_t *bucket = &http->watch_buckets[seq % HTTP_BUCKET_COUNT];
-    http->watches[watch] = (struct http_watch){.seq = seq, .first_conn = HTTP_NONE, .next = *bucket};
+    http->watches[watch] =
+        (struct http_watch){.seq = seq, .first_conn = HTTP_NONE, .next = *bucket};
     *bucket = watch;
     http->watch_count++;
     return watch;

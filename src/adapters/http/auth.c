@@ -77,7 +77,8 @@ static bool split_host(struct sma_str host, struct sma_str *name, int64_t *port)
     *name = host;
     if (colon != NULL && (bracket == NULL || colon > bracket)) {
         name->len = (size_t)(colon - host.ptr);
-        if (sma_parse_i64((struct sma_str){colon + 1, host.len - name->len - 1}, 1, 65535, port) != SMA_ERR_OK)
+        if (sma_parse_i64((struct sma_str){colon + 1, host.len - name->len - 1}, 1, 65535, port) !=
+            SMA_ERR_OK)
             return false;
     }
     return name->len > 0;
@@ -87,7 +88,8 @@ bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_r
 {
     struct sma_str name;
     int64_t port;
-    if (request->host.len == 0 || request->host.len > 255 || !split_host(request->host, &name, &port))
+    if (request->host.len == 0 || request->host.len > 255 ||
+        !split_host(request->host, &name, &port))
         return false;
     if (auth->is_any_host)
         return true;
@@ -104,11 +106,15 @@ bool http_auth_allows_origin(const struct sma_http_request *request)
     if (!request->has_origin)
         return true;
     struct sma_str origin = request->origin;
-    size_t scheme = origin.len > 7 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 7}, SMA_STR("http://")) ? 7
-                    : origin.len > 8 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 8}, SMA_STR("https://"))
+    size_t scheme = origin.len > 7 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 7},
+                                                              SMA_STR("http://"))
+                        ? 7
+                    : origin.len > 8 && sma_str_is_equal_nocase((struct sma_str){origin.ptr, 8},
+                                                                SMA_STR("https://"))
                         ? 8
                         : 0;
     if (scheme == 0)
         return false; /* "null" too */
-    return sma_str_is_equal_nocase((struct sma_str){origin.ptr + scheme, origin.len - scheme}, request->host);
+    return sma_str_is_equal_nocase((struct sma_str){origin.ptr + scheme, origin.len - scheme},
+                                   request->host);
 }

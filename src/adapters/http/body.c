@@ -29,8 +29,8 @@ static bool is_too_deep(struct sma_str json)
 }
 
 /* A member that may be absent or null, else must be a string within max bytes. */
-static enum sma_err take_string(const json_t *root, const char *name, size_t bytes_max, struct sma_str *ret_text,
-                                struct sma_error *error)
+static enum sma_err take_string(const json_t *root, const char *name, size_t bytes_max,
+                                struct sma_str *ret_text, struct sma_error *error)
 {
     const json_t *value = json_object_get(root, name);
     *ret_text = SMA_STR("");
@@ -40,11 +40,13 @@ static enum sma_err take_string(const json_t *root, const char *name, size_t byt
         return sma_fail(error, SMA_ERR_BADINPUT, "Member \"%s\" must be a string", name);
     *ret_text = (struct sma_str){json_string_value(value), json_string_length(value)};
     if (ret_text->len > bytes_max)
-        return sma_fail(error, SMA_ERR_BADINPUT, "Member \"%s\" is longer than %zu bytes", name, bytes_max);
+        return sma_fail(error, SMA_ERR_BADINPUT, "Member \"%s\" is longer than %zu bytes", name,
+                        bytes_max);
     return SMA_ERR_OK;
 }
 
-static enum sma_err read_members(const json_t *root, struct http_execute_body *body, struct sma_error *error)
+static enum sma_err read_members(const json_t *root, struct http_execute_body *body,
+                                 struct sma_error *error)
 {
     struct sma_str session_id, actor_id;
     if (!json_is_object(root))
@@ -63,7 +65,8 @@ static enum sma_err read_members(const json_t *root, struct http_execute_body *b
     if (err != SMA_ERR_OK)
         return err;
     if (sma_str_trim(body->instructions).len == 0)
-        return sma_fail(error, SMA_ERR_BADINPUT, "Missing instructions field: send {\"instructions\": \"...\"}");
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "Missing instructions field: send {\"instructions\": \"...\"}");
     if (body->instructions.len > SMA_TEXT_BYTES_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "instructions is %zu bytes long, the limit is %d",
                         body->instructions.len, SMA_TEXT_BYTES_MAX);
@@ -77,23 +80,28 @@ static enum sma_err read_members(const json_t *root, struct http_execute_body *b
     return SMA_ERR_OK;
 }
 
-static enum sma_err describe_problem(struct sma_str text, const json_error_t *problem, struct sma_error *error)
+static enum sma_err describe_problem(struct sma_str text, const json_error_t *problem,
+                                     struct sma_error *error)
 {
     if (!sma_utf8_is_valid(text))
         return sma_fail(error, SMA_ERR_BADINPUT, "Invalid JSON: the body is not valid UTF-8");
-    return sma_fail(error, SMA_ERR_BADINPUT, "Invalid JSON at line %d, column %d (%s): %.*s", problem->line,
-                    problem->column, problem->text, (int)sma_utf8_cut(text, 50), text.ptr);
+    return sma_fail(error, SMA_ERR_BADINPUT, "Invalid JSON at line %d, column %d (%s): %.*s",
+                    problem->line, problem->column, problem->text, (int)sma_utf8_cut(text, 50),
+                    text.ptr);
 }
 
-enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *ret_body, struct sma_error *error)
+enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *ret_body,
+                                struct sma_error *error)
 {
     json_error_t problem;
     if (sma_str_trim(text).len == 0)
         return sma_fail(error, SMA_ERR_BADINPUT, "Request body is empty");
     if (is_too_deep(text))
-        return sma_fail(error, SMA_ERR_BADINPUT, "JSON is nested deeper than %d levels", SMA_JSON_DEPTH_MAX);
+        return sma_fail(error, SMA_ERR_BADINPUT, "JSON is nested deeper than %d levels",
+                        SMA_JSON_DEPTH_MAX);
     http_json_arena_begin();
-    struct http_execute_body body = {.root = json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem)};
+    struct http_execute_body body = {.root =
+                                         json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem)};
     enum sma_err err = body.root == NULL ? describe_problem(text, &problem, error)
                                          : read_members(body.root, &body, error);
     if (err != SMA_ERR_OK) {

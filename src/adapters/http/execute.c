@@ -5,7 +5,8 @@
 
 /* Fixed: equal bodies must hash alike after a restart. It guards against mistakes of callers, not against attackers,
  * who would need to be the same authorised caller anyway. */
-static const uint8_t body_key[16] = {'s', 'm', 'a', '-', 'h', 't', 't', 'p', '-', 'b', 'o', 'd', 'y', '-', '0', '1'};
+static const uint8_t body_key[16] = {'s', 'm', 'a', '-', 'h', 't', 't', 'p',
+                                     '-', 'b', 'o', 'd', 'y', '-', '0', '1'};
 
 static void make_message_id(struct sma_http *http, char hex[32])
 {
@@ -87,8 +88,8 @@ void http_execute(struct http_conn *conn, struct sma_str text)
     http_execute_fini(&body);
     err = msg == NULL ? SMA_ERR_NOMEM : http_ask_store(http, HTTP_ASK_INGRESS, conn, 0, &msg);
     if (err != SMA_ERR_OK)
-        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): send the message again",
-                           sma_err_text(err));
+        http_respond_error(conn, 503, "Retry-After: 1\r\n",
+                           "The service is busy (%s): send the message again", sma_err_text(err));
 }
 
 /* -- the answer of the store ------------------------------------------------------------------------------------ */
@@ -102,7 +103,8 @@ static bool is_header_safe(struct sma_str text)
     return text.len > 0;
 }
 
-static void put_ids(struct http_conn *conn, const struct sma_accepted *accepted, struct sma_buf *buf)
+static void put_ids(struct http_conn *conn, const struct sma_accepted *accepted,
+                    struct sma_buf *buf)
 {
     sma_buf_put_json_key(buf, "runId");
     sma_buf_put_char(buf, '"');
@@ -128,7 +130,8 @@ static void respond_accepted(struct http_conn *conn, const struct sma_accepted *
     }
     sma_buf_clear(body);
     sma_buf_put_text(body, "{\"success\":true,\"status\":");
-    sma_buf_put_text(body, accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
+    sma_buf_put_text(body,
+                     accepted->verdict == SMA_VERDICT_DUPLICATE ? "\"duplicate\"" : "\"accepted\"");
     put_ids(conn, accepted, body);
     sma_buf_put_text(body, ",\"position\":");
     sma_buf_put_u64(body, accepted->position);
@@ -146,7 +149,8 @@ static void respond_refused(struct http_conn *conn, const struct sma_accepted *a
 {
     char extra[64];
     struct sma_buf body;
-    unsigned retry_s = accepted->retry_after_ms == 0 ? HTTP_RETRY_S : (accepted->retry_after_ms + 999) / 1000;
+    unsigned retry_s =
+        accepted->retry_after_ms == 0 ? HTTP_RETRY_S : (accepted->retry_after_ms + 999) / 1000;
     snprintf(extra, sizeof extra, "Retry-After: %u\r\n", retry_s);
     sma_buf_init(&body, 65536);
     sma_buf_put_text(&body, "{\"success\":false,\"message\":");
@@ -162,10 +166,13 @@ static void respond_ignored(struct http_conn *conn, const struct sma_accepted *a
 {
     struct sma_buf body;
     sma_buf_init(&body, 65536);
-    sma_buf_put_text(&body, "{\"success\":false,\"output\":\"\",\"toolCalls\":[],\"status\":\"ignored\",\"message\":");
-    sma_buf_put_json_string(&body, accepted->reason.len > 0
-                                       ? accepted->reason
-                                       : SMA_STR("The message is recorded and not run, by the project's policy"));
+    sma_buf_put_text(
+        &body,
+        "{\"success\":false,\"output\":\"\",\"toolCalls\":[],\"status\":\"ignored\",\"message\":");
+    sma_buf_put_json_string(
+        &body, accepted->reason.len > 0
+                   ? accepted->reason
+                   : SMA_STR("The message is recorded and not run, by the project's policy"));
     put_ids(conn, accepted, &body);
     sma_buf_put_char(&body, '}');
     http_respond(conn, 200, HTTP_JSON, sma_buf_str(&body), NULL);
@@ -206,7 +213,8 @@ static void wait_for_result(struct http_conn *conn, const struct sma_accepted *a
         http_run_later(conn, "Too many callers are waiting");
 }
 
-void http_execute_accepted(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
+void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
+                           struct sma_msg *msg)
 {
     const struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     struct http_conn *conn = http_conn_find(http, pending->conn, pending->generation);
@@ -224,10 +232,12 @@ void http_execute_accepted(struct sma_http *http, const struct http_pending *pen
         respond_ignored(conn, accepted);
         return;
     case SMA_VERDICT_CONFLICT:
-        respond_refused(conn, accepted, 409, "This messageId was used for another message: choose a new one");
+        respond_refused(conn, accepted, 409,
+                        "This messageId was used for another message: choose a new one");
         return;
     case SMA_VERDICT_BUSY:
-        respond_refused(conn, accepted, 503, "Too many messages are waiting; this one is recorded and will not run");
+        respond_refused(conn, accepted, 503,
+                        "Too many messages are waiting; this one is recorded and will not run");
         return;
     default:
         respond_refused(conn, accepted, 503, "The message could not be stored: send it again");

@@ -28,7 +28,8 @@ enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *er
         return err;
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
-    sma_buf_printf(&buf, "{\"pid\":%ld,\"port\":%d,\"host\":", (long)getpid(), atomic_load(&http->port));
+    sma_buf_printf(&buf, "{\"pid\":%ld,\"port\":%d,\"host\":", (long)getpid(),
+                   atomic_load(&http->port));
     sma_buf_put_json_string(&buf, sma_str(http->config->start_host));
     sma_buf_put_text(&buf, "}\n");
     err = buf.err;
@@ -46,7 +47,8 @@ void http_service_file_remove(struct sma_http *http)
         return;
     http->has_service_file = false;
     if (put_path(path, http->config->state_dir, "service.json", NULL) == SMA_ERR_OK)
-        (void)http->sys->unlink(http->sys->self, path); /* a leftover only misleads until the next start */
+        (void)http->sys->unlink(http->sys->self,
+                                path); /* a leftover only misleads until the next start */
 }
 
 static enum sma_err make_token(struct sma_http *http, const char *path, struct sma_buf *token,
@@ -59,12 +61,14 @@ static enum sma_err make_token(struct sma_http *http, const char *path, struct s
     explicit_bzero(bytes, sizeof bytes);
     enum sma_err err = sma_sys_make_dirs(http->sys, http->config->state_dir, error);
     if (err == SMA_ERR_OK)
-        err = token->err != SMA_ERR_OK ? token->err
-                                       : sma_sys_write_file_atomic(http->sys, path, sma_buf_str(token), 0600, error);
+        err = token->err != SMA_ERR_OK
+                  ? token->err
+                  : sma_sys_write_file_atomic(http->sys, path, sma_buf_str(token), 0600, error);
     return err;
 }
 
-enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token, struct sma_error *error)
+enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token,
+                                  struct sma_error *error)
 {
     char path[PATH_BYTES];
     enum sma_err err = put_path(path, http->config->state_dir, "api-token", error);
@@ -79,8 +83,10 @@ enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_tok
         return err;
     struct sma_str token = sma_str_trim((struct sma_str){bytes, len});
     if (token.len < 16)
-        err = sma_fail(error, SMA_ERR_BADINPUT,
-                       "%s holds no usable token (16 characters at least): delete the file and start again", path);
+        err = sma_fail(
+            error, SMA_ERR_BADINPUT,
+            "%s holds no usable token (16 characters at least): delete the file and start again",
+            path);
     else
         sma_buf_put_str(ret_token, token);
     explicit_bzero(bytes, len);

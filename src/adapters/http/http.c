@@ -10,16 +10,17 @@
 
 /* -- options ---------------------------------------------------------------------------------------------------- */
 
-static enum sma_err read_number(const json_t *root, const char *name, json_int_t low, json_int_t high,
-                                json_int_t *number, struct sma_error *error)
+static enum sma_err read_number(const json_t *root, const char *name, json_int_t low,
+                                json_int_t high, json_int_t *number, struct sma_error *error)
 {
     const json_t *value = json_object_get(root, name);
     if (value == NULL)
         return SMA_ERR_OK;
-    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high)
+    if (!json_is_integer(value) || json_integer_value(value) < low ||
+        json_integer_value(value) > high)
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "ship.json: adapters.http.%s must be a whole number from %lld to %lld", name, (long long)low,
-                        (long long)high);
+                        "ship.json: adapters.http.%s must be a whole number from %lld to %lld",
+                        name, (long long)low, (long long)high);
     *number = json_integer_value(value);
     return SMA_ERR_OK;
 }
@@ -28,16 +29,20 @@ static enum sma_err read_number(const json_t *root, const char *name, json_int_t
 static enum sma_err read_options(struct sma_http *http, const struct sma_config_adapter *block,
                                  struct sma_error *error)
 {
-    json_int_t deadline_ms = SMA_HTTP_REQUEST_DEADLINE_S * 1000, connections = SMA_HTTP_CONNECTION_COUNT_MAX;
+    json_int_t deadline_ms = SMA_HTTP_REQUEST_DEADLINE_S * 1000,
+               connections = SMA_HTTP_CONNECTION_COUNT_MAX;
     if (block != NULL && block->json != NULL && block->json[0] != '\0') {
         json_t *root = json_loads(block->json, 0, NULL);
         enum sma_err err =
-            json_is_object(root) ? SMA_ERR_OK
-                                 : sma_fail(error, SMA_ERR_BADINPUT, "ship.json: adapters.http must be an object");
+            json_is_object(root)
+                ? SMA_ERR_OK
+                : sma_fail(error, SMA_ERR_BADINPUT, "ship.json: adapters.http must be an object");
         if (err == SMA_ERR_OK)
-            err = read_number(root, "requestDeadlineMs", 10, SMA_HTTP_REQUEST_DEADLINE_S * 1000, &deadline_ms, error);
+            err = read_number(root, "requestDeadlineMs", 10, SMA_HTTP_REQUEST_DEADLINE_S * 1000,
+                              &deadline_ms, error);
         if (err == SMA_ERR_OK)
-            err = read_number(root, "connections", 1, SMA_HTTP_CONNECTION_COUNT_MAX, &connections, error);
+            err = read_number(root, "connections", 1, SMA_HTTP_CONNECTION_COUNT_MAX, &connections,
+                              error);
         json_decref(root);
         if (err != SMA_ERR_OK)
             return err;
@@ -64,8 +69,9 @@ static void http_destroy(void *state)
     free(http);
 }
 
-static enum sma_err http_create(const struct sma_config *config, const struct sma_config_adapter *block,
-                                void **ret_state, struct sma_error *error)
+static enum sma_err http_create(const struct sma_config *config,
+                                const struct sma_config_adapter *block, void **ret_state,
+                                struct sma_error *error)
 {
     struct sma_http *http = calloc(1, sizeof *http);
     if (http == NULL)
@@ -80,7 +86,8 @@ static enum sma_err http_create(const struct sma_config *config, const struct sm
     http_json_arena_install();
     enum sma_err err = read_options(http, block, error);
     if (err == SMA_ERR_OK) {
-        http->conns = calloc(http->connection_count_max + HTTP_REFUSAL_COUNT_MAX * 2, sizeof *http->conns);
+        http->conns =
+            calloc(http->connection_count_max + HTTP_REFUSAL_COUNT_MAX * 2, sizeof *http->conns);
         err = http->conns == NULL ? SMA_ERR_NOMEM : http_tables_create(http);
         if (err != SMA_ERR_OK)
             err = sma_fail(error, err, "out of memory for the HTTP adapter");
@@ -93,7 +100,8 @@ static enum sma_err http_create(const struct sma_config *config, const struct sm
     return SMA_ERR_OK;
 }
 
-void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf), void *user)
+void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf),
+                                 void *user)
 {
     struct sma_http *http = state;
     SMA_ASSERT(http->magic == HTTP_MAGIC);
@@ -130,7 +138,8 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
     sma_ctx_log(ctx, SMA_LOG_INFO, "HTTP listens on %s:%d", host, atomic_load(&http->port));
     if (!http->is_loopback)
         sma_ctx_log(ctx, SMA_LOG_WARN,
-                    "HTTP is reachable from other machines (start.host is %s), without encryption. Every request but "
+                    "HTTP is reachable from other machines (start.host is %s), without encryption. "
+                    "Every request but "
                     "/health needs the token%s%s%s: Authorization: Bearer <token>",
                     host, http->config->api_token[0] != '\0' ? " that is configured" : " in ",
                     http->config->api_token[0] != '\0' ? "" : http->config->state_dir,
@@ -163,7 +172,8 @@ static void close_all(struct sma_http *http)
         if (conn->state == HTTP_WAIT || conn->state == HTTP_STREAM)
             http_run_later(conn, "The service is stopping; the run goes on after its next start");
         else if (conn->state == HTTP_BUSY)
-            http_reject(conn, 503, "Retry-After: 5\r\n", "The service is stopping: send it again later");
+            http_reject(conn, 503, "Retry-After: 5\r\n",
+                        "The service is stopping: send it again later");
         else if (conn->state == HTTP_HEAD && conn->in.len == 0)
             http_conn_close(conn);
     }
@@ -198,11 +208,19 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     if (http_pending_take(http, msg->ask_id, &pending) != SMA_ERR_OK)
         return;
     switch (pending.kind) {
-    case HTTP_ASK_INGRESS: http_execute_accepted(http, &pending, msg); break;
-    case HTTP_ASK_AWAIT: http_watch_result(http, &pending, msg); break;
-    case HTTP_ASK_PEEK: http_run_peeked(http, &pending, msg); break;
+    case HTTP_ASK_INGRESS:
+        http_execute_accepted(http, &pending, msg);
+        break;
+    case HTTP_ASK_AWAIT:
+        http_watch_result(http, &pending, msg);
+        break;
+    case HTTP_ASK_PEEK:
+        http_run_peeked(http, &pending, msg);
+        break;
     case HTTP_ASK_STATUS:
-    case HTTP_ASK_HISTORY: http_route_query_result(http, &pending, msg); break;
+    case HTTP_ASK_HISTORY:
+        http_route_query_result(http, &pending, msg);
+        break;
     }
     report_when_done(http);
 }
@@ -220,7 +238,8 @@ static void refuse_attempt(struct sma_http *http, const struct sma_msg *msg)
     result->outbox_id = attempt->outbox_id;
     result->part = attempt->part;
     result->attempt_class = SMA_ATTEMPT_GIVE_UP;
-    result->error = sma_msg_dup(answer, SMA_STR("HTTP answers are stored results, they are not sent"));
+    result->error =
+        sma_msg_dup(answer, SMA_STR("HTTP answers are stored results, they are not sent"));
     sma_ctx_answer(http->ctx, msg, &answer);
 }
 
@@ -229,14 +248,25 @@ static void http_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     struct sma_http *http = state;
     (void)ctx;
     switch ((*msg)->kind) {
-    case SMA_MSG_LIFE: on_life(http, SMA_MSG_BODY(*msg, struct sma_life)); break;
-    case SMA_MSG_RELOAD: on_reload(http, SMA_MSG_BODY(*msg, struct sma_reload)); break;
+    case SMA_MSG_LIFE:
+        on_life(http, SMA_MSG_BODY(*msg, struct sma_life));
+        break;
+    case SMA_MSG_RELOAD:
+        on_reload(http, SMA_MSG_BODY(*msg, struct sma_reload));
+        break;
     case SMA_MSG_ACCEPTED:
     case SMA_MSG_RESULT:
-    case SMA_MSG_QUERY_RESULT: on_answer(http, *msg); break;
-    case SMA_MSG_PROGRESS: http_watch_progress(http, SMA_MSG_BODY(*msg, struct sma_progress)); break;
-    case SMA_MSG_ATTEMPT: refuse_attempt(http, *msg); break;
-    default: break;
+    case SMA_MSG_QUERY_RESULT:
+        on_answer(http, *msg);
+        break;
+    case SMA_MSG_PROGRESS:
+        http_watch_progress(http, SMA_MSG_BODY(*msg, struct sma_progress));
+        break;
+    case SMA_MSG_ATTEMPT:
+        refuse_attempt(http, *msg);
+        break;
+    default:
+        break;
     }
 }
 

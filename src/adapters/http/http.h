@@ -15,7 +15,8 @@
 extern const struct sma_adapter_ops sma_http_adapter_ops;
 
 /** Who adds to GET /metrics what sma_metrics_format does not know (the actors' numbers). Before the system starts. */
-void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf), void *user);
+void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf),
+                                 void *user);
 /** The port the adapter listens on, 0 before start(). Thread: any. */
 int sma_http_port(const void *state);
 

@@ -25,25 +25,27 @@
 #include <stdatomic.h>
 #include <uv.h>
 
-#define HTTP_REFUSAL_COUNT_MAX 32                    /* connections over the limit that may hear a 503 at one time */
-#define HTTP_BUFFERED_BYTES_MAX (64u * 1024 * 1024)  /* request bytes of all connections; over it 503 */
-#define HTTP_RESPONSE_BYTES_MAX (24u * 1024 * 1024)  /* one response; a stored result fits with escapes */
-#define HTTP_STREAM_BACKLOG_BYTES (256u * 1024)      /* unsent bytes of an event stream; progress is dropped over it */
-#define HTTP_PIPELINE_BYTES_MAX 16384                /* read ahead while a request is being answered */
-#define HTTP_KEPT_BUFFER_BYTES 65536                 /* a larger buffer is given back after its request */
+#define HTTP_REFUSAL_COUNT_MAX 32 /* connections over the limit that may hear a 503 at one time */
+#define HTTP_BUFFERED_BYTES_MAX \
+    (64u * 1024 * 1024) /* request bytes of all connections; over it 503 */
+#define HTTP_RESPONSE_BYTES_MAX \
+    (24u * 1024 * 1024) /* one response; a stored result fits with escapes */
+#define HTTP_STREAM_BACKLOG_BYTES \
+    (256u * 1024) /* unsent bytes of an event stream; progress is dropped over it */
+#define HTTP_PIPELINE_BYTES_MAX 16384 /* read ahead while a request is being answered */
+#define HTTP_KEPT_BUFFER_BYTES 65536  /* a larger buffer is given back after its request */
 #define HTTP_LINGER_S 2
 #define HTTP_STREAM_BEAT_S 15
-#define HTTP_HALF_CLOSED_S 5                         /* a client that sends no more is waited with this long */
-#define HTTP_POLL_S_MAX 60                           /* GET /api/runs/:id?wait= */
-#define HTTP_RETRY_S 1                               /* Retry-After where the store gave none */
+#define HTTP_HALF_CLOSED_S 5 /* a client that sends no more is waited with this long */
+#define HTTP_POLL_S_MAX 60   /* GET /api/runs/:id?wait= */
+#define HTTP_RETRY_S 1       /* Retry-After where the store gave none */
 #define HTTP_PENDING_COUNT_MAX (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX)
 #define HTTP_BUCKET_COUNT 4096
 #define HTTP_STATIC_BYTES_MAX (4u * 1024 * 1024)
 #define HTTP_TOKEN_BYTES_MAX 4096
 #define HTTP_NONE UINT32_MAX
 
-enum http_state
-{
+enum http_state {
     HTTP_FREE,
     HTTP_HEAD,   /* between requests, or part of a head is there */
     HTTP_BODY,   /* the head is accepted, the body is coming */
@@ -55,8 +57,7 @@ enum http_state
     HTTP_CLOSING,
 };
 
-enum http_route
-{
+enum http_route {
     HTTP_ROUTE_NONE,
     HTTP_ROUTE_EXECUTE,
     HTTP_ROUTE_RUN,
@@ -67,8 +68,7 @@ enum http_route
     HTTP_ROUTE_STATIC,
 };
 
-struct http_conn
-{
+struct http_conn {
     uv_tcp_t tcp;
     uv_write_t write;
     struct sma_http *server;
@@ -76,60 +76,56 @@ struct http_conn
     uint32_t next_free;
     uint32_t watch, watch_next, watch_previous; /* HTTP_NONE = none */
     enum http_state state;
-    bool is_refusal;         /* over the connection limit: only ever hears a 503 */
+    bool is_refusal; /* over the connection limit: only ever hears a 503 */
     bool is_reading, is_writing, is_advancing, has_eof;
-    bool is_admitted;        /* the head has passed every check */
-    bool is_head_only;       /* HEAD: the body is left out */
-    bool closes_after;       /* no further request on this connection */
+    bool is_admitted;  /* the head has passed every check */
+    bool is_head_only; /* HEAD: the body is left out */
+    bool closes_after; /* no further request on this connection */
     bool wants_stream, wants_async;
-    bool is_poll;            /* GET /api/runs/:id?wait: answers 200 at its deadline, not 202 */
+    bool is_poll; /* GET /api/runs/:id?wait: answers 200 at its deadline, not 202 */
     uint32_t wait_s;
     struct sma_buf in, out, sending;
     size_t scanned, sent, counted_bytes;
-    uint64_t deadline_ns;    /* UINT64_MAX = none */
+    uint64_t deadline_ns; /* UINT64_MAX = none */
     uint64_t read_ns, wait_end_ns;
-    uint64_t seq;            /* the run waited for */
+    uint64_t seq; /* the run waited for */
     size_t message_id_len;
     char message_id[SMA_ID_BYTES_MAX];
 };
 
-enum http_ask
-{
+enum http_ask {
     HTTP_ASK_INGRESS,
     HTTP_ASK_AWAIT,
     HTTP_ASK_PEEK,
     HTTP_ASK_STATUS,
     HTTP_ASK_HISTORY,
 };
-struct http_pending
-{
+struct http_pending {
     uint64_t ask_id, seq;
     uint32_t conn, generation, next;
     enum http_ask kind;
 };
-struct http_watch
-{
+struct http_watch {
     uint64_t seq;
     uint32_t first_conn, next; /* next in bucket or free list */
 };
 
-struct http_auth
-{
+struct http_auth {
     bool is_token_needed, is_any_host;
     unsigned char digest[32];
     char names[4][256]; /* Host values allowed, without port */
     int port;
 };
 
-struct sma_http
-{
+struct sma_http {
     uint32_t magic;
     const struct sma_config *config;
     struct sma_ctx *ctx;
     const struct sma_sys *sys;
     uv_loop_t *loop;
     uv_tcp_t listener;
-    bool is_listening, is_intake_off, is_closing, is_close_reported, is_intake_reported, has_service_file;
+    bool is_listening, is_intake_off, is_closing, is_close_reported, is_intake_reported,
+        has_service_file;
     struct sockaddr_storage address;
     bool is_loopback;
     atomic_int port;
@@ -148,12 +144,16 @@ struct sma_http
     unsigned char random[256];
     size_t random_used;
     struct sma_buf scratch, scratch_headers; /* of short answers */
-    char thrown_away[4096]; /* where lingering connections read to */
+    char thrown_away[4096];                  /* where lingering connections read to */
 };
 
-/* -- server.c: sockets ------------------------------------------------------------------------------------------ */
+/* -- listen.c --------------------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error);
 void http_server_stop_listening(struct sma_http *http);
+
+/* -- server.c: connections -------------------------------------------------------------------------------------- */
+/** libuv's callback: a connection waits on the listener. */
+void http_on_connection(uv_stream_t *listener, int status);
 /** Send what stands in conn->out. */
 void http_conn_flush(struct http_conn *conn);
 /** The response to the current request is complete in conn->out: send it, then the next request or the end. */
@@ -166,12 +166,14 @@ uint64_t http_now(const struct sma_http *http);
 
 /* -- response.c ------------------------------------------------------------------------------------------------- */
 /** Append a whole response and finish the request. `extra` = further header lines, each with CR LF; may be NULL. */
-void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body, const char *extra);
+void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                  const char *extra);
 /** {"success":false,"message":...} (reference §4.1). */
-void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format, ...)
-    SMA_PRINTF(4, 5);
+void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format,
+                        ...) SMA_PRINTF(4, 5);
 /** Refuse a request whose rest is not read: answers and ends the connection. */
-void http_reject(struct http_conn *conn, int status, const char *extra, const char *format, ...) SMA_PRINTF(4, 5);
+void http_reject(struct http_conn *conn, int status, const char *extra, const char *format, ...)
+    SMA_PRINTF(4, 5);
 void http_respond_not_found(struct http_conn *conn);
 void http_put_stream_head(struct http_conn *conn);
 /** `event: name`, `data: json` and an empty line. */
@@ -189,18 +191,23 @@ bool http_auth_allows_origin(const struct sma_http_request *request);
 /** Check a complete head before its body is read. false: refused and answered. */
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request);
 /** Carry the request out; answers now or later. */
-void http_route_run(struct http_conn *conn, const struct sma_http_request *request, struct sma_str body);
-void http_route_query_result(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
+void http_route_run(struct http_conn *conn, const struct sma_http_request *request,
+                    struct sma_str body);
+void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
+                             struct sma_msg *msg);
 
 /* -- execute.c and runs.c: messages in, results out ------------------------------------------------------------- */
 void http_execute(struct http_conn *conn, struct sma_str body);
-void http_execute_accepted(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
+void http_execute_accepted(struct sma_http *http, const struct http_pending *pending,
+                           struct sma_msg *msg);
 void http_run_get(struct http_conn *conn, const struct sma_http_request *request);
-void http_run_peeked(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
+void http_run_peeked(struct sma_http *http, const struct http_pending *pending,
+                     struct sma_msg *msg);
 /** Wait for run `seq` on behalf of conn. FULL: too many are waited for. */
 SMA_CHECKED enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq);
 void http_watch_leave(struct http_conn *conn);
-void http_watch_result(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
+void http_watch_result(struct sma_http *http, const struct http_pending *pending,
+                       struct sma_msg *msg);
 void http_watch_progress(struct sma_http *http, const struct sma_progress *progress);
 /** The caller has waited long enough, or the service stops: say where the result will be. */
 void http_run_later(struct http_conn *conn, const char *why);
@@ -209,18 +216,20 @@ bool http_watch_has_room(const struct sma_http *http);
 /* -- asks.c: open questions to the store ------------------------------------------------------------------------ */
 SMA_CHECKED enum sma_err http_tables_create(struct sma_http *http);
 void http_tables_destroy(struct sma_http *http);
-SMA_CHECKED enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const struct http_conn *conn,
-                                        uint64_t seq, struct sma_msg **msg);
+SMA_CHECKED enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind,
+                                        const struct http_conn *conn, uint64_t seq,
+                                        struct sma_msg **msg);
 /** Forget the question and copy what was known of it. NOTFOUND when it is none of ours. */
-SMA_CHECKED enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id, struct http_pending *ret_pending);
+SMA_CHECKED enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
+                                           struct http_pending *ret_pending);
 uint32_t http_watch_find(const struct sma_http *http, uint64_t seq);
 uint32_t http_watch_create(struct sma_http *http, uint64_t seq);
 void http_watch_destroy(struct sma_http *http, uint32_t watch);
 
 /* -- body.c: the JSON of POST /api/execute. Pure ---------------------------------------------------------------- */
-struct http_execute_body
-{
-    struct sma_str instructions, chat_id, user_id, message_id; /* into root; message_id may be empty */
+struct http_execute_body {
+    struct sma_str instructions, chat_id, user_id,
+        message_id; /* into root; message_id may be empty */
     void *root;
 };
 /**
@@ -246,6 +255,7 @@ void http_service_file_remove(struct sma_http *http);
 SMA_CHECKED enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token,
                                               struct sma_error *error);
 /** <project>/public/<name>. NOTFOUND | TOOBIG | IO. */
-SMA_CHECKED enum sma_err http_static_read(struct sma_http *http, const char *name, struct sma_buf *buf);
+SMA_CHECKED enum sma_err http_static_read(struct sma_http *http, const char *name,
+                                          struct sma_buf *buf);
 
 #endif

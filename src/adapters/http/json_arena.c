@@ -7,12 +7,12 @@
 #include "http_priv.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define ARENA_BYTES 16384
 
-static _Thread_local struct
-{
+static _Thread_local struct {
     size_t used;
     bool is_active;
     max_align_t bytes[ARENA_BYTES / sizeof(max_align_t)];
@@ -35,9 +35,15 @@ static void arena_free(void *place)
         free(place);
 }
 
-void http_json_arena_install(void)
+static void install(void)
 {
     json_set_alloc_funcs(arena_malloc, arena_free);
+}
+
+void http_json_arena_install(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install); /* cannot fail on an initialised control */
 }
 
 void http_json_arena_begin(void)

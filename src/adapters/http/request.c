@@ -52,7 +52,8 @@ static int parse_line(struct sma_str line, struct sma_http_request *request)
         return 400;
     if (memcmp(version.ptr, "HTTP/1.", 7) != 0 || (version.ptr[7] != '0' && version.ptr[7] != '1'))
         return 505;
-    if (target.len == 0 || !is_clean(target) || (target.ptr[0] != '/' && !sma_str_is_equal(target, SMA_STR("*"))))
+    if (target.len == 0 || !is_clean(target) ||
+        (target.ptr[0] != '/' && !sma_str_is_equal(target, SMA_STR("*"))))
         return 400;
     request->is_keep_alive = version.ptr[7] == '1';
     request->method = sma_str_is_equal(method, SMA_STR("GET"))    ? SMA_HTTP_GET
@@ -78,7 +79,8 @@ static bool take_once(struct sma_str value, bool *has, struct sma_str *slot)
 }
 
 /* @return 0, or the status to refuse with. */
-static int take_header(struct sma_str name, struct sma_str value, bool *has_length, struct sma_http_request *request)
+static int take_header(struct sma_str name, struct sma_str value, bool *has_length,
+                       struct sma_http_request *request)
 {
     if (sma_str_is_equal_nocase(name, SMA_STR("content-length"))) {
         int64_t bytes = 0;
@@ -135,7 +137,8 @@ static int parse_head(struct sma_str head, struct sma_http_request *request)
             if (colon == NULL)
                 return 400;
             struct sma_str name = {line.ptr, (size_t)(colon - line.ptr)};
-            struct sma_str value = sma_str_trim((struct sma_str){colon + 1, line.len - name.len - 1});
+            struct sma_str value =
+                sma_str_trim((struct sma_str){colon + 1, line.len - name.len - 1});
             if (!is_token(name) || !is_clean(value))
                 return 400;
             status = take_header(name, value, &has_length, request);
@@ -153,14 +156,16 @@ enum sma_err sma_http_request_parse(struct sma_str bytes, size_t scanned, size_t
                                     struct sma_http_request *ret_request, int *ret_status)
 {
     size_t from = scanned > 3 ? scanned - 3 : 0;
-    const char *end = bytes.len - from < 4 ? NULL : memmem(bytes.ptr + from, bytes.len - from, "\r\n\r\n", 4);
+    const char *end =
+        bytes.len - from < 4 ? NULL : memmem(bytes.ptr + from, bytes.len - from, "\r\n\r\n", 4);
     size_t head_bytes = end == NULL ? bytes.len : (size_t)(end - bytes.ptr) + 4;
     if (head_bytes > head_bytes_max || (end == NULL && bytes.len == head_bytes_max)) {
         *ret_status = 431;
         return SMA_ERR_TOOBIG;
     }
     if (bytes.len > 0 && !is_token_char((unsigned char)bytes.ptr[0]) && bytes.ptr[0] != '\r') {
-        *ret_status = 400; /* not HTTP at all (a TLS hello, say): no need to wait for an empty line */
+        *ret_status =
+            400; /* not HTTP at all (a TLS hello, say): no need to wait for an empty line */
         return SMA_ERR_BADINPUT;
     }
     if (end == NULL)
@@ -222,8 +227,10 @@ enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name, struc
     while (query.len > 0) {
         const char *amp = memchr(query.ptr, '&', query.len);
         struct sma_str item = {query.ptr, amp == NULL ? query.len : (size_t)(amp - query.ptr)};
-        if (item.len > name.len && item.ptr[name.len] == '=' && memcmp(item.ptr, name.ptr, name.len) == 0)
-            return put_decoded(buf, (struct sma_str){item.ptr + name.len + 1, item.len - name.len - 1});
+        if (item.len > name.len && item.ptr[name.len] == '=' &&
+            memcmp(item.ptr, name.ptr, name.len) == 0)
+            return put_decoded(buf,
+                               (struct sma_str){item.ptr + name.len + 1, item.len - name.len - 1});
         size_t step = amp == NULL ? query.len : item.len + 1;
         query.ptr += step;
         query.len -= step;

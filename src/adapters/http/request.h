@@ -9,15 +9,13 @@
 
 #include "sma/buf.h"
 
-enum sma_http_method
-{
+enum sma_http_method {
     SMA_HTTP_GET,
     SMA_HTTP_HEAD,
     SMA_HTTP_POST,
     SMA_HTTP_OTHER, /* a well-formed method this server does not serve */
 };
-struct sma_http_request
-{
+struct sma_http_request {
     enum sma_http_method method;
     struct sma_str path, query; /* query without '?' */
     struct sma_str host, origin, authorization, api_token, accept, prefer;
@@ -34,13 +32,16 @@ struct sma_http_request
  * @ret_status  the HTTP status to answer with on BADINPUT and TOOBIG
  * @return OK | EMPTY (more bytes needed) | BADINPUT | TOOBIG (head over head_bytes_max)
  */
-SMA_CHECKED enum sma_err sma_http_request_parse(struct sma_str bytes, size_t scanned, size_t head_bytes_max,
-                                                struct sma_http_request *ret_request, int *ret_status);
+SMA_CHECKED enum sma_err sma_http_request_parse(struct sma_str bytes, size_t scanned,
+                                                size_t head_bytes_max,
+                                                struct sma_http_request *ret_request,
+                                                int *ret_status);
 /** Bytes of empty lines (CR LF) at the start of bytes: RFC 9112 §2.2 lets a client send them before a request. */
 size_t sma_http_skip_blank(struct sma_str bytes);
 /** A header list contains this member ("text/event-stream", "respond-async"); parameters are ignored. */
 bool sma_http_list_has(struct sma_str list, struct sma_str member);
 /** Append the decoded value of ?name=...; NOTFOUND | BADINPUT (broken escape). */
-SMA_CHECKED enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name, struct sma_buf *buf);
+SMA_CHECKED enum sma_err sma_http_query_get(struct sma_str query, struct sma_str name,
+                                            struct sma_buf *buf);
 
 #endif

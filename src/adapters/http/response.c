@@ -7,25 +7,41 @@
 static const char *reason_of(int status)
 {
     switch (status) {
-    case 200: return "OK";
-    case 202: return "Accepted";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 408: return "Request Timeout";
-    case 409: return "Conflict";
-    case 411: return "Length Required";
-    case 413: return "Content Too Large";
-    case 431: return "Request Header Fields Too Large";
-    case 500: return "Internal Server Error";
-    case 503: return "Service Unavailable";
-    case 505: return "HTTP Version Not Supported";
-    default: return "Error";
+    case 200:
+        return "OK";
+    case 202:
+        return "Accepted";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 408:
+        return "Request Timeout";
+    case 409:
+        return "Conflict";
+    case 411:
+        return "Length Required";
+    case 413:
+        return "Content Too Large";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 500:
+        return "Internal Server Error";
+    case 503:
+        return "Service Unavailable";
+    case 505:
+        return "HTTP Version Not Supported";
+    default:
+        return "Error";
     }
 }
 
-void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body, const char *extra)
+void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                  const char *extra)
 {
     struct sma_buf *out = &conn->out;
     if (status >= 400)
@@ -49,7 +65,8 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
     http_conn_finish(conn);
 }
 
-static void respond_message(struct http_conn *conn, int status, const char *extra, const char *format, va_list args)
+static void respond_message(struct http_conn *conn, int status, const char *extra,
+                            const char *format, va_list args)
 {
     char message[1024];
     vsnprintf(message, sizeof message, format, args);
@@ -62,7 +79,8 @@ static void respond_message(struct http_conn *conn, int status, const char *extr
     sma_buf_fini(&body);
 }
 
-void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format, ...)
+void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format,
+                        ...)
 {
     va_list args;
     va_start(args, format);
@@ -86,17 +104,20 @@ void http_respond_not_found(struct http_conn *conn)
 
 void http_put_stream_head(struct http_conn *conn)
 {
-    conn->closes_after = true; /* the end of the stream is the end of the connection: no length is known */
-    sma_buf_put_text(&conn->out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
-                                 "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                                 "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+    conn->closes_after =
+        true; /* the end of the stream is the end of the connection: no length is known */
+    sma_buf_put_text(&conn->out,
+                     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
+                     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                     "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
 }
 
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)
 {
     sma_buf_put_text(&conn->out, "event: ");
     sma_buf_put_text(&conn->out, name);
-    sma_buf_put_text(&conn->out, "\ndata: "); /* JSON has no raw line end, so one data line holds it */
+    sma_buf_put_text(&conn->out,
+                     "\ndata: "); /* JSON has no raw line end, so one data line holds it */
     sma_buf_put_str(&conn->out, json);
     sma_buf_put_text(&conn->out, "\n\n");
 }

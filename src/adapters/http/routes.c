@@ -5,8 +5,7 @@
 
 #define HISTORY_LIMIT_DEFAULT 50
 
-static const struct
-{
+static const struct {
     const char *path, *file, *type;
 } statics[] = {
     {"/", "index.html", "text/html; charset=utf-8"},
@@ -18,7 +17,8 @@ static enum http_route find_route(const struct sma_http_request *request)
 {
     struct sma_str path = request->path;
     if (request->method == SMA_HTTP_POST)
-        return sma_str_is_equal(path, SMA_STR("/api/execute")) ? HTTP_ROUTE_EXECUTE : HTTP_ROUTE_NONE;
+        return sma_str_is_equal(path, SMA_STR("/api/execute")) ? HTTP_ROUTE_EXECUTE
+                                                               : HTTP_ROUTE_NONE;
     if (request->method == SMA_HTTP_OTHER)
         return HTTP_ROUTE_NONE;
     if (sma_str_is_equal(path, SMA_STR("/health")))
@@ -38,8 +38,8 @@ static enum http_route find_route(const struct sma_http_request *request)
 }
 
 /* A refusal: the connection can stay only when no body follows that nobody would read. */
-static bool refuse(struct http_conn *conn, const struct sma_http_request *request, int status, const char *extra,
-                   const char *text)
+static bool refuse(struct http_conn *conn, const struct sma_http_request *request, int status,
+                   const char *extra, const char *text)
 {
     if (request->content_bytes > 0 || request->has_transfer_encoding)
         conn->closes_after = true;
@@ -54,16 +54,19 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
 {
     struct sma_http *http = conn->server;
     if (request->has_transfer_encoding)
-        return refuse(conn, request, 411, NULL, "Send the body with Content-Length; Transfer-Encoding is not read");
+        return refuse(conn, request, 411, NULL,
+                      "Send the body with Content-Length; Transfer-Encoding is not read");
     if (request->content_bytes > SMA_HTTP_BODY_BYTES_MAX) {
-        http_reject(conn, 413, NULL, "The body is over the limit of %d bytes", SMA_HTTP_BODY_BYTES_MAX);
+        http_reject(conn, 413, NULL, "The body is over the limit of %d bytes",
+                    SMA_HTTP_BODY_BYTES_MAX);
         return false;
     }
     size_t whole = request->head_bytes + (size_t)request->content_bytes;
     if (whole <= HTTP_KEPT_BUFFER_BYTES || conn->in.len >= whole)
         return true;
     if (http->buffered_bytes + whole > HTTP_BUFFERED_BYTES_MAX)
-        return refuse(conn, request, 503, "Retry-After: 1\r\n", "Too many large requests at once: send it again");
+        return refuse(conn, request, 503, "Retry-After: 1\r\n",
+                      "Too many large requests at once: send it again");
     /* The parsed head points into the buffer that may move here: nothing of it is used after this. */
     if (sma_buf_reserve(&conn->in, whole - conn->in.len) == NULL)
         return refuse(conn, request, 503, "Retry-After: 1\r\n", "Out of memory: send it again");
@@ -80,13 +83,16 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
         return refuse(conn, request, 400, NULL, "The Host header is missing");
     if (!http_auth_allows_host(&http->auth, request))
         return refuse(conn, request, 403, NULL,
-                      "This Host is not served: use localhost, 127.0.0.1 or the configured start.host, with the port");
+                      "This Host is not served: use localhost, 127.0.0.1 or the configured "
+                      "start.host, with the port");
     if (!http_auth_allows_origin(request))
-        return refuse(conn, request, 403, NULL, "Requests from pages of another origin are not served");
+        return refuse(conn, request, 403, NULL,
+                      "Requests from pages of another origin are not served");
     enum http_route route = find_route(request);
     if (route != HTTP_ROUTE_HEALTH && !http_auth_has_token(&http->auth, request))
-        return refuse(conn, request, 401, "WWW-Authenticate: Bearer\r\n",
-                      "A token is needed: Authorization: Bearer <token>, see .ship/api-token of the project");
+        return refuse(
+            conn, request, 401, "WWW-Authenticate: Bearer\r\n",
+            "A token is needed: Authorization: Bearer <token>, see .ship/api-token of the project");
     if (route == HTTP_ROUTE_NONE)
         return refuse(conn, request, 404, NULL, "");
     if (route == HTTP_ROUTE_EXECUTE) {
@@ -94,11 +100,13 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
         conn->wants_async = sma_http_list_has(request->prefer, SMA_STR("respond-async"));
         if (http->is_intake_off) {
             conn->closes_after = true;
-            return refuse(conn, request, 503, "Retry-After: 5\r\n", "The service is stopping: send it again later");
+            return refuse(conn, request, 503, "Retry-After: 5\r\n",
+                          "The service is stopping: send it again later");
         }
         if (!conn->wants_async && !http_watch_has_room(http))
-            return refuse(conn, request, 503, "Retry-After: 1\r\n",
-                          "Too many callers are waiting for results: use Prefer: respond-async or try again");
+            return refuse(
+                conn, request, 503, "Retry-After: 1\r\n",
+                "Too many callers are waiting for results: use Prefer: respond-async or try again");
     }
     return admit_body(conn, request);
 }
@@ -124,7 +132,8 @@ static void respond_health(struct http_conn *conn)
     put_timestamp(http, &body);
     if (!is_well) {
         sma_buf_put_text(&body, ",\"reasons\":[");
-        sma_buf_put_text(&body, is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
+        sma_buf_put_text(
+            &body, is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
         sma_buf_put_text(&body, is_disk && http->is_intake_off ? "," : "");
         sma_buf_put_text(&body, http->is_intake_off ? "\"the service is stopping\"" : "");
         sma_buf_put_char(&body, ']');
@@ -142,7 +151,8 @@ static void respond_metrics(struct http_conn *conn)
     if (conn->server->format_metrics != NULL)
         conn->server->format_metrics(conn->server->metrics_user, &body);
     if (body.err == SMA_ERR_OK)
-        http_respond(conn, 200, "text/plain; version=0.0.4; charset=utf-8", sma_buf_str(&body), NULL);
+        http_respond(conn, 200, "text/plain; version=0.0.4; charset=utf-8", sma_buf_str(&body),
+                     NULL);
     else
         http_respond_error(conn, 500, NULL, "Metrics cannot be shown: %s", sma_err_text(body.err));
     sma_buf_fini(&body);
@@ -159,9 +169,11 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
     if (err == SMA_ERR_OK)
         http_respond(conn, 200, statics[which].type, sma_buf_str(&body), NULL);
     else if (err != SMA_ERR_NOTFOUND)
-        http_respond_error(conn, 500, NULL, "public/%s cannot be read: %s", statics[which].file, sma_err_text(err));
+        http_respond_error(conn, 500, NULL, "public/%s cannot be read: %s", statics[which].file,
+                           sma_err_text(err));
     else if (which == 0)
-        http_respond(conn, 200, "text/plain; charset=utf-8", SMA_STR("ShipMyAgent Agent Server"), NULL);
+        http_respond(conn, 200, "text/plain; charset=utf-8", SMA_STR("ShipMyAgent Agent Server"),
+                     NULL);
     else
         http_respond(conn, 404, "text/plain; charset=utf-8", SMA_STR("Not Found"), NULL);
     sma_buf_fini(&body);
@@ -169,7 +181,8 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
 
 /* -- answers by the store --------------------------------------------------------------------------------------- */
 
-static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit, struct sma_str chat_key)
+static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
+                      struct sma_str chat_key)
 {
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, chat_key.len + 1);
@@ -182,7 +195,8 @@ static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
         err = http_ask_store(conn->server, ask, conn, 0, &msg);
     }
     if (err != SMA_ERR_OK)
-        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again", sma_err_text(err));
+        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
+                           sma_err_text(err));
 }
 
 static void ask_history(struct http_conn *conn, const struct sma_http_request *request)
@@ -197,9 +211,12 @@ static void ask_history(struct http_conn *conn, const struct sma_http_request *r
         limit_err = sma_parse_i64(sma_buf_str(&limit), 1, SMA_HISTORY_LOAD_COUNT_MAX, &count);
     if (key_err != SMA_ERR_OK || key.len == 0 || !sma_utf8_is_valid(sma_buf_str(&key)) ||
         memchr(key.ptr, '\0', key.len) != NULL)
-        http_respond_error(conn, 400, NULL, "chatKey is missing or malformed, for example ?chatKey=api:chat:default");
+        http_respond_error(
+            conn, 400, NULL,
+            "chatKey is missing or malformed, for example ?chatKey=api:chat:default");
     else if (limit_err != SMA_ERR_OK && limit_err != SMA_ERR_NOTFOUND)
-        http_respond_error(conn, 400, NULL, "limit must be a number from 1 to %d", SMA_HISTORY_LOAD_COUNT_MAX);
+        http_respond_error(conn, 400, NULL, "limit must be a number from 1 to %d",
+                           SMA_HISTORY_LOAD_COUNT_MAX);
     else
         ask_query(conn, HTTP_ASK_HISTORY, (uint32_t)count, sma_buf_str(&key));
     sma_buf_fini(&key);
@@ -227,7 +244,8 @@ static void respond_status(struct http_conn *conn, struct sma_str store_json)
     sma_buf_fini(&body);
 }
 
-void http_route_query_result(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
+void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
+                             struct sma_msg *msg)
 {
     const struct sma_query_result *result = SMA_MSG_BODY(msg, struct sma_query_result);
     struct http_conn *conn = http_conn_find(http, pending->conn, pending->generation);
@@ -236,20 +254,37 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
     if (pending->kind == HTTP_ASK_STATUS)
         respond_status(conn, result->json);
     else
-        http_respond(conn, 200, HTTP_JSON, result->json.len > 0 ? result->json : SMA_STR("[]"), NULL);
+        http_respond(conn, 200, HTTP_JSON, result->json.len > 0 ? result->json : SMA_STR("[]"),
+                     NULL);
 }
 
-void http_route_run(struct http_conn *conn, const struct sma_http_request *request, struct sma_str body)
+void http_route_run(struct http_conn *conn, const struct sma_http_request *request,
+                    struct sma_str body)
 {
     switch (find_route(request)) {
-    case HTTP_ROUTE_EXECUTE: http_execute(conn, body); return;
-    case HTTP_ROUTE_RUN: http_run_get(conn, request); return;
-    case HTTP_ROUTE_HEALTH: respond_health(conn); return;
-    case HTTP_ROUTE_STATUS: ask_query(conn, HTTP_ASK_STATUS, 0, SMA_STR("")); return;
-    case HTTP_ROUTE_METRICS: respond_metrics(conn); return;
-    case HTTP_ROUTE_HISTORY: ask_history(conn, request); return;
-    case HTTP_ROUTE_STATIC: respond_static(conn, request->path); return;
-    case HTTP_ROUTE_NONE: break;
+    case HTTP_ROUTE_EXECUTE:
+        http_execute(conn, body);
+        return;
+    case HTTP_ROUTE_RUN:
+        http_run_get(conn, request);
+        return;
+    case HTTP_ROUTE_HEALTH:
+        respond_health(conn);
+        return;
+    case HTTP_ROUTE_STATUS:
+        ask_query(conn, HTTP_ASK_STATUS, 0, SMA_STR(""));
+        return;
+    case HTTP_ROUTE_METRICS:
+        respond_metrics(conn);
+        return;
+    case HTTP_ROUTE_HISTORY:
+        ask_history(conn, request);
+        return;
+    case HTTP_ROUTE_STATIC:
+        respond_static(conn, request->path);
+        return;
+    case HTTP_ROUTE_NONE:
+        break;
     }
     http_respond_not_found(conn);
 }

@@ -6,8 +6,9 @@
 static const char *state_name(unsigned state)
 {
     static const char *const names[] = {
-        [SMA_RUN_UNKNOWN] = "unknown", [SMA_RUN_WAITING] = "waiting", [SMA_RUN_RUNNING] = "running",
-        [SMA_RUN_PARKED] = "parked",   [SMA_RUN_DONE] = "done",       [SMA_RUN_FAILED] = "failed",
+        [SMA_RUN_UNKNOWN] = "unknown",     [SMA_RUN_WAITING] = "waiting",
+        [SMA_RUN_RUNNING] = "running",     [SMA_RUN_PARKED] = "parked",
+        [SMA_RUN_DONE] = "done",           [SMA_RUN_FAILED] = "failed",
         [SMA_RUN_CANCELLED] = "cancelled",
     };
     return state < SMA_COUNT_OF(names) ? names[state] : "unknown";
@@ -15,7 +16,8 @@ static const char *state_name(unsigned state)
 
 static bool is_final(const struct sma_result *result)
 {
-    return result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED || result->state == SMA_RUN_CANCELLED;
+    return result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED ||
+           result->state == SMA_RUN_CANCELLED;
 }
 
 static void put_seq(struct sma_buf *buf, uint64_t seq)
@@ -25,7 +27,8 @@ static void put_seq(struct sma_buf *buf, uint64_t seq)
 }
 
 /* {success, output, toolCalls} as the reference has them, then what is ours. */
-static void put_result(struct sma_buf *buf, const struct sma_result *result, uint64_t seq, struct sma_str message_id)
+static void put_result(struct sma_buf *buf, const struct sma_result *result, uint64_t seq,
+                       struct sma_str message_id)
 {
     sma_buf_put_char(buf, '{');
     if (is_final(result) || result->state == SMA_RUN_UNKNOWN) {
@@ -33,7 +36,8 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
         sma_buf_put_json_key(buf, "output");
         sma_buf_put_json_string(buf, result->output);
         sma_buf_put_json_key(buf, "toolCalls");
-        sma_buf_put_str(buf, result->tool_calls_json.len > 0 ? result->tool_calls_json : SMA_STR("[]"));
+        sma_buf_put_str(buf,
+                        result->tool_calls_json.len > 0 ? result->tool_calls_json : SMA_STR("[]"));
     }
     sma_buf_put_json_key(buf, "status");
     sma_buf_printf(buf, "\"%s\"", state_name(result->state));
@@ -68,7 +72,8 @@ enum sma_err http_watch_join(struct http_conn *conn, uint64_t seq)
     struct sma_http *http = conn->server;
     uint32_t watch = http_watch_find(http, seq);
     if (watch == HTTP_NONE) {
-        SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
+        SMA_AUTO(sma_msg_destroyp)
+        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
         if (msg == NULL || !http_watch_has_room(http))
             return SMA_ERR_FULL;
         SMA_MSG_BODY(msg, struct sma_await)->seq = seq;
@@ -140,7 +145,8 @@ void http_run_later(struct http_conn *conn, const char *why)
     sma_buf_put_json_key(&json, "location");
     sma_buf_printf(&json, "\"/api/runs/%llu\"", (unsigned long long)conn->seq);
     sma_buf_put_json_key(&json, "message");
-    sma_buf_printf(&json, "\"%s. Fetch the result with GET /api/runs/%llu\"}", why, (unsigned long long)conn->seq);
+    sma_buf_printf(&json, "\"%s. Fetch the result with GET /api/runs/%llu\"}", why,
+                   (unsigned long long)conn->seq);
     snprintf(extra, sizeof extra, "Location: /api/runs/%llu\r\n", (unsigned long long)conn->seq);
     if (conn->state == HTTP_STREAM)
         end_stream(conn, sma_buf_str(&json));
@@ -149,7 +155,8 @@ void http_run_later(struct http_conn *conn, const char *why)
     sma_buf_fini(&json);
 }
 
-void http_watch_result(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)
+void http_watch_result(struct sma_http *http, const struct http_pending *pending,
+                       struct sma_msg *msg)
 {
     const struct sma_result *result = SMA_MSG_BODY(msg, struct sma_result);
     uint32_t watch = http_watch_find(http, pending->seq);
@@ -184,7 +191,8 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
         struct http_conn *conn = http->conns[index];
         index = conn->watch_next;
         /* Progress replaces progress: a client that reads too slowly misses some of it, never the result. */
-        if (conn->state != HTTP_STREAM || conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
+        if (conn->state != HTTP_STREAM ||
+            conn->out.len + conn->sending.len > HTTP_STREAM_BACKLOG_BYTES)
             continue;
         http_put_event(conn, is_tool ? "tool" : "progress", sma_buf_str(&json));
         http_conn_flush(conn);
@@ -215,7 +223,8 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
     bool is_bad = false;
     conn->wait_s = wait_of(request, &is_bad);
     if (is_bad) {
-        http_respond_error(conn, 400, NULL, "wait must be a number of seconds, %d at most", HTTP_POLL_S_MAX);
+        http_respond_error(conn, 400, NULL, "wait must be a number of seconds, %d at most",
+                           HTTP_POLL_S_MAX);
         return;
     }
     if (id.len == 0 || id.ptr[0] < '0' || id.ptr[0] > '9' ||
@@ -224,7 +233,8 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
         return;
     }
     conn->seq = (uint64_t)seq;
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 0);
     enum sma_err err = SMA_ERR_NOMEM;
     if (msg != NULL) {
         SMA_MSG_BODY(msg, struct sma_await)->seq = conn->seq;
@@ -232,7 +242,8 @@ void http_run_get(struct http_conn *conn, const struct sma_http_request *request
         err = http_ask_store(conn->server, HTTP_ASK_PEEK, conn, conn->seq, &msg);
     }
     if (err != SMA_ERR_OK)
-        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again", sma_err_text(err));
+        http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
+                           sma_err_text(err));
 }
 
 void http_run_peeked(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg)

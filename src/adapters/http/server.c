@@ -5,12 +5,9 @@
  */
 #include "http_priv.h"
 
-#include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
-#define HTTP_BACKLOG 511
 #define HTTP_READ_BYTES 4096
 #define HTTP_BODY_READ_BYTES (256u * 1024)
 
@@ -24,7 +21,9 @@ struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t
     if (index >= http->conn_count)
         return NULL;
     struct http_conn *conn = http->conns[index];
-    return conn->generation == generation && conn->state != HTTP_FREE && conn->state != HTTP_CLOSING ? conn : NULL;
+    return conn->generation == generation && conn->state != HTTP_FREE && conn->state != HTTP_CLOSING
+               ? conn
+               : NULL;
 }
 
 void http_conn_deadline(struct http_conn *conn, uint64_t deadline_ns)
@@ -94,8 +93,9 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_space)
         *ret_space = uv_buf_init(conn->server->thrown_away, sizeof conn->server->thrown_away);
         return;
     }
-    size_t bytes = conn->state == HTTP_BODY && conn->in.len >= HTTP_KEPT_BUFFER_BYTES ? HTTP_BODY_READ_BYTES
-                                                                                      : HTTP_READ_BYTES;
+    size_t bytes = conn->state == HTTP_BODY && conn->in.len >= HTTP_KEPT_BUFFER_BYTES
+                       ? HTTP_BODY_READ_BYTES
+                       : HTTP_READ_BYTES;
     char *place = sma_buf_reserve(&conn->in, bytes);
     count_bytes(conn);
     *ret_space = place == NULL ? uv_buf_init(NULL, 0) : uv_buf_init(place, (unsigned)bytes);
@@ -115,7 +115,8 @@ static void on_eof(struct http_conn *conn)
     /* The client may only have shut down its sending side, so it still gets an answer that comes soon. One that waits
      * for a run is then taken to have left: the run goes on, its result is stored. */
     if (conn->state == HTTP_WAIT)
-        http_conn_deadline(conn, http_now(conn->server) + HTTP_HALF_CLOSED_S * UINT64_C(1000000000));
+        http_conn_deadline(conn,
+                           http_now(conn->server) + HTTP_HALF_CLOSED_S * UINT64_C(1000000000));
     else if (conn->state != HTTP_BUSY && !conn->is_writing)
         http_conn_close(conn);
 }
@@ -170,7 +171,8 @@ static void consume(struct http_conn *conn, size_t bytes)
 static void refuse_head(struct http_conn *conn, int status)
 {
     if (status == 431)
-        http_reject(conn, 431, NULL, "Request head is over the limit of %d bytes", SMA_HTTP_HEADER_BYTES_MAX);
+        http_reject(conn, 431, NULL, "Request head is over the limit of %d bytes",
+                    SMA_HTTP_HEADER_BYTES_MAX);
     else if (status == 505)
         http_reject(conn, 505, NULL, "Only HTTP/1.0 and HTTP/1.1 are spoken here");
     else
@@ -189,8 +191,8 @@ static bool advance_once(struct http_conn *conn)
     }
     if (conn->in.len == 0)
         return false;
-    enum sma_err err = sma_http_request_parse(sma_buf_str(&conn->in), conn->scanned, SMA_HTTP_HEADER_BYTES_MAX,
-                                              &request, &status);
+    enum sma_err err = sma_http_request_parse(sma_buf_str(&conn->in), conn->scanned,
+                                              SMA_HTTP_HEADER_BYTES_MAX, &request, &status);
     if (err == SMA_ERR_EMPTY) {
         conn->scanned = conn->in.len;
         return false;
@@ -207,10 +209,13 @@ static bool advance_once(struct http_conn *conn)
         if (!http_route_admit(conn, &request)) {
             if (conn->state != HTTP_DONE)
                 return false;
-            consume(conn, request.head_bytes); /* refused for good only when there is no body to throw away */
+            consume(
+                conn,
+                request.head_bytes); /* refused for good only when there is no body to throw away */
             return true;
         }
-        conn->scanned = request.head_bytes - 1; /* its end is found again at once when the body has come */
+        conn->scanned =
+            request.head_bytes - 1; /* its end is found again at once when the body has come */
         conn->state = HTTP_BODY;
         if (request.expects_continue && conn->in.len < request.head_bytes + request.content_bytes) {
             sma_buf_put_text(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -222,7 +227,9 @@ static bool advance_once(struct http_conn *conn)
         return false;
     conn->state = HTTP_BUSY;
     http_conn_deadline(conn, UINT64_MAX);
-    http_route_run(conn, &request, (struct sma_str){conn->in.ptr + request.head_bytes, (size_t)request.content_bytes});
+    http_route_run(
+        conn, &request,
+        (struct sma_str){conn->in.ptr + request.head_bytes, (size_t)request.content_bytes});
     if (conn->state == HTTP_CLOSING || conn->state == HTTP_LINGER)
         return false;
     consume(conn, whole);
@@ -234,8 +241,9 @@ static void next_request(struct http_conn *conn)
     conn->state = HTTP_HEAD;
     conn->message_id_len = 0;
     conn->read_ns = http_now(conn->server);
-    http_conn_deadline(conn, conn->read_ns + (conn->in.len > 0 ? conn->server->request_deadline_ns
-                                                               : SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)));
+    http_conn_deadline(conn, conn->read_ns + (conn->in.len > 0
+                                                  ? conn->server->request_deadline_ns
+                                                  : SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)));
     start_reading(conn);
 }
 
@@ -321,7 +329,8 @@ void http_conn_flush(struct http_conn *conn)
 {
     if (conn->is_writing || conn->state == HTTP_CLOSING)
         return;
-    if (conn->out.err != SMA_ERR_OK) { /* no memory, or a result beyond every bound: the client sees it cut off */
+    if (conn->out.err !=
+        SMA_ERR_OK) { /* no memory, or a result beyond every bound: the client sees it cut off */
         http_conn_close(conn);
         return;
     }
@@ -342,14 +351,16 @@ void http_conn_flush(struct http_conn *conn)
             linger(conn);
         return;
     }
-    struct sma_buf spare = conn->sending; /* the bytes in flight must not move: the two buffers change places */
+    struct sma_buf spare =
+        conn->sending; /* the bytes in flight must not move: the two buffers change places */
     conn->sending = conn->out;
     conn->out = spare;
     sma_buf_clear(&conn->out);
     bytes = uv_buf_init(conn->sending.ptr + done, (unsigned)(conn->sending.len - done));
     conn->write.data = conn;
     conn->is_writing = true;
-    deadline_in(conn, SMA_HTTP_KEEPALIVE_S * UINT64_C(1000000000)); /* a client that does not read its answer */
+    deadline_in(conn, SMA_HTTP_KEEPALIVE_S *
+                          UINT64_C(1000000000)); /* a client that does not read its answer */
     if (uv_write(&conn->write, (uv_stream_t *)&conn->tcp, &bytes, 1, on_written) != 0) {
         conn->is_writing = false;
         http_conn_close(conn);
@@ -426,7 +437,7 @@ void http_server_tick(struct sma_http *http)
     sma_ctx_wake_at(http->ctx, next);
 }
 
-/* -- listening -------------------------------------------------------------------------------------------------- */
+/* -- connections arrive -------------------------------------------------------------------------------------------------- */
 
 static struct http_conn *take_conn(struct sma_http *http)
 {
@@ -444,10 +455,16 @@ static struct http_conn *take_conn(struct sma_http *http)
         http->conns[http->conn_count++] = conn;
     }
     uint32_t index = conn->index, generation = conn->generation;
-    *conn = (struct http_conn){.server = http, .index = index, .generation = generation + 1, .watch = HTTP_NONE,
-                               .watch_next = HTTP_NONE, .watch_previous = HTTP_NONE, .deadline_ns = UINT64_MAX,
+    *conn = (struct http_conn){.server = http,
+                               .index = index,
+                               .generation = generation + 1,
+                               .watch = HTTP_NONE,
+                               .watch_next = HTTP_NONE,
+                               .watch_previous = HTTP_NONE,
+                               .deadline_ns = UINT64_MAX,
                                .state = HTTP_HEAD};
-    sma_buf_init(&conn->in, SMA_HTTP_HEADER_BYTES_MAX + SMA_HTTP_BODY_BYTES_MAX + HTTP_BODY_READ_BYTES);
+    sma_buf_init(&conn->in,
+                 SMA_HTTP_HEADER_BYTES_MAX + SMA_HTTP_BODY_BYTES_MAX + HTTP_BODY_READ_BYTES);
     sma_buf_init(&conn->out, HTTP_RESPONSE_BYTES_MAX);
     sma_buf_init(&conn->sending, HTTP_RESPONSE_BYTES_MAX);
     return conn;
@@ -473,7 +490,7 @@ static void drop_connection(uv_stream_t *listener, struct sma_http *http)
     uv_close((uv_handle_t *)tcp, on_refused_closed);
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+void http_on_connection(uv_stream_t *listener, int status)
 {
     struct sma_http *http = listener->data;
     if (status < 0)
@@ -511,78 +528,4 @@ static void on_connection(uv_stream_t *listener, int status)
     }
     deadline_in(conn, http->request_deadline_ns);
     start_reading(conn);
-}
-
-static enum sma_err resolve(struct sma_http *http, struct sma_error *error)
-{
-    char port[16];
-    const char *host = http->config->start_host;
-    snprintf(port, sizeof port, "%d", http->config->start_port);
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *list = NULL;
-    if (strcasecmp(host, "localhost") == 0)
-        host = "127.0.0.1";
-    int failed = getaddrinfo(host, port, &hints, &list);
-    if (failed != 0 || list == NULL)
-        return sma_fail(error, SMA_ERR_BADINPUT, "cannot listen on \"%s\": %s; correct start.host in ship.json", host,
-                        failed != 0 ? gai_strerror(failed) : "no address");
-    memcpy(&http->address, list->ai_addr, list->ai_addrlen);
-    freeaddrinfo(list);
-    if (http->address.ss_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&http->address;
-        http->is_loopback = (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
-    } else {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&http->address;
-        http->is_loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-    }
-    return SMA_ERR_OK;
-}
-
-static enum sma_err explain_listen(struct sma_http *http, int failed, struct sma_error *error)
-{
-    const char *host = http->config->start_host;
-    int port = http->config->start_port;
-    if (failed == UV_EADDRINUSE)
-        return sma_fail(error, SMA_ERR_BUSY,
-                        "port %d on %s is taken by another program: stop it, or choose another port with --port N or "
-                        "start.port in ship.json (0 = any free port)",
-                        port, host);
-    if (failed == UV_EACCES)
-        return sma_fail(error, SMA_ERR_IO, "not allowed to listen on %s:%d: choose a port over 1023 with --port N",
-                        host, port);
-    return sma_fail(error, SMA_ERR_IO, "cannot listen on %s:%d: %s; check start.host and start.port in ship.json", host,
-                    port, uv_strerror(failed));
-}
-
-enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error)
-{
-    enum sma_err err = resolve(http, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    int failed = uv_tcp_init(http->loop, &http->listener);
-    if (failed != 0)
-        return explain_listen(http, failed, error);
-    http->is_listening = true;
-    http->listener.data = http;
-    failed = uv_tcp_bind(&http->listener, (const struct sockaddr *)&http->address, 0);
-    if (failed == 0)
-        failed = uv_listen((uv_stream_t *)&http->listener, HTTP_BACKLOG, on_connection);
-    struct sockaddr_storage bound;
-    int bound_bytes = sizeof bound;
-    if (failed == 0)
-        failed = uv_tcp_getsockname(&http->listener, (struct sockaddr *)&bound, &bound_bytes);
-    if (failed != 0)
-        return explain_listen(http, failed, error);
-    uint16_t port = bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
-                                               : ((struct sockaddr_in6 *)&bound)->sin6_port;
-    atomic_store(&http->port, ntohs(port));
-    return SMA_ERR_OK;
-}
-
-void http_server_stop_listening(struct sma_http *http)
-{
-    if (!http->is_listening)
-        return;
-    http->is_listening = false;
-    uv_close((uv_handle_t *)&http->listener, NULL);
 }

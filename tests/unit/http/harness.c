@@ -19,20 +19,17 @@
 #define RUN_COUNT_MAX 20000
 #define HELD_COUNT_MAX 4096
 
-struct run
-{
+struct run {
     char key[600], text[128];
     uint64_t hash;
     bool is_held;
 };
-struct held
-{
+struct held {
     enum sma_actor_id asker;
     uint64_t ask_id, seq;
     bool is_ingress;
 };
-struct fake_store
-{
+struct fake_store {
     struct run *runs;
     unsigned run_count;
     struct held held[HELD_COUNT_MAX];
@@ -40,8 +37,7 @@ struct fake_store
     bool is_stopping;
     atomic_uint accepted_count;
 };
-struct harness
-{
+struct harness {
     struct sma_config config, next_config;
     struct sma_config_adapter block;
     char dir[64], state_dir[80];
@@ -54,8 +50,8 @@ struct harness
 
 /* -- fake store ------------------------------------------------------------------------------------------------- */
 
-static void answer_accepted(struct fake_store *store, struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
-                            unsigned verdict, uint64_t seq)
+static void answer_accepted(struct fake_store *store, struct sma_ctx *ctx, enum sma_actor_id asker,
+                            uint64_t ask_id, unsigned verdict, uint64_t seq)
 {
     (void)store;
     static const char why[] = "told by the fake";
@@ -70,8 +66,8 @@ static void answer_accepted(struct fake_store *store, struct sma_ctx *ctx, enum 
     sma_ctx_answer_to(ctx, asker, ask_id, &msg);
 }
 
-static void answer_result(struct fake_store *store, struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
-                          uint64_t seq, unsigned state)
+static void answer_result(struct fake_store *store, struct sma_ctx *ctx, enum sma_actor_id asker,
+                          uint64_t ask_id, uint64_t seq, unsigned state)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RESULT, struct sma_result, 1024);
     struct sma_result *result = SMA_MSG_BODY(msg, struct sma_result);
@@ -82,7 +78,8 @@ static void answer_result(struct fake_store *store, struct sma_ctx *ctx, enum sm
         snprintf(output, sizeof output, "echo: %s", store->runs[seq - 1].text);
         result->is_success = true;
         result->output = sma_msg_dup(msg, sma_str(output));
-        result->tool_calls_json = sma_msg_dup(msg, SMA_STR("[{\"tool\":\"t\",\"input\":{},\"output\":\"o\"}]"));
+        result->tool_calls_json =
+            sma_msg_dup(msg, SMA_STR("[{\"tool\":\"t\",\"input\":{},\"output\":\"o\"}]"));
     }
     sma_ctx_answer_to(ctx, asker, ask_id, &msg);
 }
@@ -133,7 +130,9 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
     for (unsigned i = 0; i < store->run_count; i++)
         if (strcmp(store->runs[i].key, key) == 0) {
             answer_accepted(store, ctx, asker, msg->ask_id,
-                            store->runs[i].hash == in->body_hash ? SMA_VERDICT_DUPLICATE : SMA_VERDICT_CONFLICT, i + 1);
+                            store->runs[i].hash == in->body_hash ? SMA_VERDICT_DUPLICATE
+                                                                 : SMA_VERDICT_CONFLICT,
+                            i + 1);
             return;
         }
     if (begins(in->text, "refuse")) {
@@ -145,7 +144,8 @@ static void on_ingress(struct fake_store *store, struct sma_msg *msg, struct sma
     uint64_t seq = ++store->run_count;
     memcpy(run->key, key, sizeof key);
     run->hash = in->body_hash;
-    snprintf(run->text, sizeof run->text, "%.*s", in->text.len > 100 ? 100 : (int)in->text.len, in->text.ptr);
+    snprintf(run->text, sizeof run->text, "%.*s", in->text.len > 100 ? 100 : (int)in->text.len,
+             in->text.ptr);
     atomic_fetch_add(&store->accepted_count, 1);
     run->is_held = begins(in->text, "later") || begins(in->text, "progress");
     if (begins(in->text, "silent")) {
@@ -189,7 +189,8 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
     else
         snprintf(json, sizeof json, "[{\"key\":\"%.*s\",\"limit\":%u}]", (int)query->chat_key.len,
                  query->chat_key.ptr, query->limit);
-    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_QUERY_RESULT, struct sma_query_result, sizeof json);
+    struct sma_msg *answer =
+        SMA_MSG_NEW(SMA_MSG_QUERY_RESULT, struct sma_query_result, sizeof json);
     SMA_MSG_BODY(answer, struct sma_query_result)->json = sma_msg_dup(answer, sma_str(json));
     sma_ctx_answer(ctx, msg, &answer);
 }
@@ -198,15 +199,22 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct fake_store *store = state;
     switch ((*msg)->kind) {
-    case SMA_MSG_INGRESS: on_ingress(store, *msg, ctx); break;
-    case SMA_MSG_AWAIT: on_await(store, *msg, ctx); break;
-    case SMA_MSG_QUERY: on_query(*msg, ctx); break;
+    case SMA_MSG_INGRESS:
+        on_ingress(store, *msg, ctx);
+        break;
+    case SMA_MSG_AWAIT:
+        on_await(store, *msg, ctx);
+        break;
+    case SMA_MSG_QUERY:
+        on_query(*msg, ctx);
+        break;
     case SMA_MSG_LIFE:
         store->is_stopping = true;
         release(store, ctx, SMA_RUN_RUNNING);
         sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
         break;
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -214,7 +222,8 @@ static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_
 
 /* -- fake dispatcher -------------------------------------------------------------------------------------------- */
 
-static void send_progress(struct sma_ctx *ctx, const struct sma_deliver *order, unsigned kind, const char *text)
+static void send_progress(struct sma_ctx *ctx, const struct sma_deliver *order, unsigned kind,
+                          const char *text)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress, 256);
     struct sma_progress *progress = SMA_MSG_BODY(msg, struct sma_progress);
@@ -236,7 +245,8 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
     }
 }
 
-static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher", .handle = dispatcher_handle};
+static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
+                                                    .handle = dispatcher_handle};
 
 /* -- the program ------------------------------------------------------------------------------------------------ */
 
@@ -268,24 +278,28 @@ static struct harness *make(const struct harness_options *options)
     snprintf(harness->dir, sizeof harness->dir, "/tmp/sma-http-XXXXXX");
     CHECK(mkdtemp(harness->dir) != NULL);
     snprintf(harness->state_dir, sizeof harness->state_dir, "%s/.ship", harness->dir);
-    harness->config = (struct sma_config){.project_dir = harness->dir,
-                                          .state_dir = harness->state_dir,
-                                          .name = "tester",
-                                          .version = "1",
-                                          .start_host = options->host == NULL ? "127.0.0.1" : options->host,
-                                          .start_port = options->port,
-                                          .api_token = options->api_token == NULL ? "" : options->api_token};
-    harness->block = (struct sma_config_adapter){"http", true, options->json == NULL ? "" : options->json};
+    harness->config =
+        (struct sma_config){.project_dir = harness->dir,
+                            .state_dir = harness->state_dir,
+                            .name = "tester",
+                            .version = "1",
+                            .start_host = options->host == NULL ? "127.0.0.1" : options->host,
+                            .start_port = options->port,
+                            .api_token = options->api_token == NULL ? "" : options->api_token};
+    harness->block =
+        (struct sma_config_adapter){"http", true, options->json == NULL ? "" : options->json};
     harness->store.runs = calloc(RUN_COUNT_MAX, sizeof *harness->store.runs);
     harness->stop_fd = eventfd(0, EFD_CLOEXEC);
     harness->system = sma_system_create(&(struct sma_system_options){0});
     CHECK(harness->store.runs != NULL && harness->system != NULL && harness->stop_fd >= 0);
     struct sma_error error = {0};
-    CHECK_OK(sma_http_adapter_ops.create(&harness->config, &harness->block, &harness->state, &error));
+    CHECK_OK(
+        sma_http_adapter_ops.create(&harness->config, &harness->block, &harness->state, &error));
     sma_http_set_metrics_source(harness->state, put_metric, harness);
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_STORE, &store_ops, &harness->store));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, harness));
-    CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_ADAPTER_0, sma_http_adapter_ops.actor, harness->state));
+    CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_ADAPTER_0, sma_http_adapter_ops.actor,
+                            harness->state));
     return harness;
 }
 
@@ -311,7 +325,8 @@ static void destroy(struct harness *harness)
 
 struct harness *harness_start(const struct harness_options *options)
 {
-    sigset_t hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
+    sigset_t
+        hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
     sigemptyset(&hangup);
     sigaddset(&hangup, SIGHUP);
     CHECK(pthread_sigmask(SIG_BLOCK, &hangup, NULL) == 0);
@@ -378,7 +393,8 @@ unsigned harness_accepted_count(const struct harness *harness)
 int client_connect(const struct harness *harness)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)harness_port(harness))};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)harness_port(harness))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
     struct timeval limit = {.tv_sec = 20};
@@ -461,19 +477,23 @@ void reply_free(struct reply *reply)
 
 bool reply_has(const struct reply *reply, const char *text)
 {
-    return strstr(reply->head, text) != NULL || memmem(reply->body, reply->body_len, text, strlen(text)) != NULL;
+    return strstr(reply->head, text) != NULL ||
+           memmem(reply->body, reply->body_len, text, strlen(text)) != NULL;
 }
 
-struct reply request_once(const struct harness *harness, const char *method_path, const char *headers, const char *body)
+struct reply request_once(const struct harness *harness, const char *method_path,
+                          const char *headers, const char *body)
 {
     char head[4096];
     int fd = client_connect(harness);
     bool has_host = strncasecmp(headers, "Host:", 5) == 0; /* given first, when given */
     int len = snprintf(head, sizeof head, "%s HTTP/1.1\r\n", method_path);
     if (!has_host)
-        len += snprintf(head + len, sizeof head - (size_t)len, "Host: 127.0.0.1:%d\r\n", harness_port(harness));
+        len += snprintf(head + len, sizeof head - (size_t)len, "Host: 127.0.0.1:%d\r\n",
+                        harness_port(harness));
     if (body != NULL)
-        len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n", strlen(body));
+        len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n",
+                        strlen(body));
     snprintf(head + len, sizeof head - (size_t)len, "%s\r\n", headers);
     client_text(fd, head);
     if (body != NULL)
@@ -489,7 +509,8 @@ struct reply request_once(const struct harness *harness, const char *method_path
     return reply;
 }
 
-int request_status(const struct harness *harness, const char *method_path, const char *headers, const char *body)
+int request_status(const struct harness *harness, const char *method_path, const char *headers,
+                   const char *body)
 {
     struct reply reply = request_once(harness, method_path, headers, body);
     int status = reply.status;
@@ -497,10 +518,12 @@ int request_status(const struct harness *harness, const char *method_path, const
     return status;
 }
 
-void client_post(int fd, const struct harness *harness, const char *headers, const void *body, size_t len)
+void client_post(int fd, const struct harness *harness, const char *headers, const void *body,
+                 size_t len)
 {
     char head[1024];
-    snprintf(head, sizeof head, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n%s\r\n",
+    snprintf(head, sizeof head,
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n%s\r\n",
              harness_port(harness), len, headers);
     client_text(fd, head);
     client_send(fd, body, len);

@@ -18,8 +18,7 @@
 
 #include "sma/metrics.h"
 
-struct harness_options
-{
+struct harness_options {
     const char *host;      /* NULL = 127.0.0.1 */
     const char *api_token; /* NULL = none */
     const char *json;      /* adapters.http, NULL = none */
@@ -41,9 +40,8 @@ const char *harness_dir(const struct harness *harness);
 /** INGRESS messages the fake store has accepted as new. */
 unsigned harness_accepted_count(const struct harness *harness);
 
-struct reply
-{
-    int status;       /* 0 = closed without an answer */
+struct reply {
+    int status;        /* 0 = closed without an answer */
     char *head, *body; /* NUL-terminated, freed by reply_free */
     size_t body_len;
     bool is_closing;
@@ -59,9 +57,12 @@ bool client_is_closed(int fd);
 void reply_free(struct reply *reply);
 bool reply_has(const struct reply *reply, const char *text);
 /** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none. */
-struct reply request_once(const struct harness *harness, const char *method_path, const char *headers, const char *body);
-int request_status(const struct harness *harness, const char *method_path, const char *headers, const char *body);
-void client_post(int fd, const struct harness *harness, const char *headers, const void *body, size_t len);
+struct reply request_once(const struct harness *harness, const char *method_path,
+                          const char *headers, const char *body);
+int request_status(const struct harness *harness, const char *method_path, const char *headers,
+                   const char *body);
+void client_post(int fd, const struct harness *harness, const char *headers, const void *body,
+                 size_t len);
 /** CPU seconds of the whole process so far. */
 double cpu_seconds(void);
 void wait_ms(unsigned ms);

@@ -40,7 +40,8 @@ static void configured_token_is_required(void)
         reply_free(&reply);
     }
     CHECK_INT(401, request_status(harness, "GET /api/status?token=" TOKEN, "", NULL));
-    CHECK_INT(401, request_status(harness, "GET /nothing", "", NULL)); /* paths are not told to strangers */
+    CHECK_INT(401, request_status(harness, "GET /nothing", "",
+                                  NULL)); /* paths are not told to strangers */
     CHECK_INT(401, request_status(harness, "GET /", "", NULL));
     CHECK_INT(401, request_status(harness, "GET /metrics", "", NULL));
     CHECK_INT(401, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"x\"}"));
@@ -49,7 +50,8 @@ static void configured_token_is_required(void)
     CHECK_INT(200, ask(harness, "authorization: bearer   " TOKEN " \r\n"));
     CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
-    CHECK_INT(400, ask(harness, "Authorization: Bearer " TOKEN "\r\nAuthorization: Bearer wrong\r\n"));
+    CHECK_INT(400,
+              ask(harness, "Authorization: Bearer " TOKEN "\r\nAuthorization: Bearer wrong\r\n"));
     harness_stop(harness);
 }
 
@@ -58,7 +60,8 @@ static void rotated_token_counts_at_once(void)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
     harness_reload(harness, "another-token-for-the-same");
-    for (int tries = 0; ask(harness, "X-Api-Token: another-token-for-the-same\r\n") != 200 && tries < 500; tries++)
+    for (int tries = 0;
+         ask(harness, "X-Api-Token: another-token-for-the-same\r\n") != 200 && tries < 500; tries++)
         wait_ms(2);
     CHECK_INT(200, ask(harness, "X-Api-Token: another-token-for-the-same\r\n"));
     CHECK_INT(401, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
@@ -89,17 +92,26 @@ static void open_address_makes_a_token(void)
 static void foreign_hosts_are_refused(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
-    static const struct
-    {
+    static const struct {
         const char *name;
         bool has_port;
         int status;
     } cases[] = {
-        {"localhost", true, 200},   {"LocalHost", true, 200},         {"127.0.0.1", true, 200},
-        {"[::1]", true, 200},       {"evil.example", true, 403},      {"localhost.evil.example", true, 403},
-        {"localhost", false, 403},  {"127.0.0.1", false, 403},        {"localhost:1", false, 403},
-        {"", true, 403},            {"127.0.0.1:80:80", false, 403},  {"user@localhost", true, 403},
-        {"localhost:", false, 403}, {"localhost:99999", false, 403},  {"::1", true, 403},
+        {"localhost", true, 200},
+        {"LocalHost", true, 200},
+        {"127.0.0.1", true, 200},
+        {"[::1]", true, 200},
+        {"evil.example", true, 403},
+        {"localhost.evil.example", true, 403},
+        {"localhost", false, 403},
+        {"127.0.0.1", false, 403},
+        {"localhost:1", false, 403},
+        {"", true, 403},
+        {"127.0.0.1:80:80", false, 403},
+        {"user@localhost", true, 403},
+        {"localhost:", false, 403},
+        {"localhost:99999", false, 403},
+        {"::1", true, 403},
     };
     char header[200];
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
@@ -142,23 +154,28 @@ static void service_file_tells_the_port(void)
     FILE *file = fopen(path, "r");
     CHECK(file != NULL && fgets(text, sizeof text, file) != NULL);
     fclose(file);
-    snprintf(wanted, sizeof wanted, "{\"pid\":%ld,\"port\":%d,\"host\":\"127.0.0.1\"}\n", (long)getpid(),
-             harness_port(harness));
+    snprintf(wanted, sizeof wanted, "{\"pid\":%ld,\"port\":%d,\"host\":\"127.0.0.1\"}\n",
+             (long)getpid(), harness_port(harness));
     CHECK_TEXT(wanted, text);
 
     /* A second one on the same port says which port and what to do. */
-    const char *error = harness_start_failing(&(struct harness_options){.port = harness_port(harness)});
+    const char *error =
+        harness_start_failing(&(struct harness_options){.port = harness_port(harness)});
     snprintf(wanted, sizeof wanted, "port %d", harness_port(harness));
-    CHECK(strstr(error, wanted) != NULL && strstr(error, "--port") != NULL && strchr(error, '\n') == NULL);
+    CHECK(strstr(error, wanted) != NULL && strstr(error, "--port") != NULL &&
+          strchr(error, '\n') == NULL);
     harness_stop(harness); /* checks that the file is gone */
 }
 
 static void wrong_addresses_and_options_say_so(void)
 {
-    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "999.1.2.3.4"}), "start.host") != NULL);
-    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "203.0.113.9"}), "start.host") != NULL);
+    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "999.1.2.3.4"}),
+                 "start.host") != NULL);
+    CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "203.0.113.9"}),
+                 "start.host") != NULL);
     struct sma_config config = {.start_host = "127.0.0.1", .api_token = ""};
-    static const char *const bad[] = {"{\"connections\":0}", "{\"connections\":\"9\"}", "{\"requestDeadlineMs\":1}", "[]"};
+    static const char *const bad[] = {"{\"connections\":0}", "{\"connections\":\"9\"}",
+                                      "{\"requestDeadlineMs\":1}", "[]"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
         struct sma_config_adapter block = {"http", true, bad[i]};
         struct sma_error error = {0};

@@ -10,11 +10,15 @@ static struct harness *harness;
 
 static void execute_answers_with_the_result(void)
 {
-    struct reply reply = request_once(harness, "POST /api/execute", "", "{\"instructions\":\"hello\"}");
+    struct reply reply =
+        request_once(harness, "POST /api/execute", "", "{\"instructions\":\"hello\"}");
     CHECK_INT(200, reply.status);
-    CHECK(strncmp(reply.body, "{\"success\":true,\"output\":\"echo: hello\",\"toolCalls\":[{\"tool\":\"t\"", 60) == 0);
+    CHECK(strncmp(reply.body,
+                  "{\"success\":true,\"output\":\"echo: hello\",\"toolCalls\":[{\"tool\":\"t\"",
+                  60) == 0);
     CHECK(reply_has(&reply, "\"status\":\"done\"") && reply_has(&reply, "\"messageId\":\""));
-    CHECK(reply_has(&reply, "X-Content-Type-Options: nosniff") && reply_has(&reply, "Cache-Control: no-store"));
+    CHECK(reply_has(&reply, "X-Content-Type-Options: nosniff") &&
+          reply_has(&reply, "Cache-Control: no-store"));
     CHECK(!reply_has(&reply, "Access-Control"));
     reply_free(&reply);
 }
@@ -28,20 +32,24 @@ static void same_message_id_is_one_run(void)
     CHECK_INT(200, second.status);
     CHECK_TEXT(first.body, second.body);
     CHECK_INT(before + 1, harness_accepted_count(harness));
-    CHECK_INT(409, request_status(harness, "POST /api/execute", "",
-                                  "{\"instructions\":\"other\",\"messageId\":\"m-1\",\"userId\":\"u\"}"));
-    CHECK_INT(409, request_status(harness, "POST /api/execute", "",
-                                  "{\"instructions\":\"once\",\"messageId\":\"m-1\",\"userId\":\"v\"}"));
-    CHECK_INT(200, request_status(harness, "POST /api/execute", "",
-                                  "{\"instructions\":\"once\",\"messageId\":\"m-1\",\"userId\":\"v\",\"chatId\":\"c\"}"));
+    CHECK_INT(
+        409, request_status(harness, "POST /api/execute", "",
+                            "{\"instructions\":\"other\",\"messageId\":\"m-1\",\"userId\":\"u\"}"));
+    CHECK_INT(409,
+              request_status(harness, "POST /api/execute", "",
+                             "{\"instructions\":\"once\",\"messageId\":\"m-1\",\"userId\":\"v\"}"));
+    CHECK_INT(
+        200,
+        request_status(
+            harness, "POST /api/execute", "",
+            "{\"instructions\":\"once\",\"messageId\":\"m-1\",\"userId\":\"v\",\"chatId\":\"c\"}"));
     reply_free(&first);
     reply_free(&second);
 }
 
 static void wrong_bodies_are_named(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *body, *word;
     } cases[] = {
         {"", "empty"},
@@ -71,7 +79,8 @@ static void wrong_bodies_are_named(void)
         if (reply.status != 400 || !reply_has(&reply, cases[i].word))
             fprintf(stderr, "case %zu: %d %s\n", i, reply.status, reply.body);
         CHECK_INT(400, reply.status);
-        CHECK(reply_has(&reply, "{\"success\":false,\"message\":\"") && reply_has(&reply, cases[i].word));
+        CHECK(reply_has(&reply, "{\"success\":false,\"message\":\"") &&
+              reply_has(&reply, cases[i].word));
         reply_free(&reply);
     }
 }
@@ -87,18 +96,22 @@ static void ids_default_and_have_bounds(void)
         CHECK_INT(len <= 512 ? 200 : 400, request_status(harness, "POST /api/execute", "", body));
     }
     /* An id that would break out of a header line is stored and shown as JSON only. */
-    struct reply reply = request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n",
-                                      "{\"instructions\":\"x\",\"messageId\":\"a\\r\\nX-Evil: 1\"}");
+    struct reply reply =
+        request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n",
+                     "{\"instructions\":\"x\",\"messageId\":\"a\\r\\nX-Evil: 1\"}");
     CHECK_INT(202, reply.status);
-    CHECK(strstr(reply.head, "X-Evil") == NULL && reply_has(&reply, "\"messageId\":\"a\\r\\nX-Evil: 1\""));
+    CHECK(strstr(reply.head, "X-Evil") == NULL &&
+          reply_has(&reply, "\"messageId\":\"a\\r\\nX-Evil: 1\""));
     reply_free(&reply);
 }
 
 static void verdicts_have_their_status(void)
 {
-    struct reply reply = request_once(harness, "POST /api/execute", "", "{\"instructions\":\"busy\"}");
+    struct reply reply =
+        request_once(harness, "POST /api/execute", "", "{\"instructions\":\"busy\"}");
     CHECK_INT(503, reply.status);
-    CHECK(reply_has(&reply, "Retry-After: 3") && reply_has(&reply, "\"runId\":\"") && reply_has(&reply, "told by"));
+    CHECK(reply_has(&reply, "Retry-After: 3") && reply_has(&reply, "\"runId\":\"") &&
+          reply_has(&reply, "told by"));
     reply_free(&reply);
     reply = request_once(harness, "POST /api/execute", "", "{\"instructions\":\"refuse\"}");
     CHECK_INT(503, reply.status);
@@ -113,10 +126,11 @@ static void verdicts_have_their_status(void)
 static void async_returns_at_once_and_is_fetched_later(void)
 {
     char path[128], id[64];
-    struct reply reply =
-        request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n", "{\"instructions\":\"later a\"}");
+    struct reply reply = request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n",
+                                      "{\"instructions\":\"later a\"}");
     CHECK_INT(202, reply.status);
-    CHECK(reply_has(&reply, "Preference-Applied: respond-async") && reply_has(&reply, "X-Message-Id: "));
+    CHECK(reply_has(&reply, "Preference-Applied: respond-async") &&
+          reply_has(&reply, "X-Message-Id: "));
     const char *location = strstr(reply.head, "Location: /api/runs/");
     CHECK(location != NULL && sscanf(location, "Location: /api/runs/%63[0-9]", id) == 1);
     reply_free(&reply);
@@ -129,13 +143,15 @@ static void async_returns_at_once_and_is_fetched_later(void)
     /* Two long polls on one run, one of them leaves: the other hears of the result. */
     int gone = client_connect(harness), stays = client_connect(harness);
     char request[256];
-    snprintf(request, sizeof request, "GET /api/runs/%s?wait=30 HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", id,
+    snprintf(request, sizeof request,
+             "GET /api/runs/%s?wait=30 HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", id,
              harness_port(harness));
     client_text(gone, request);
     client_text(stays, request);
     wait_ms(50);
     close(gone);
-    CHECK_INT(200, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
+    CHECK_INT(200,
+              request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
     reply = client_read(stays);
     CHECK_INT(200, reply.status);
     CHECK(reply_has(&reply, "echo: later a") && reply_has(&reply, "\"status\":\"done\""));
@@ -158,9 +174,11 @@ static void stream_tells_progress_and_result(void)
     CHECK(strstr(text, "event: accepted\ndata: {\"runId\":\"") != NULL);
     CHECK(strstr(text, "event: progress\ndata: {\"text\":\"so far\\nso good\"}\n\n") != NULL);
     free(text);
-    CHECK_INT(200, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
+    CHECK_INT(200,
+              request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
     text = client_read_until(fd, "\"s-1\"}\n\n");
-    CHECK(strstr(text, "event: result\ndata: {\"success\":true,\"output\":\"echo: progress a\"") != NULL);
+    CHECK(strstr(text, "event: result\ndata: {\"success\":true,\"output\":\"echo: progress a\"") !=
+          NULL);
     CHECK(client_is_closed(fd));
     free(text);
     close(fd);
@@ -173,7 +191,8 @@ static void leaving_clients_do_not_spin(void)
     static const char stream[] = "{\"instructions\":\"progress c\"}";
     unsigned before = harness_accepted_count(harness);
     for (int i = 0; i < 10; i++) {
-        int waits = client_connect(harness), streams = client_connect(harness), extra = client_connect(harness);
+        int waits = client_connect(harness), streams = client_connect(harness),
+            extra = client_connect(harness);
         client_post(waits, harness, "", body, sizeof body - 1);
         client_post(streams, harness, "Accept: text/event-stream\r\n", stream, sizeof stream - 1);
         client_post(extra, harness, "", body, sizeof body - 1);
@@ -191,7 +210,8 @@ static void leaving_clients_do_not_spin(void)
     wait_ms(400);
     CHECK(cpu_seconds() - cpu < 0.1);
     CHECK_INT(before + 30, harness_accepted_count(harness));
-    CHECK_INT(200, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
+    CHECK_INT(200,
+              request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
 }
 
@@ -211,7 +231,8 @@ static void small_routes_answer(void)
     reply_free(&reply);
     reply = request_once(harness, "GET /metrics", "", NULL);
     CHECK_INT(200, reply.status);
-    CHECK(reply_has(&reply, "\nsma_http_requests_total ") && reply_has(&reply, "\nharness_accepted ") &&
+    CHECK(reply_has(&reply, "\nsma_http_requests_total ") &&
+          reply_has(&reply, "\nharness_accepted ") &&
           reply_has(&reply, "text/plain; version=0.0.4"));
     reply_free(&reply);
     reply = request_once(harness, "GET /api/history?chatKey=api%3Achat%3Ax&limit=3", "", NULL);
@@ -226,10 +247,10 @@ static void small_routes_answer(void)
 
 static void unknown_paths_and_methods_are_404(void)
 {
-    static const char *const lines[] = {"GET /nothing",     "POST /health",        "GET /api/execute",
-                                        "PUT /api/execute", "DELETE /api/runs/1",  "FOO /",
-                                        "OPTIONS *",        "GET /public/../x",    "GET //health",
-                                        "GET /health/",     "GET /api/runs",       "GET /.ship/api-token"};
+    static const char *const lines[] = {
+        "GET /nothing",       "POST /health", "GET /api/execute", "PUT /api/execute",
+        "DELETE /api/runs/1", "FOO /",        "OPTIONS *",        "GET /public/../x",
+        "GET //health",       "GET /health/", "GET /api/runs",    "GET /.ship/api-token"};
     for (size_t i = 0; i < SMA_COUNT_OF(lines); i++) {
         struct reply reply = request_once(harness, lines[i], "", NULL);
         CHECK_INT(404, reply.status);
@@ -274,8 +295,10 @@ static void pipelined_requests_are_answered_in_order(void)
     for (int i = 0; i < 50; i++) {
         char body[64];
         snprintf(body, sizeof body, "{\"instructions\":\"number %d\"}", i);
-        sma_buf_printf(&all, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n\r\n%s",
-                       harness_port(harness), strlen(body), body);
+        sma_buf_printf(
+            &all,
+            "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n\r\n%s",
+            harness_port(harness), strlen(body), body);
     }
     CHECK_OK(all.err);
     client_send(fd, all.ptr, all.len);
@@ -294,7 +317,8 @@ static void pipelined_requests_are_answered_in_order(void)
 static void stopping_tells_those_who_wait(void)
 {
     static const char body[] = "{\"instructions\":\"later d\",\"messageId\":\"w-1\"}";
-    int waits = client_connect(harness), streams = client_connect(harness), idle = client_connect(harness);
+    int waits = client_connect(harness), streams = client_connect(harness),
+        idle = client_connect(harness);
     client_post(waits, harness, "", body, sizeof body - 1);
     client_post(streams, harness, "Accept: text/event-stream\r\n", body, sizeof body - 1);
     free(client_read_until(streams, "event: accepted"));
@@ -302,7 +326,8 @@ static void stopping_tells_those_who_wait(void)
     harness_begin_stop(harness);
     struct reply reply = client_read(waits);
     CHECK_INT(202, reply.status);
-    CHECK(reply_has(&reply, "\"location\":\"/api/runs/") && reply_has(&reply, "\"messageId\":\"w-1\""));
+    CHECK(reply_has(&reply, "\"location\":\"/api/runs/") &&
+          reply_has(&reply, "\"messageId\":\"w-1\""));
     reply_free(&reply);
     char *text = client_read_until(streams, "event: result");
     CHECK(strstr(text, "event: result") != NULL);

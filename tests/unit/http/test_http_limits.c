@@ -64,7 +64,8 @@ static void text_limit_is_exact(void)
 static int get_with_head(size_t size)
 {
     char *head = make_text(size);
-    int len = snprintf(head, size, "GET /health HTTP/1.1\r\nHost: localhost:%d\r\nX: ", harness_port(harness));
+    int len = snprintf(head, size,
+                       "GET /health HTTP/1.1\r\nHost: localhost:%d\r\nX: ", harness_port(harness));
     head[len] = 'x';
     memcpy(head + size - 4, "\r\n\r\n", 4);
     int fd = client_connect(harness);
@@ -106,7 +107,8 @@ static void depth_limit_is_exact(void)
         for (int i = 1; i < depth; i++)
             body[len++] = ']';
         snprintf(body + len, sizeof body - (size_t)len, "}");
-        CHECK_INT(depth <= SMA_JSON_DEPTH_MAX ? 200 : 400, request_status(harness, "POST /api/execute", "", body));
+        CHECK_INT(depth <= SMA_JSON_DEPTH_MAX ? 200 : 400,
+                  request_status(harness, "POST /api/execute", "", body));
     }
     char *deep = make_text(1000000);
     memset(deep, '[', 1000000);
@@ -124,8 +126,9 @@ static void chunked_bodies_are_refused(void)
 {
     char request[300];
     int fd = client_connect(harness);
-    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n"
-                                      "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    snprintf(request, sizeof request,
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n"
+             "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
              harness_port(harness));
     client_text(fd, request);
     struct reply reply = client_read(fd);
@@ -141,8 +144,9 @@ static void expectation_is_met(void)
     static const char body[] = "{\"instructions\":\"hello\"}";
     char request[300];
     int fd = client_connect(harness);
-    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n"
-                                      "Expect: 100-continue\r\n\r\n",
+    snprintf(request, sizeof request,
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n"
+             "Expect: 100-continue\r\n\r\n",
              harness_port(harness), sizeof body - 1);
     client_text(fd, request);
     struct reply reply = client_read(fd);
@@ -153,14 +157,13 @@ static void expectation_is_met(void)
     CHECK_INT(200, reply.status);
     reply_free(&reply);
     close(fd);
-    CHECK_INT(411, request_status(harness, "POST /api/execute", "Transfer-Encoding: gzip\r\nExpect: 100-continue\r\n",
-                                  NULL));
+    CHECK_INT(411, request_status(harness, "POST /api/execute",
+                                  "Transfer-Encoding: gzip\r\nExpect: 100-continue\r\n", NULL));
 }
 
 static void garbage_is_refused(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *bytes;
         int status;
     } cases[] = {
@@ -169,7 +172,9 @@ static void garbage_is_refused(void)
         {"GET / HTTP/9.9\r\n\r\n", 505},
         {"GET / HTTP/1.1\n\n\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n\r\n", 400}, /* no Host */
-        {"POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400},
+        {"POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: "
+         "4\r\n\r\nabc",
+         400},
         {"POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\nabc", 400},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
@@ -181,8 +186,10 @@ static void garbage_is_refused(void)
         close(fd);
     }
     unsigned seed = 7;
-    for (int i = 0; i < 200; i++) { /* noise of every length; some of it is cut off in the middle of a request */
-        char noise[300] = "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n";
+    for (int i = 0; i < 200;
+         i++) { /* noise of every length; some of it is cut off in the middle of a request */
+        char noise[300] =
+            "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n";
         for (int j = 0; j < 12; j++) {
             seed = seed * 1103515245u + 12345u;
             noise[(seed >> 16) % 80] = (char)(seed >> 8);
@@ -198,9 +205,11 @@ static void garbage_is_refused(void)
 static void slow_clients_are_cut_off(void)
 {
     char request[300];
-    int silent = client_connect(harness), head = client_connect(harness), body = client_connect(harness);
+    int silent = client_connect(harness), head = client_connect(harness),
+        body = client_connect(harness);
     client_text(head, "POST /api/execute HTTP/1.1\r\nHos");
-    snprintf(request, sizeof request, "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 50\r\n\r\n{",
+    snprintf(request, sizeof request,
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 50\r\n\r\n{",
              harness_port(harness));
     client_text(body, request);
     struct reply reply = client_read(head);
@@ -276,7 +285,8 @@ static void unread_answers_do_not_block(void)
 {
     int fd = client_connect(harness);
     char request[200];
-    snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", harness_port(harness));
+    snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+             harness_port(harness));
     for (int i = 0; i < 2000; i++)
         if (send(fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
             break;

@@ -27,14 +27,14 @@ static void whole_head_is_read(void)
     for (size_t cut = 0; cut < request.head_bytes; cut++) {
         struct sma_http_request part;
         CHECK_ERR(SMA_ERR_EMPTY,
-                  sma_http_request_parse((struct sma_str){text, cut}, cut > 0 ? cut - 1 : 0, 8192, &part, &status));
+                  sma_http_request_parse((struct sma_str){text, cut}, cut > 0 ? cut - 1 : 0, 8192,
+                                         &part, &status));
     }
 }
 
 static void bad_heads_are_refused(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *text;
         int status;
     } cases[] = {
@@ -81,14 +81,17 @@ static void head_limit_is_exact(void)
     for (size_t size = 99; size <= 101; size++) {
         size_t fill = size - strlen("GET / HTTP/1.1\r\nX: \r\n\r\n");
         snprintf(text, sizeof text, "GET / HTTP/1.1\r\nX: %.*s\r\n\r\n", (int)fill,
-                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                 "aaaaaaaaaaaaaaa");
         CHECK_INT(size, strlen(text));
         CHECK_ERR(size <= 100 ? SMA_ERR_OK : SMA_ERR_TOOBIG,
                   sma_http_request_parse(sma_str(text), 0, 100, &request, &status));
     }
     CHECK_INT(431, status);
-    CHECK_ERR(SMA_ERR_EMPTY, sma_http_request_parse((struct sma_str){text, 99}, 0, 100, &request, &status));
-    CHECK_ERR(SMA_ERR_TOOBIG, sma_http_request_parse((struct sma_str){text, 100}, 0, 100, &request, &status));
+    CHECK_ERR(SMA_ERR_EMPTY,
+              sma_http_request_parse((struct sma_str){text, 99}, 0, 100, &request, &status));
+    CHECK_ERR(SMA_ERR_TOOBIG,
+              sma_http_request_parse((struct sma_str){text, 100}, 0, 100, &request, &status));
 }
 
 static void connection_header_decides(void)
@@ -109,21 +112,26 @@ static void query_values_are_decoded(void)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 64);
-    CHECK_OK(sma_http_query_get(SMA_STR("a=1&chatKey=api%3Achat%3a+x&b="), SMA_STR("chatKey"), &buf));
+    CHECK_OK(
+        sma_http_query_get(SMA_STR("a=1&chatKey=api%3Achat%3a+x&b="), SMA_STR("chatKey"), &buf));
     CHECK_STR("api:chat: x", sma_buf_str(&buf));
     sma_buf_clear(&buf);
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_http_query_get(SMA_STR("xchatKey=1&chatKeyy=2"), SMA_STR("chatKey"), &buf));
-    CHECK_ERR(SMA_ERR_BADINPUT, sma_http_query_get(SMA_STR("chatKey=%4"), SMA_STR("chatKey"), &buf));
+    CHECK_ERR(SMA_ERR_NOTFOUND,
+              sma_http_query_get(SMA_STR("xchatKey=1&chatKeyy=2"), SMA_STR("chatKey"), &buf));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_http_query_get(SMA_STR("chatKey=%4"), SMA_STR("chatKey"), &buf));
     sma_buf_clear(&buf);
-    CHECK_ERR(SMA_ERR_BADINPUT, sma_http_query_get(SMA_STR("chatKey=%zz"), SMA_STR("chatKey"), &buf));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_http_query_get(SMA_STR("chatKey=%zz"), SMA_STR("chatKey"), &buf));
     sma_buf_fini(&buf);
 }
 
 /* Any bytes: an answer of the four, slices inside the input. The copy is exact, so that a sanitizer sees one byte over. */
 static void damaged_heads_stay_inside(void)
 {
-    static const char whole[] = "POST /api/execute?a=%20 HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 12\r\n"
-                                "Accept: a, b;q=1\r\nConnection: close\r\n\r\n";
+    static const char whole[] =
+        "POST /api/execute?a=%20 HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 12\r\n"
+        "Accept: a, b;q=1\r\nConnection: close\r\n\r\n";
     static const char spice[] = "\r\n:, ;%\0 \t/?\xff/HTTP";
     uint32_t seed = 1;
     for (int round = 0; round < 50000; round++) {
@@ -141,7 +149,8 @@ static void damaged_heads_stay_inside(void)
         size_t blank = sma_http_skip_blank(text);
         text = (struct sma_str){bytes + blank, len - blank};
         enum sma_err err = sma_http_request_parse(text, 0, 8192, &request, &status);
-        CHECK(err == SMA_ERR_OK || err == SMA_ERR_EMPTY || (err == SMA_ERR_BADINPUT && status >= 400));
+        CHECK(err == SMA_ERR_OK || err == SMA_ERR_EMPTY ||
+              (err == SMA_ERR_BADINPUT && status >= 400));
         if (err == SMA_ERR_OK) {
             CHECK(request.head_bytes <= text.len);
             CHECK(request.path.ptr >= bytes && request.path.ptr + request.path.len <= bytes + len);
