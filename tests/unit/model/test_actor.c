@@ -175,6 +175,19 @@ static void text_is_shown_while_it_comes(void)
     harness_destroy(harness);
 }
 
+static void an_unreachable_server_is_named(void)
+{
+    struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
+    struct harness *harness = harness_create(&llm, NULL);
+    harness_check_said(harness_wait(harness, harness_ask(harness, "first")), "first");
+    harness_kill_fake(harness);
+    const struct harness_record *record = harness_wait(harness, harness_ask(harness, "second"));
+    CHECK_INT(SMA_MODEL_FAILED, record->status);
+    CHECK(strstr(record->error, "cannot reach http://127.0.0.1:") != NULL);
+    CHECK(strstr(record->error, "check llm.baseUrl") != NULL);
+    harness_destroy(harness);
+}
+
 static void nothing_configured_is_said(void)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
@@ -191,11 +204,10 @@ static void an_idle_actor_sleeps(void)
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, NULL);
     harness_check_said(harness_wait(harness, harness_ask(harness, "hello")), "hello");
-    /* Timers of the finished request run out within its linger time; then nothing is left to wake for. */
-    struct timespec pause = {.tv_sec = 1, .tv_nsec = 300000000};
+    struct timespec pause = {.tv_nsec = 300000000};
     nanosleep(&pause, NULL); /* the absence of events is what is measured: only time can show it */
     long before = harness_wakeups(harness);
-    nanosleep(&(struct timespec){.tv_nsec = 700000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
     CHECK_INT(before, harness_wakeups(harness));
     harness_destroy(harness);
 }
@@ -211,6 +223,7 @@ int main(void)
     RUN(connections_are_used_again);
     RUN(sixty_four_requests_run_side_by_side);
     RUN(text_is_shown_while_it_comes);
+    RUN(an_unreachable_server_is_named);
     RUN(nothing_configured_is_said);
     RUN(an_idle_actor_sleeps);
     return check_summary();
