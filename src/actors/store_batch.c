@@ -399,7 +399,6 @@ static void send_effects(struct sma_store *store)
     store->effect_count = 0;
     for (uint32_t i = 0; i < store->finished_count; i++)
         sma_store_answer_waiters(store, store->finished[i]);
-    store->answered_count += store->done_count;
     store->finished_count = 0;
 }
 
@@ -493,6 +492,7 @@ static enum sma_err commit(struct sma_store *store)
     SMA_METRIC_ADD(store_syncs_total, counts.wal_syncs - store->sync_count);
     store->sync_count = counts.wal_syncs;
     store->disk_commits++;
+    store->answered_count += store->done_count;
     SMA_CRASH_POINT("store.after_commit");
     if (store->has_step)
         SMA_CRASH_POINT("store.step_committed");

@@ -414,7 +414,7 @@ static void questions_are_answered(void)
         run(&w);
         msg = take(&w.test, SMA_MSG_QUERY_RESULT);
         const char *json = SMA_MSG_BODY(msg, struct sma_query_result)->json.ptr;
-        CHECK(strstr(json, i == 0 ? "\"open\":1" : "\"the second thing\"") != NULL);
+        CHECK(strstr(json, i == 0 ? "\"open\":1,\"concurrency\":1,\"answered\":1" : "\"the second thing\"") != NULL);
         CHECK(json[0] == (i == 0 ? '{' : '['));
         sma_msg_destroy(msg);
     }
