@@ -102,7 +102,10 @@ void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *l
     if (keyword.len > 0)
         sma_buf_put_json_string(buf, keyword);
     if (lines->line_count == 0)
-        sma_buf_put_text(buf, ",\"note\":\"No further messages.\"");
+        sma_buf_put_text(buf,
+                         keyword.len > 0
+                             ? ",\"note\":\"No message outside of this conversation matches.\""
+                             : ",\"note\":\"There is nothing besides the conversation above.\"");
     if (first > 0 || lines->is_cut)
         sma_buf_put_text(buf, ",\"note\":\"There are more, older messages than these.\"");
     sma_buf_put_text(buf, ",\"messages\":[");

@@ -122,8 +122,8 @@ static void history_results_keep_the_newest(void)
     sma_buf_clear(&buf);
     list.line_count = 0;
     sma_tool_put_history(&buf, &list, (struct sma_str){0}, true);
-    CHECK_STR("{\"success\":true,\"inserted\":0,\"mode\":\"recent\",\"note\":\"No further "
-              "messages.\",\"messages\":[]}",
+    CHECK_STR("{\"success\":true,\"inserted\":0,\"mode\":\"recent\",\"note\":\"There is "
+              "nothing besides the conversation above.\",\"messages\":[]}",
               sma_buf_str(&buf));
     sma_buf_clear(&buf);
     list.err = SMA_ERR_IO;
