@@ -1,7 +1,10 @@
 /* Opening, closing, the transaction and its undo log. */
 #include "runtime/chat/state_priv.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
@@ -346,10 +349,22 @@ static void close_connection(struct sma_state *state)
     state->db = NULL;
 }
 
+/* People's messages are in it: nobody else may read it. SQLite gives -wal and -shm the mode of the database. */
+static enum sma_err create_file(struct sma_state *state)
+{
+    int fd = open(state->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return sma_fail_os(&state->error, errno, "cannot open the state database %s", state->path);
+    (void)close(fd); /* nothing was written */
+    return SMA_ERR_OK;
+}
+
 /* A new file gets its schema first: SQLite throws away the WAL of an empty database, so it is pre-grown after that. */
 static enum sma_err open_database(struct sma_state *state, uint64_t wal_bytes)
 {
-    enum sma_err err = sma_state_wal_grow(state->path, wal_bytes, &state->error);
+    enum sma_err err = create_file(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_wal_grow(state, wal_bytes);
     if (err == SMA_ERR_OK)
         err = open_connection(state);
     if (err == SMA_ERR_OK)
@@ -357,7 +372,7 @@ static enum sma_err open_database(struct sma_state *state, uint64_t wal_bytes)
     if (err != SMA_ERR_OK || !state->is_new)
         return err;
     close_connection(state);
-    err = sma_state_wal_grow(state->path, wal_bytes, &state->error);
+    err = sma_state_wal_grow(state, wal_bytes);
     return err == SMA_ERR_OK ? open_connection(state) : err;
 }
 

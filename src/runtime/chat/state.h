@@ -57,7 +57,7 @@ struct sma_state_options
 /**
  * Open or create the database, bring its schema up to date, load what lives in memory.
  * @return OK | UNSUPPORTED (written by a newer version) | CORRUPT (damaged; the text names file and remedy) |
- *         BUSY (held by another process) | IO | NOSPACE | NOMEM; *error filled
+ *         BUSY (held by another process) | NOTFOUND (no such directory) | IO | NOSPACE | NOMEM; *error filled
  * Blocks: reads claims (0.1 s a million) and rows above the watermarks.
  */
 SMA_CHECKED enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_state **ret_state,
@@ -274,7 +274,7 @@ typedef enum sma_err sma_state_result_fn(void *user, const struct sma_state_resu
 /** The stored result of a finished run. NOTFOUND: not finished, or expired with its claim. */
 SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_state_result_fn *each,
                                               void *user);
-/** Change output and tool calls of a stored result (a late receipt). NOTFOUND. */
+/** Change the output of a stored result (a late receipt). NOTFOUND. */
 SMA_CHECKED enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq, struct sma_str output);
 
 typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire, struct sma_str message_id,
@@ -346,7 +346,7 @@ struct sma_state_contact
     int64_t wall_ms; /* last seen */
 };
 /** Remember a contact; the last one wins. Where somebody is, is durable with this commit; a changed message id and
- *  time alone ride on a later one. Visible to find after the commit. Empty channel, chat or name: ignored. */
+ *  time alone ride on a later one. Visible to find at once, undone with the transaction. Empty channel, chat or name: ignored. */
 SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_state_contact *contact);
 /** channel empty = any, the most recently seen. @return OK | NOTFOUND */
 SMA_CHECKED enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel,

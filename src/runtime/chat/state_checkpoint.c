@@ -269,27 +269,31 @@ static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
  * Zeros at the end of a WAL are no frames, and a WAL of zeros is an empty one. Blocks that exist make fdatasync a write of
  * data alone, without one of the file's size.
  */
-enum sma_err sma_state_wal_grow(const char *path, uint64_t wal_bytes, struct sma_error *error)
+enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
 {
     struct stat status;
-    if (stat(path, &status) != 0 || status.st_size == 0)
+    if (stat(state->path, &status) != 0 || status.st_size == 0)
         return SMA_ERR_OK; /* SQLite would delete it: the caller comes again when the database is there */
-    size_t len = strlen(path) + sizeof "-wal";
-    SMA_AUTO(sma_freep) char *wal = malloc(len);
+    size_t len = strlen(state->path);
+    SMA_AUTO(sma_freep) char *wal = malloc(len + sizeof "-wal");
     if (wal == NULL)
-        return sma_fail(error, SMA_ERR_NOMEM, "out of memory while opening %s", path);
-    memcpy(wal, path, strlen(path));
-    memcpy(wal + strlen(path), "-wal", sizeof "-wal");
+        return sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s", state->path);
+    memcpy(wal, state->path, len);
+    memcpy(wal + len, "-wal", sizeof "-wal");
     int fd = open(wal, O_RDWR | O_CREAT | O_CLOEXEC, status.st_mode & 0777);
     if (fd < 0)
-        return sma_fail_os(error, errno, "cannot open %s", wal);
+        return sma_fail_os(&state->error, errno, "cannot open %s", wal);
     enum sma_err err = SMA_ERR_OK;
-    if (fstat(fd, &status) == 0 && (uint64_t)status.st_size < wal_bytes)
+    bool is_short = fstat(fd, &status) == 0 && (uint64_t)status.st_size < wal_bytes;
+    if (is_short)
         err = write_zeros(fd, (uint64_t)status.st_size, wal_bytes);
     int os_errno = errno;
     (void)close(fd); /* what was written is synced */
     if (err == SMA_ERR_NOSPACE)
-        return sma_fail(error, err, "%s cannot grow to %llu bytes: the disk is full", wal,
+        return sma_fail(&state->error, err, "%s cannot grow to %llu bytes: the disk is full, free some space", wal,
                         (unsigned long long)wal_bytes);
-    return err == SMA_ERR_OK ? err : sma_fail_os(error, os_errno, "cannot grow %s", wal);
+    if (err != SMA_ERR_OK)
+        return sma_fail_os(&state->error, os_errno, "cannot grow %s", wal);
+    /* Database and WAL may be new: their names must outlive a power cut as well. */
+    return is_short ? sma_sys_sync_parent(state->sys, wal, &state->error) : SMA_ERR_OK;
 }

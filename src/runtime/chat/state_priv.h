@@ -289,6 +289,6 @@ SMA_CHECKED enum sma_err sma_state_checkpointer_start(struct sma_state *state);
 void sma_state_checkpointer_stop(struct sma_state *state);
 void sma_state_checkpoint_after_commit(struct sma_state *state);
 void sma_state_checkpoint_before_begin(struct sma_state *state);
-SMA_CHECKED enum sma_err sma_state_wal_grow(const char *path, uint64_t wal_bytes, struct sma_error *error);
+SMA_CHECKED enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes);
 
 #endif

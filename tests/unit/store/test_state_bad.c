@@ -104,7 +104,7 @@ static void an_unreachable_file_is_an_error(void)
     char good[sizeof f.path];
     memcpy(good, f.path, sizeof good);
     snprintf(f.path, sizeof f.path, "%s/none/state.db", f.dir);
-    refuse(&f, SMA_ERR_IO, "open");
+    refuse(&f, SMA_ERR_NOTFOUND, "open");
     memcpy(f.path, good, sizeof good);
     fixture_fini(&f);
 }
