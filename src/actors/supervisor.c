@@ -83,7 +83,8 @@ static uint64_t silence_of(struct sma_ctx *actor, uint64_t now_ns)
     uint64_t handled = atomic_load_explicit(&actor->handled_count, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&actor->busy_since_ns, memory_order_relaxed);
     /* A loop actor may hang in a callback of its own, outside any handler: then its mailbox does not move. */
-    if (handled != actor->watch_handled || sma_mailbox_count(actor->box) == 0) {
+    if (handled != actor->watch_handled || sma_mailbox_count(actor->box) == 0 ||
+        actor->watch_since_ns == 0 /* the first look */) {
         actor->watch_handled = handled;
         actor->watch_since_ns = now_ns;
     }
