@@ -83,6 +83,7 @@ struct sma_run {
     bool has_done_delivery, done_is_asked;
     struct sma_buf scratch;
     struct sma_str *session_ids;
+    uint32_t session_id_room;
     struct sma_run_actions *actions; /* of the event being handled */
 };
 

@@ -206,29 +206,43 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
 }
 
 /* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
+/* What the live session holds already. Several questions of one answer share the list; a session only shrinks
+ * during a run, so the room of the first time suffices. */
+static bool list_session_ids(struct sma_run *run, uint32_t *ret_count)
+{
+    const struct sma_session *session = run->session;
+    const struct sma_run_order *order = run->order;
+    if (run->session_ids == NULL) {
+        size_t room = order->collected_count;
+        for (uint32_t i = 0; i < session->turn_count; i++)
+            room += session->turns[i]->id_count;
+        run->session_ids = calloc(room + 1, sizeof *run->session_ids);
+        run->session_id_room = (uint32_t)room;
+        if (run->session_ids == NULL)
+            return false;
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < order->collected_count; i++)
+        run->session_ids[count++] = order->collected[i].message_id;
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        const struct sma_session_turn *turn = session->turns[i];
+        for (uint32_t k = 0; k < turn->id_count && count < run->session_id_room; k++)
+            run->session_ids[count++] = turn->ids[k];
+    }
+    *ret_count = count;
+    return true;
+}
+
 static void ask_history(struct sma_run *run, uint32_t index)
 {
     const struct sma_run_order *order = run->order;
     const struct sma_session *session = run->session;
     struct run_call *call = &run->calls[index];
-    if (run->session_ids == NULL) {
-        run->session_ids =
-            calloc((size_t)order->collected_count + 1 +
-                       (size_t)SMA_SESSION_MESSAGE_COUNT_MAX * (SMA_CHAT_WAITING_COUNT_MAX + 1),
-                   sizeof *run->session_ids);
-        if (run->session_ids == NULL) {
-            run_set_error(call, SMA_STR("Out of memory."));
-            return;
-        }
+    uint32_t count;
+    if (!list_session_ids(run, &count)) {
+        run_set_error(call, SMA_STR("Out of memory."));
+        return;
     }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < session->turn_count; i++) {
-        const struct sma_session_turn *turn = session->turns[i];
-        for (uint32_t k = 0; k < turn->id_count && k <= SMA_CHAT_WAITING_COUNT_MAX; k++)
-            run->session_ids[count++] = turn->ids[k];
-    }
-    for (uint32_t i = 0; i < order->collected_count; i++)
-        run->session_ids[count++] = order->collected[i].message_id;
     uint64_t first_seq = session->turn_count > 0 ? session->turns[0]->seq : 0;
     if (first_seq == 0 && order->collected_count > 0)
         first_seq = order->collected[0].seq;

@@ -670,6 +670,27 @@ static void collected_messages_come_first_each_by_itself(void)
     driver_fini(&d);
 }
 
+static void history_excludes_what_the_session_holds(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    add_turns(&d, 3);
+    driver_start(&d);
+    static const struct driver_call calls[] = {
+        {"c1", "chat_load_history", "{}"}, {"c2", "chat_load_history", "{\"limit\":200}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_durable(&d);
+    check_kinds(&d, "gHgH");
+    for (uint32_t i = 1; i < 4; i += 2) {
+        const struct sma_history_ask *history = &d.actions.list[i].history;
+        CHECK_INT(1, history->session_first_seq);
+        CHECK_INT(3, history->session_id_count);
+        CHECK_STR("mm", history->session_ids[2]);
+        CHECK_STR("t:1", history->chat_key);
+    }
+    driver_fini(&d);
+}
+
 static void a_turn_too_large_for_a_session_is_kept_plain(void)
 {
     struct driver d;
@@ -716,6 +737,7 @@ int main(void)
     RUN(draining_reaches_a_durable_point_and_starts_nothing);
     RUN(a_past_is_loaded_before_the_first_request);
     RUN(collected_messages_come_first_each_by_itself);
+    RUN(history_excludes_what_the_session_holds);
     RUN(a_turn_too_large_for_a_session_is_kept_plain);
     return check_summary();
 }
