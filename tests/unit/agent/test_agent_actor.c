@@ -12,6 +12,16 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define SENDS_PER_RUN 8
 
+#define WEATHER_RUN_COUNT 60
+#define WEATHER_CHAT_COUNT 4
+
+enum weather_run {
+    WEATHER_WAITING,
+    WEATHER_OPEN,
+    WEATHER_DONE,
+    WEATHER_STOPPED,
+};
+
 struct world {
     struct sma_system *system;
     struct sma_config config;
@@ -33,11 +43,24 @@ struct world {
     char *last_request;
     uint32_t sends_per_run;
 
+    /* weather: everything that can go wrong does, by a seed */
+    bool is_weather;
+    uint64_t random;
+    uint8_t run_states[WEATHER_RUN_COUNT + 1]; /* enum weather_run */
+
     /* dispatcher */
     uint32_t send_count, send_open, send_open_max, progress[4];
     bool is_send_before_step;
     char last_progress[100];
 };
+
+static uint64_t roll(struct world *world, uint64_t below)
+{
+    world->random ^= world->random << 13;
+    world->random ^= world->random >> 7;
+    world->random ^= world->random << 17;
+    return world->random % below;
+}
 
 /* -- the fakes ---------------------------------------------------------------------------------------------------- */
 static void answer_step(struct world *world, const struct sma_msg *question, struct sma_ctx *ctx)
@@ -49,7 +72,9 @@ static void answer_step(struct world *world, const struct sma_msg *question, str
                     step->delivery_count * sizeof(struct sma_step_delivery_state) + 16);
     struct sma_step_done *body = SMA_MSG_BODY(msg, struct sma_step_done);
     body->seq = step->seq;
-    if (world->no_disk_left > 0) {
+    if (world->is_weather && world->run_states[step->seq] != WEATHER_OPEN) {
+        body->verdict = SMA_STEP_STOPPED;
+    } else if (world->no_disk_left > 0) {
         world->no_disk_left--;
         body->verdict = SMA_STEP_NO_DISK; /* without a number, as a store may */
     } else {
@@ -73,7 +98,16 @@ static void answer_done(struct world *world, const struct sma_msg *question, str
     const struct sma_done *done =
         SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_done);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DONE_DONE, struct sma_step_done, 0);
-    SMA_MSG_BODY(msg, struct sma_step_done)->verdict = world->verdict;
+    uint8_t verdict = world->verdict;
+    if (world->is_weather) {
+        verdict =
+            world->run_states[done->seq] == WEATHER_OPEN ? SMA_STEP_DURABLE : SMA_STEP_STOPPED;
+        if (verdict == SMA_STEP_DURABLE && roll(world, 10) == 0)
+            verdict = SMA_STEP_NO_DISK;
+        if (verdict == SMA_STEP_DURABLE)
+            world->run_states[done->seq] = WEATHER_DONE;
+    }
+    SMA_MSG_BODY(msg, struct sma_step_done)->verdict = verdict;
     SMA_MSG_BODY(msg, struct sma_step_done)->seq = done->seq;
     sma_ctx_answer(ctx, question, &msg);
 }
@@ -126,7 +160,15 @@ static void answer_model(struct world *world, const struct sma_msg *question, st
     struct sma_model_answer *body = SMA_MSG_BODY(msg, struct sma_model_answer);
     body->seq = ask->seq;
     body->status = status;
-    bool has_calls = ask->round == 0 && world->sends_per_run > 0;
+    if (world->is_weather && status == SMA_MODEL_OK) {
+        uint64_t luck = roll(world, 12);
+        body->status = luck == 0   ? SMA_MODEL_FAILED
+                       : luck == 1 ? SMA_MODEL_CONTEXT_LENGTH
+                                   : SMA_MODEL_OK;
+        world->sends_per_run = (uint32_t)roll(world, 4);
+    }
+    bool has_calls =
+        (ask->round == 0 || (world->is_weather && ask->round < 4)) && world->sends_per_run > 0;
     body->finish = has_calls ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
     body->fragment = SMA_STR("{\"role\":\"assistant\",\"content\":\"f\"}");
     body->text = has_calls ? SMA_STR("") : SMA_STR("final");
@@ -134,8 +176,12 @@ static void answer_model(struct world *world, const struct sma_msg *question, st
         body->call_count = world->sends_per_run;
         body->calls = sma_msg_space(msg, world->sends_per_run * sizeof *body->calls);
         for (uint32_t i = 0; i < world->sends_per_run; i++)
-            body->calls[i] = (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"),
-                                                     SMA_STR("{\"text\":\"t\"}"), false};
+            body->calls[i] =
+                world->is_weather && roll(world, 2) == 0
+                    ? (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_load_history"),
+                                              SMA_STR("{}"), false}
+                    : (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"),
+                                              SMA_STR("{\"text\":\"t\"}"), false};
     }
     sma_ctx_answer(ctx, question, &msg);
 }
@@ -520,6 +566,53 @@ static void a_new_wire_loads_sessions_again(void)
     world_fini(&w);
 }
 
+/* The store's part: at most one open run a chat, the next as soon as the last has ended. */
+static void weather_hand_out(struct world *w, uint64_t *next_seq, uint64_t *open)
+{
+    uint64_t chat = roll(w, WEATHER_CHAT_COUNT);
+    char name[16];
+    snprintf(name, sizeof name, "w%u", (unsigned)chat);
+    bool is_busy = open[chat] != 0 && w->run_states[open[chat]] == WEATHER_OPEN;
+    if (is_busy &&
+        roll(w, 8) == 0) { /* stop or clear: takes a number, ends what was accepted before it */
+        w->run_states[open[chat]] = WEATHER_STOPPED;
+        control(w, roll(w, 2) == 0 ? SMA_CONTROL_STOP : SMA_CONTROL_CLEAR, *next_seq, name);
+        w->run_states[(*next_seq)++] = WEATHER_STOPPED;
+    } else if (!is_busy) {
+        open[chat] = (*next_seq)++;
+        w->run_states[open[chat]] = WEATHER_OPEN;
+        hand_out(w, open[chat], name, roll(w, 2) == 0);
+    }
+}
+
+static void in_any_weather_every_run_ends_once(void)
+{
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        struct world w;
+        world_init(&w, seed);
+        w.is_weather = true;
+        w.random = seed * UINT64_C(0x9E3779B97F4A7C15);
+        uint64_t next_seq = 1, open[WEATHER_CHAT_COUNT] = {0};
+        while (next_seq < WEATHER_RUN_COUNT) {
+            weather_hand_out(&w, &next_seq, open);
+            if (roll(&w, 10) == 0)
+                w.no_disk_left = 1 + (uint32_t)roll(&w, 3);
+            for (uint64_t steps = roll(&w, 30); steps > 0; steps--)
+                (void)sma_sim_step(w.system);
+        }
+        rest(&w);
+        for (uint64_t seq = 1; seq < next_seq; seq++)
+            CHECK(w.run_states[seq] == WEATHER_DONE || w.run_states[seq] == WEATHER_STOPPED);
+        sma_sim_life(w.system, SMA_ACTOR_AGENT,
+                     SMA_PHASE_DRAIN); /* nothing is left inside: done at once */
+        uint64_t before = sma_sim_now(w.system);
+        rest(&w);
+        CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+        CHECK(sma_sim_now(w.system) < before + NS_PER_S);
+        world_fini(&w);
+    }
+}
+
 /* Two messages through the built-in model: it really goes through the tool loop, and its answers are readable. */
 static void the_offline_model_answers(void)
 {
@@ -553,6 +646,7 @@ int main(void)
     RUN(deltas_become_progress);
     RUN(a_run_handed_out_again_replaces_the_first);
     RUN(a_new_wire_loads_sessions_again);
+    RUN(in_any_weather_every_run_ends_once);
     RUN(the_offline_model_answers);
     return check_summary();
 }
