@@ -455,7 +455,8 @@ static void undo(struct sma_store *store, enum sma_err err)
 
 void sma_store_fail_batch(struct sma_store *store, enum sma_err err)
 {
-    sma_state_rollback(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
     undo(store, err);
 }
 
@@ -493,6 +494,9 @@ static enum sma_err commit(struct sma_store *store)
     store->sync_count = counts.wal_syncs;
     store->disk_commits++;
     store->answered_count += store->done_count;
+    SMA_METRIC_SET(chats, (int64_t)counts.chats);
+    if (store->has_step || store->has_done)
+        store->is_cautious = false;
     SMA_CRASH_POINT("store.after_commit");
     if (store->has_step)
         SMA_CRASH_POINT("store.step_committed");

@@ -193,6 +193,7 @@ struct sma_store
     uint64_t suspects[STORE_SUSPECT_COUNT_MAX];
     uint32_t suspect_count;
     struct store_run *suspect_run; /* the one that has to prove itself now */
+    bool is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
 
     struct store_map rows; /* outbox id -> store_row */
     uint32_t outbox_open;

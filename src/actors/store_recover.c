@@ -327,6 +327,7 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
 {
     enum sma_err err = SMA_ERR_OK;
     bool was_clean = sma_state_was_clean(store->state);
+    store->is_cautious = !was_clean;
     if (!was_clean)
         err = sma_state_each_open(store->state, note_suspect, store);
     if (err == SMA_ERR_OK)
@@ -347,6 +348,24 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
+/* A first commit of this run of the program. A crash before any other commit is then seen as unclean too, so that an
+ * event that ends the program before it is stored does not start speculatively each time it comes again. */
+static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma_error *error)
+{
+    char now[24];
+    snprintf(now, sizeof now, "%lld", (long long)store->sys->wall_ms(store->sys->self));
+    enum sma_err err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
+    if (err == SMA_ERR_NOSPACE)
+        return SMA_ERR_OK; /* the service starts and says that the disk is full */
+    return err == SMA_ERR_OK ? err : fail(store, error, err, "state.db cannot be written");
+}
+
 enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error)
 {
     struct sma_error ignored = {0};
@@ -356,5 +375,7 @@ enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error)
     enum sma_err err = repair_history(store, error);
     if (err == SMA_ERR_OK)
         err = import_once(store, error);
-    return err == SMA_ERR_OK ? find_open_work(store, error) : err;
+    if (err == SMA_ERR_OK)
+        err = find_open_work(store, error);
+    return err == SMA_ERR_OK ? mark_started(store, error) : err;
 }

@@ -26,7 +26,7 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
     uint32_t other_chat;
     uint64_t other_seq;
     /* run_count includes runs that end in this very batch: the agent still has them. */
-    return may_start(store) && store->run_count < concurrency(store) && store->suspect_count == 0 &&
+    return may_start(store) && store->run_count < concurrency(store) && store->suspect_count == 0 && !store->is_cautious &&
            !chat->has_ending && chat->run == NULL && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            !sma_queue_peek(store->queue, &other_chat, &other_seq);

@@ -33,7 +33,7 @@ struct world
     struct sma_system *system;
     struct keeper agent, dispatcher, test, api;
     uint64_t disk_free, seed;
-    uint32_t asked;
+    const struct sma_sys *sys; /* for the store's files; NULL = real */
 };
 
 /* -- actors that keep ------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static inline void open_world(struct world *world)
 {
     struct sma_error error = {0};
     struct sma_store_options options = {.config = &world->config, .adapters = world->adapters, .adapter_count = 2};
-    struct sma_store_hooks hooks = {.is_single_threaded = true, .disk = fake_disk, .disk_user = world};
+    struct sma_store_hooks hooks = {.sys = world->sys, .is_single_threaded = true, .disk = fake_disk, .disk_user = world};
     if (sma_store_create_hooked(&options, &hooks, &world->store, &error) != SMA_ERR_OK) {
         fprintf(stderr, "create: %s\n", error.text);
         exit(1);

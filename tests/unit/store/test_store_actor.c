@@ -441,6 +441,40 @@ static void an_idle_store_sets_no_wake_up(void)
     end_world(&w);
 }
 
+static int skip_sync(void *self, int fd)
+{
+    (void)self;
+    (void)fd;
+    return 0;
+}
+
+static void idle_chats_do_not_stay_in_memory(void)
+{
+    struct sma_sys quick = *sma_sys_real(); /* thousands of files: their syncs are not what is tested */
+    quick.fsync = quick.fdatasync = skip_sync;
+    make_world(&w);
+    w.sys = &quick;
+    open_world(&w);
+    sma_sim_advance(w.system, 60 * SECOND);
+    for (int i = 0; i < 9000; i++) {
+        char chat[16];
+        snprintf(chat, sizeof chat, "%d", i);
+        (void)say_as(&w, TEST, &(struct saying){.chat = chat, .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
+        if (i % 500 != 499)
+            continue;
+        run_for(&w, 3 * SECOND);
+        drop_kept(&w.test);
+    }
+    CHECK(w.store->chat_count <= STORE_CHAT_KEPT_COUNT);
+    say(&w, "17", "2", "still known");
+    (void)say_as(&w, TEST, &(struct saying){.chat = "17", .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
+    CHECK_INT(2, count_of(history(&w, "test%3Achat%3A17"), "\n"));
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(a_message_runs_is_answered_and_recorded);
@@ -454,5 +488,6 @@ int main(void)
     RUN(an_api_caller_gets_texts_results_and_command_replies);
     RUN(questions_are_answered);
     RUN(an_idle_store_sets_no_wake_up);
+    RUN(idle_chats_do_not_stay_in_memory);
     return check_summary();
 }

@@ -13,10 +13,16 @@ static void what_was_not_committed_comes_again(void)
     say(&w, "a", "1", "x"); /* in the mailbox only */
     crash_world(&w);
     CHECK(run_seq(&w) == 0);
+    CHECK(w.store->is_cautious); /* it must not end the program before its commit again and again */
     say(&w, "a", "1", "x");
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    uint64_t seq = run_seq(&w);
+    CHECK(seq != 0);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    step(&w, seq, 1, NULL, 0);
+    run(&w);
+    CHECK(!w.store->is_cautious);
     end_world(&w);
 }
 
