@@ -30,6 +30,12 @@ void __tsan_release(void *address);
 
 #define LINE_BYTES 64
 #define MAILBOX_MAGIC 0x4D424F58u
+/*
+ * The consumer yields before it parks only under a stream: when messages came faster than this since its last park. A
+ * yield gives up the rest of the time slice, which the scheduler remembers at the next wake-up: after a single message it
+ * would make every hop several times slower.
+ */
+#define STREAM_NS_PER_MESSAGE 4000u
 
 /*
  * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their own; our constants
@@ -58,7 +64,8 @@ struct sma_mailbox {
     unsigned lane_count;
     unsigned lane_at;
     unsigned burst_left;
-    bool has_taken; /* since the last park: only then is yielding worth its price */
+    unsigned taken_count;  /* since last_look_ns */
+    uint64_t last_look_ns; /* when the consumer last found nothing */
     uint64_t park_count;
 };
 
@@ -258,7 +265,7 @@ struct sma_msg *sma_mailbox_take(struct sma_mailbox *box)
         }
         if (--box->burst_left == 0)
             next_lane(box);
-        box->has_taken = true;
+        box->taken_count++;
         return msg;
     }
     return NULL;
@@ -291,14 +298,24 @@ static bool announce_sleep(struct sma_mailbox *box)
     return false;
 }
 
+static bool is_streaming(struct sma_mailbox *box)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t elapsed_ns = now_ns - box->last_look_ns, taken_count = box->taken_count;
+    box->last_look_ns = now_ns;
+    box->taken_count = 0;
+    return taken_count * STREAM_NS_PER_MESSAGE > elapsed_ns;
+}
+
 /* A sender on this core gets the chance to add more: fewer, larger batches when senders outnumber cores. */
 static bool has_work_after_yield(struct sma_mailbox *box)
 {
     if (has_work(box))
         return true;
-    if (!box->has_taken)
+    if (!is_streaming(box))
         return false;
-    box->has_taken = false;
     (void)sched_yield();
     return has_work(box);
 }
