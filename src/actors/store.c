@@ -32,8 +32,8 @@ static void init_buffers(struct sma_store *store)
     sma_buf_init(&store->boot_log, 64 * 1024);
 }
 
-static SMA_CHECKED enum sma_err open_files(struct sma_store *store, const struct sma_store_hooks *hooks,
-                                           struct sma_error *error)
+static SMA_CHECKED enum sma_err
+open_files(struct sma_store *store, const struct sma_store_hooks *hooks, struct sma_error *error)
 {
     const char *dir = store->config->state_dir;
     char path[4096];
@@ -42,29 +42,31 @@ static SMA_CHECKED enum sma_err open_files(struct sma_store *store, const struct
         return err;
     if (snprintf(path, sizeof path, "%s/state.db", dir) >= (int)sizeof path - 16)
         return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long: %s", dir);
-    err = sma_state_open(&(struct sma_state_options){.path = path,
-                                                     .sys = store->sys,
-                                                     .is_durability_none = store->config->durability_is_none,
-                                                     .is_single_threaded = hooks->is_single_threaded},
-                         &store->state, error);
+    err = sma_state_open(
+        &(struct sma_state_options){.path = path,
+                                    .sys = store->sys,
+                                    .is_durability_none = store->config->durability_is_none,
+                                    .is_single_threaded = hooks->is_single_threaded},
+        &store->state, error);
     if (err != SMA_ERR_OK)
         return err;
     snprintf(path, sizeof path, "%s/chats", dir);
-    return sma_history_open(&(struct sma_history_options){.sys = store->sys,
-                                                          .directory = path,
-                                                          .report = sma_store_report,
-                                                          .self = store},
-                            &store->history, error);
+    return sma_history_open(
+        &(struct sma_history_options){
+            .sys = store->sys, .directory = path, .report = sma_store_report, .self = store},
+        &store->history, error);
 }
 
-static SMA_CHECKED enum sma_err set_up(struct sma_store *store, const struct sma_store_options *options,
+static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
+                                       const struct sma_store_options *options,
                                        const struct sma_store_hooks *hooks, struct sma_error *error)
 {
     if (options->adapter_count > SMA_ADAPTER_COUNT_MAX)
-        return sma_fail(error, SMA_ERR_TOOBIG, "at most %d adapters may be configured", SMA_ADAPTER_COUNT_MAX);
+        return sma_fail(error, SMA_ERR_TOOBIG, "at most %d adapters may be configured",
+                        SMA_ADAPTER_COUNT_MAX);
     for (size_t i = 0; i < options->adapter_count; i++)
-        store->adapters[i] =
-            (struct store_adapter){.adapter = &options->adapters[i], .credits = SMA_DELIVER_CREDIT_COUNT};
+        store->adapters[i] = (struct store_adapter){.adapter = &options->adapters[i],
+                                                    .credits = SMA_DELIVER_CREDIT_COUNT};
     store->adapter_count = (uint32_t)options->adapter_count;
     int chat_max = store->config->queue_chat_waiting_max, max = store->config->queue_waiting_max;
     struct sma_queue_options queue = {
@@ -78,7 +80,8 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store, const struct sma
     return err != SMA_ERR_OK ? err : sma_store_recover(store, error);
 }
 
-enum sma_err sma_store_create_hooked(const struct sma_store_options *options, const struct sma_store_hooks *hooks,
+enum sma_err sma_store_create_hooked(const struct sma_store_options *options,
+                                     const struct sma_store_hooks *hooks,
                                      struct sma_store **ret_store, struct sma_error *error)
 {
     struct sma_store *store = calloc(1, sizeof *store);
@@ -175,7 +178,8 @@ static void log_boot(struct sma_store *store)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (stop == NULL)
             break;
-        sma_ctx_log(store->ctx, (enum sma_log_level)(at[0] - '0'), "%.*s", (int)(stop - at - 1), at + 1);
+        sma_ctx_log(store->ctx, (enum sma_log_level)(at[0] - '0'), "%.*s", (int)(stop - at - 1),
+                    at + 1);
         at = stop + 1;
     }
     sma_buf_clear(&store->boot_log);
@@ -194,7 +198,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     log_boot(store);
     if (store->config->durability_is_none)
         sma_ctx_log(ctx, SMA_LOG_WARN,
-                    "durability is \"none\": after a power failure accepted messages may be lost or answered twice");
+                    "durability is \"none\": after a power failure accepted messages may be lost "
+                    "or answered twice");
     sma_store_check_disk(store);
     SMA_METRIC_SET(disk_degraded, store->disk_level > 0);
     SMA_METRIC_SET(chats, (int64_t)counts.chats);
@@ -269,7 +274,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     struct sma_store *store = state;
     SMA_ASSERT(store->magic == STORE_MAGIC && store->ctx == ctx);
     dispatch(store, msg);
-    if (store->effect_count >= SMA_BATCH_COUNT_MAX || store->line_bytes.len >= STORE_BATCH_LINE_BYTES)
+    if (store->effect_count >= SMA_BATCH_COUNT_MAX ||
+        store->line_bytes.len >= STORE_BATCH_LINE_BYTES)
         sma_store_end_batch(store);
 }
 

@@ -11,7 +11,8 @@
 static bool is_channel_quiet(const struct sma_route *route)
 {
     /* Callers of these see the verdict and the progress themselves. */
-    return sma_str_is_equal(route->channel, SMA_STR("api")) || sma_str_is_equal(route->channel, SMA_STR("cli"));
+    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
+           sma_str_is_equal(route->channel, SMA_STR("cli"));
 }
 
 enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route)
@@ -22,8 +23,8 @@ enum sma_language sma_store_language(const struct sma_store *store, const struct
 }
 
 /* -- answers ---------------------------------------------------------------------------------------------------- */
-static void refuse_now(struct sma_store *store, const struct sma_msg *question, uint32_t retry_after_ms,
-                       struct sma_str reason)
+static void refuse_now(struct sma_store *store, const struct sma_msg *question,
+                       uint32_t retry_after_ms, struct sma_str reason)
 {
     struct sma_msg *answer = STORE_MSG(store, ACCEPTED, struct sma_accepted, 0);
     *SMA_MSG_BODY(answer, struct sma_accepted) = (struct sma_accepted){
@@ -32,9 +33,11 @@ static void refuse_now(struct sma_store *store, const struct sma_msg *question, 
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
-static void accept_later(struct sma_store *store, const struct sma_msg *question, const struct sma_accepted *accepted)
+static void accept_later(struct sma_store *store, const struct sma_msg *question,
+                         const struct sma_accepted *accepted)
 {
-    const struct sma_ingress *ingress = SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
+    const struct sma_ingress *ingress =
+        SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
     struct sma_msg *answer = STORE_MSG(store, ACCEPTED, struct sma_accepted, 0);
     *SMA_MSG_BODY(answer, struct sma_accepted) = *accepted;
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
@@ -52,9 +55,9 @@ static struct sma_str find_excess(const struct sma_ingress *in)
         return SMA_STR("the message text is too long");
     if (in->meta_json.len > SMA_META_BYTES_MAX)
         return SMA_STR("the message's meta data is too long");
-    const struct sma_str ids[] = {route->channel,   route->chat_id, route->chat_type, route->thread_id,
-                                  route->message_id, route->user_id, route->user_name, route->language,
-                                  in->cursor_name};
+    const struct sma_str ids[] = {route->channel,   route->chat_id,    route->chat_type,
+                                  route->thread_id, route->message_id, route->user_id,
+                                  route->user_name, route->language,   in->cursor_name};
     for (size_t i = 0; i < SMA_COUNT_OF(ids); i++)
         if (ids[i].len > SMA_ID_BYTES_MAX)
             return SMA_STR("an id of the message is too long");
@@ -85,21 +88,23 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in)
     sma_store_facts_put(&store->facts_buf, &facts);
 }
 
-static SMA_CHECKED enum sma_err remember_person(struct sma_store *store, const struct sma_ingress *in)
+static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
+                                                const struct sma_ingress *in)
 {
     const struct sma_route *route = &in->route;
     if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")))
         return SMA_ERR_OK;
     store->has_contact_change = store->has_unflushed = true;
-    return sma_state_contact_put(store->state, &(struct sma_state_contact){.channel = route->channel,
-                                                                           .user_name = route->user_name,
-                                                                           .chat_id = route->chat_id,
-                                                                           .chat_key = route->chat_key,
-                                                                           .chat_type = route->chat_type,
-                                                                           .thread_id = route->thread_id,
-                                                                           .user_id = route->user_id,
-                                                                           .message_id = message_id_of(in),
-                                                                           .wall_ms = in->wall_ms});
+    return sma_state_contact_put(store->state,
+                                 &(struct sma_state_contact){.channel = route->channel,
+                                                             .user_name = route->user_name,
+                                                             .chat_id = route->chat_id,
+                                                             .chat_key = route->chat_key,
+                                                             .chat_type = route->chat_type,
+                                                             .thread_id = route->thread_id,
+                                                             .user_id = route->user_id,
+                                                             .message_id = message_id_of(in),
+                                                             .wall_ms = in->wall_ms});
 }
 
 static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struct sma_ingress *in)
@@ -107,7 +112,9 @@ static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struc
     if (in->cursor_name.len == 0)
         return SMA_ERR_OK;
     enum sma_err err = sma_store_begin(store);
-    return err != SMA_ERR_OK ? err : sma_state_cursor_set(store->state, in->cursor_name, in->cursor_value);
+    return err != SMA_ERR_OK
+               ? err
+               : sma_state_cursor_set(store->state, in->cursor_name, in->cursor_value);
 }
 
 static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
@@ -132,7 +139,8 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
 }
 
 static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_chat *chat,
-                                          const struct sma_ingress *in, enum sma_row_state row_state, uint64_t *ret_seq)
+                                          const struct sma_ingress *in,
+                                          enum sma_row_state row_state, uint64_t *ret_seq)
 {
     int64_t offset;
     enum sma_err err = place_user_line(store, chat, in, &offset);
@@ -167,12 +175,16 @@ static bool may_notice(uint64_t *last_ns, uint64_t now)
     return true;
 }
 
-static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store, const struct sma_route *route, uint64_t seq,
+static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
                                                struct sma_str text)
 {
-    struct sma_step_delivery delivery = {.intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
+    struct sma_step_delivery delivery = {
+        .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
     struct sma_step_delivery_state state;
-    return sma_store_deliver(store, &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP}, &delivery, &state);
+    return sma_store_deliver(store,
+                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                             &delivery, &state);
 }
 
 static SMA_CHECKED enum sma_err refuse_visibly(struct sma_store *store, struct store_chat *chat,
@@ -181,12 +193,14 @@ static SMA_CHECKED enum sma_err refuse_visibly(struct sma_store *store, struct s
     if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route), SMA_NOTICE_QUEUE_FULL);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+                      SMA_NOTICE_QUEUE_FULL);
     return deliver_notice(store, &in->route, seq, sma_buf_str(&store->text_buf));
 }
 
 /* The message that came may have to wait; whether it does is known only at the end of the batch. */
-static void consider_busy_notice(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg, uint64_t seq)
+static void consider_busy_notice(struct sma_store *store, struct store_chat *chat,
+                                 struct sma_msg **msg, uint64_t seq)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t now = sma_ctx_now(store->ctx);
@@ -203,7 +217,8 @@ static bool is_waiting(const struct sma_store *store, const struct store_chat *c
 {
     struct sma_state_head head;
     return sma_queue_chat_waiting(store->queue, chat->id) > 0 &&
-           sma_state_head_get(store->state, seq, &head) == SMA_ERR_OK && head.state == SMA_ROW_WAITING;
+           sma_state_head_get(store->state, seq, &head) == SMA_ERR_OK &&
+           head.state == SMA_ROW_WAITING;
 }
 
 enum sma_err sma_store_busy_notices(struct sma_store *store)
@@ -239,17 +254,18 @@ void sma_store_drop_busy(struct sma_store *store)
 static enum sma_access_decision decide(const struct sma_ingress *in)
 {
     const char *reason;
-    return sma_access_decide(&(struct sma_access_event){.channel = in->route.channel,
-                                                        .chat_type = in->route.chat_type,
-                                                        .user_id = in->route.user_id,
-                                                        .address = (enum sma_access_address)in->addressed,
-                                                        .is_record_only = in->is_record_only,
-                                                        .is_note = in->kind != SMA_EVENT_MESSAGE},
-                             &reason);
+    return sma_access_decide(
+        &(struct sma_access_event){.channel = in->route.channel,
+                                   .chat_type = in->route.chat_type,
+                                   .user_id = in->route.user_id,
+                                   .address = (enum sma_access_address)in->addressed,
+                                   .is_record_only = in->is_record_only,
+                                   .is_note = in->kind != SMA_EVENT_MESSAGE},
+        &reason);
 }
 
-static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
-                                              uint64_t seq, bool is_started)
+static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct store_chat *chat,
+                                              struct sma_msg **msg, uint64_t seq, bool is_started)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED, .seq = seq};
@@ -267,15 +283,18 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg)
+static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg **msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t seq;
     if (decide(in) != SMA_ACCESS_RUN) {
         bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE;
-        enum sma_err err = write_row(store, chat, in, may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE, &seq);
+        enum sma_err err =
+            write_row(store, chat, in, may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE, &seq);
         if (err == SMA_ERR_OK)
-            accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+            accept_later(store, *msg,
+                         &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
         return err;
     }
     if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK) {
@@ -283,15 +302,17 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
         if (err == SMA_ERR_OK)
             err = refuse_visibly(store, chat, in, seq);
         if (err == SMA_ERR_OK)
-            accept_later(store, *msg,
-                         &(struct sma_accepted){.verdict = SMA_VERDICT_BUSY,
-                                                .seq = seq,
-                                                .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
-                                                .reason = SMA_STR("too many messages are waiting")});
+            accept_later(
+                store, *msg,
+                &(struct sma_accepted){.verdict = SMA_VERDICT_BUSY,
+                                       .seq = seq,
+                                       .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
+                                       .reason = SMA_STR("too many messages are waiting")});
         return err;
     }
     bool is_started = sma_store_may_start_now(store, chat);
-    enum sma_err err = write_row(store, chat, in, is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING, &seq);
+    enum sma_err err =
+        write_row(store, chat, in, is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING, &seq);
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, is_started);
 }
 
@@ -316,13 +337,13 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     if (err == SMA_ERR_OK)
         err = sma_store_control(store, chat, in, seq);
     if (err == SMA_ERR_OK)
-        accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+        accept_later(store, *msg,
+                     &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return err;
 }
 
 /* -- known events ----------------------------------------------------------------------------------------------- */
-struct old_row
-{
+struct old_row {
     struct sma_store *store;
     uint32_t generation;
     int64_t offset;
@@ -339,8 +360,8 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
 }
 
 /* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays where it is. */
-static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
-                                        uint64_t seq)
+static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat,
+                                        struct sma_msg **msg, uint64_t seq)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct old_row old = {.store = store};
@@ -353,18 +374,19 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
     format_facts(store, in);
     if (store->facts_buf.err != SMA_ERR_OK)
         return store->facts_buf.err;
-    err = sma_state_upgrade(store->state,
-                            &(struct sma_state_message){.seq = seq,
-                                                        .chat = chat->state,
-                                                        .kind = in->kind,
-                                                        .state = is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
-                                                        .body_hash = in->body_hash,
-                                                        .event_key = in->event_key,
-                                                        .user_id = in->route.user_id,
-                                                        .generation = old.generation,
-                                                        .history_offset = old.offset,
-                                                        .line = sma_buf_str(&store->line_buf),
-                                                        .facts = sma_buf_str(&store->facts_buf)});
+    err = sma_state_upgrade(
+        store->state,
+        &(struct sma_state_message){.seq = seq,
+                                    .chat = chat->state,
+                                    .kind = in->kind,
+                                    .state = is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                    .body_hash = in->body_hash,
+                                    .event_key = in->event_key,
+                                    .user_id = in->route.user_id,
+                                    .generation = old.generation,
+                                    .history_offset = old.offset,
+                                    .line = sma_buf_str(&store->line_buf),
+                                    .facts = sma_buf_str(&store->facts_buf)});
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, is_started);
 }
 
@@ -375,17 +397,20 @@ static bool is_other_event(const struct sma_ingress *in, const struct sma_state_
     return in->body_hash != head->body_hash || !sma_str_is_equal(in->route.user_id, head->user_id);
 }
 
-static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
+static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct store_chat *chat,
+                                             struct sma_msg **msg,
                                              const struct sma_state_head *head)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t seq = head->seq;
     if (is_other_event(in, head)) {
-        accept_later(store, *msg,
-                     &(struct sma_accepted){
-                         .verdict = SMA_VERDICT_CONFLICT,
-                         .seq = seq,
-                         .reason = SMA_STR("this message id was used before with another body or by another user")});
+        accept_later(
+            store, *msg,
+            &(struct sma_accepted){
+                .verdict = SMA_VERDICT_CONFLICT,
+                .seq = seq,
+                .reason = SMA_STR(
+                    "this message id was used before with another body or by another user")});
         return SMA_ERR_OK;
     }
     bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
@@ -402,12 +427,14 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
 
 /* OK: *ret_head is the older row; NOTFOUND: the event is new. */
 static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct sma_ingress *in,
-                                           struct store_chat **ret_chat, struct sma_state_head *ret_head)
+                                           struct store_chat **ret_chat,
+                                           struct sma_state_head *ret_head)
 {
     struct sma_state_chat *state_chat = sma_state_chat_get(store->state, in->route.chat_key);
     if (state_chat == NULL)
         return SMA_ERR_NOTFOUND;
-    enum sma_err err = sma_state_claim_find(store->state, state_chat, in->kind, in->event_key, ret_head);
+    enum sma_err err =
+        sma_state_claim_find(store->state, state_chat, in->kind, in->event_key, ret_head);
     if (err != SMA_ERR_OK)
         return err;
     *ret_chat = sma_store_chat(store, state_chat);
@@ -422,7 +449,8 @@ static struct sma_str find_obstacle(struct sma_store *store, const struct sma_in
     if (store->disk_level > (is_control ? 1 : 0) || store->is_history_stuck)
         return SMA_STR("the disk is full; please try again later");
     if (sma_state_is_claims_full(store->state))
-        return SMA_STR("too many message ids are remembered; intake resumes when old ones may be forgotten");
+        return SMA_STR(
+            "too many message ids are remembered; intake resumes when old ones may be forgotten");
     if (store->deferred_count >= SMA_BATCH_COUNT_MAX)
         return SMA_STR("too many commands at once; please try again");
     return (struct sma_str){NULL, 0};
@@ -460,5 +488,6 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
         return;
     /* The answer is held last, so this message has none yet; the others of the batch are refused with it. */
     sma_store_fail_batch(store, err);
-    refuse_now(store, *msg, STORE_RETRY_MS, SMA_STR("the message could not be stored; please try again"));
+    refuse_now(store, *msg, STORE_RETRY_MS,
+               SMA_STR("the message could not be stored; please try again"));
 }

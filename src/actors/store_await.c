@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 /* -- the answer ------------------------------------------------------------------------------------------------- */
-struct result_facts
-{
+struct result_facts {
     struct sma_store *store;
     const struct store_waiter *waiter;
     struct sma_state_head head;
@@ -39,7 +38,8 @@ static enum sma_err answer_with(void *user, const struct sma_state_result *resul
 {
     struct result_facts *facts = user;
     struct sma_store *store = facts->store;
-    size_t space = result->output.len + result->tool_calls_json.len + facts->message_id.len + facts->chat_id.len + 4;
+    size_t space = result->output.len + result->tool_calls_json.len + facts->message_id.len +
+                   facts->chat_id.len + 4;
     struct sma_msg *msg = STORE_MSG(store, RESULT, struct sma_result, space);
     struct sma_result *answer = SMA_MSG_BODY(msg, struct sma_result);
     answer->seq = facts->waiter->seq;
@@ -61,10 +61,12 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
     struct result_facts *facts = user;
     struct store_facts stored = {0};
     if (sma_store_facts_get(message->facts, &stored) != SMA_ERR_OK)
-        stored = (struct store_facts){0}; /* a claim without facts (imported): the rest is still true */
+        stored =
+            (struct store_facts){0}; /* a claim without facts (imported): the rest is still true */
     facts->message_id = message->event_key;
     facts->chat_id = stored.route.chat_id;
-    uint64_t seq = message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
+    uint64_t seq =
+        message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
     if (!sma_row_is_open(message->state)) {
         enum sma_err err = sma_state_result_get(facts->store->state, seq, answer_with, facts);
         if (facts->is_answered || (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND))
@@ -101,7 +103,8 @@ static bool add_waiter(struct sma_store *store, const struct store_waiter *waite
     if (index != 0) {
         store->waiter_free = store->waiters[index - 1].next;
     } else {
-        if (!sma_store_grow(&store->waiters, store->waiter_count, &store->waiter_cap, sizeof *store->waiters))
+        if (!sma_store_grow(&store->waiters, store->waiter_count, &store->waiter_cap,
+                            sizeof *store->waiters))
             return false;
         index = ++store->waiter_count;
     }
@@ -139,10 +142,12 @@ void sma_store_answer_all_waiters(struct sma_store *store)
 
 void sma_store_await(struct sma_store *store, struct sma_msg **msg)
 {
-    if (!sma_store_grow(&store->asked, store->asked_count, &store->asked_cap, sizeof *store->asked)) {
+    if (!sma_store_grow(&store->asked, store->asked_count, &store->asked_cap,
+                        sizeof *store->asked)) {
         const struct sma_await *await = SMA_MSG_BODY(*msg, struct sma_await);
-        answer_unknown(store, &(struct store_waiter){
-                                  .seq = await->seq, .ask_id = (*msg)->ask_id, .asker = (*msg)->from});
+        answer_unknown(store, &(struct store_waiter){.seq = await->seq,
+                                                     .ask_id = (*msg)->ask_id,
+                                                     .asker = (*msg)->from});
         return;
     }
     store->asked[store->asked_count++] = *msg;

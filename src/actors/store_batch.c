@@ -29,10 +29,12 @@ bool sma_store_grow(void *array_pointer, uint32_t count, uint32_t *cap, size_t i
 static void need(struct sma_store *store, bool has_memory)
 {
     if (!has_memory)
-        sma_ctx_fatal(store->ctx, "the store is out of memory; what was accepted is on disk and continues after a restart");
+        sma_ctx_fatal(store->ctx, "the store is out of memory; what was accepted is on disk and "
+                                  "continues after a restart");
 }
 
-struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes, size_t space)
+struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes,
+                              size_t space)
 {
     struct sma_msg *msg = sma_msg_create(kind, body_bytes, space);
     need(store, msg != NULL);
@@ -74,10 +76,11 @@ static void free_chat(struct sma_store *store, struct store_chat *chat)
 static bool is_chat_idle(const struct sma_store *store, const struct store_chat *chat, uint64_t now)
 {
     const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
-    return chat->run == NULL && chat->first == NULL && !chat->is_dirty && !chat->is_credit_waiting &&
-           !chat->is_rotating && chat->line_count == 0 && !sma_queue_is_busy(store->queue, chat->id) &&
-           sma_queue_chat_waiting(store->queue, chat->id) == 0 && now - chat->busy_notice_ns > interval &&
-           now - chat->full_notice_ns > interval;
+    return chat->run == NULL && chat->first == NULL && !chat->is_dirty &&
+           !chat->is_credit_waiting && !chat->is_rotating && chat->line_count == 0 &&
+           !sma_queue_is_busy(store->queue, chat->id) &&
+           sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
+           now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval;
 }
 
 /* Between batches only: nothing points to an idle chat then. */
@@ -104,7 +107,8 @@ static void drop_undone_chats(struct sma_store *store)
     for (struct store_chat *chat = store->chats, *next; chat != NULL; chat = next) {
         next = chat->next;
         struct sma_state_chat *there = sma_state_chat_by_id(store->state, chat->id);
-        if (there != NULL && there->user == chat && sma_str_is_equal(there->key, sma_store_chat_key(chat))) {
+        if (there != NULL && there->user == chat &&
+            sma_str_is_equal(there->key, sma_store_chat_key(chat))) {
             chat->state = there;
             continue;
         }
@@ -116,15 +120,19 @@ static void drop_undone_chats(struct sma_store *store)
 /* -- held messages ---------------------------------------------------------------------------------------------- */
 static void hold(struct sma_store *store, const struct store_effect *effect)
 {
-    need(store, sma_store_grow(&store->effects, store->effect_count, &store->effect_cap, sizeof *effect));
+    need(store,
+         sma_store_grow(&store->effects, store->effect_count, &store->effect_cap, sizeof *effect));
     store->effects[store->effect_count++] = *effect;
 }
 
-void sma_store_answer_later(struct sma_store *store, const struct sma_msg *question, struct sma_msg **answer,
-                            uint64_t read_ns)
+void sma_store_answer_later(struct sma_store *store, const struct sma_msg *question,
+                            struct sma_msg **answer, uint64_t read_ns)
 {
-    hold(store, &(struct store_effect){.msg = *answer, .ask_id = question->ask_id, .read_ns = read_ns,
-                                       .to = question->from, .is_answer = true});
+    hold(store, &(struct store_effect){.msg = *answer,
+                                       .ask_id = question->ask_id,
+                                       .read_ns = read_ns,
+                                       .to = question->from,
+                                       .is_answer = true});
     *answer = NULL;
 }
 
@@ -142,13 +150,15 @@ void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sm
         if (err == SMA_ERR_OK)
             return;
         if (err != SMA_ERR_FULL) {
-            sma_msg_destroyp(msg); /* the receiver has ended: the row is still open and runs after the next start */
+            sma_msg_destroyp(
+                msg); /* the receiver has ended: the row is still open and runs after the next start */
             return;
         }
     }
     need(store, sma_store_grow(&store->deferred, store->deferred_count, &store->deferred_cap,
                                sizeof *store->deferred));
-    store->deferred[store->deferred_count++] = (struct store_effect){.msg = *msg, .to = (uint8_t)to};
+    store->deferred[store->deferred_count++] =
+        (struct store_effect){.msg = *msg, .to = (uint8_t)to};
     *msg = NULL;
 }
 
@@ -165,7 +175,8 @@ void sma_store_send_deferred(struct sma_store *store)
     }
     store->deferred_count -= done;
     if (done > 0 && store->deferred_count > 0)
-        memmove(store->deferred, store->deferred + done, store->deferred_count * sizeof *store->deferred);
+        memmove(store->deferred, store->deferred + done,
+                store->deferred_count * sizeof *store->deferred);
 }
 
 void sma_store_note_finished(struct sma_store *store, uint64_t seq)
@@ -198,14 +209,14 @@ enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *ch
         return store->line_bytes.err;
     uint64_t offset;
     struct sma_error error = {0};
-    enum sma_err err =
-        sma_history_reserve(store->history, sma_store_chat_key(chat), store->line_buf.len, &offset, &error);
+    enum sma_err err = sma_history_reserve(store->history, sma_store_chat_key(chat),
+                                           store->line_buf.len, &offset, &error);
     if (err != SMA_ERR_OK) {
         sma_store_note_error(store, error.text);
         return err;
     }
-    store->lines[store->line_count++] =
-        (struct store_line){.chat = chat, .offset = offset, .start = start, .len = store->line_buf.len};
+    store->lines[store->line_count++] = (struct store_line){
+        .chat = chat, .offset = offset, .start = start, .len = store->line_buf.len};
     chat->line_count++;
     *ret_offset = (int64_t)offset;
     return SMA_ERR_OK;
@@ -241,18 +252,20 @@ static int compare_lines(const void *left, const void *right)
 static enum sma_err write_run(struct sma_store *store, uint32_t first, uint32_t last)
 {
     struct store_chat *chat = store->lines[first].chat;
-    struct sma_str bytes = {store->line_bytes.ptr + store->lines[first].start, store->lines[first].len};
+    struct sma_str bytes = {store->line_bytes.ptr + store->lines[first].start,
+                            store->lines[first].len};
     if (last - first > 1) {
         sma_buf_clear(&store->load_buf);
         for (uint32_t i = first; i < last; i++)
-            sma_buf_put(&store->load_buf, store->line_bytes.ptr + store->lines[i].start, store->lines[i].len);
+            sma_buf_put(&store->load_buf, store->line_bytes.ptr + store->lines[i].start,
+                        store->lines[i].len);
         need(store, store->load_buf.err == SMA_ERR_OK);
         bytes = sma_buf_str(&store->load_buf);
     }
     enum sma_history_outcome outcome;
     struct sma_error error = {0};
-    enum sma_err err = sma_history_write(store->history, sma_store_chat_key(chat), store->lines[first].offset, bytes,
-                                         &outcome, &error);
+    enum sma_err err = sma_history_write(store->history, sma_store_chat_key(chat),
+                                         store->lines[first].offset, bytes, &outcome, &error);
     if (err == SMA_ERR_IO || err == SMA_ERR_NOMEM)
         sma_ctx_fatal(store->ctx, "history of %s cannot be written: %s", chat->key, error.text);
     if (err != SMA_ERR_OK)
@@ -285,7 +298,8 @@ void sma_store_write_lines(struct sma_store *store)
         uint32_t last = first + 1;
         const struct store_line *line = &store->lines[first];
         while (last < store->line_count && store->lines[last].chat == line->chat &&
-               store->lines[last].offset == store->lines[last - 1].offset + store->lines[last - 1].len)
+               store->lines[last].offset ==
+                   store->lines[last - 1].offset + store->lines[last - 1].len)
             last++;
         struct store_chat *chat = line->chat;
         if (write_run(store, first, last) == SMA_ERR_OK) {
@@ -293,14 +307,17 @@ void sma_store_write_lines(struct sma_store *store)
             store->lines_since_flush += last - first;
             sma_store_mark_dirty(store, chat);
         } else {
-            memmove(&store->lines[kept], &store->lines[first], (last - first) * sizeof *store->lines);
+            memmove(&store->lines[kept], &store->lines[first],
+                    (last - first) * sizeof *store->lines);
             kept += last - first;
         }
         first = last;
     }
     if (kept > 0 && !store->is_history_stuck)
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR,
-                    "the disk is full: %u history lines wait in state.db; free space and they are written", kept);
+        sma_ctx_log(
+            store->ctx, SMA_LOG_ERROR,
+            "the disk is full: %u history lines wait in state.db; free space and they are written",
+            kept);
     keep_lines(store, kept);
     store->last_line_ns = sma_ctx_now(store->ctx);
     store->has_unflushed = true;
@@ -323,9 +340,10 @@ static void turn_into_refusal(struct sma_msg *msg)
     switch (msg->kind) {
     case SMA_MSG_ACCEPTED: {
         struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
-        *accepted = (struct sma_accepted){.verdict = SMA_VERDICT_REFUSED,
-                                          .retry_after_ms = STORE_RETRY_MS,
-                                          .reason = SMA_STR("the message could not be stored; please try again")};
+        *accepted = (struct sma_accepted){
+            .verdict = SMA_VERDICT_REFUSED,
+            .retry_after_ms = STORE_RETRY_MS,
+            .reason = SMA_STR("the message could not be stored; please try again")};
         break;
     }
     case SMA_MSG_STEP_DONE:
@@ -434,7 +452,8 @@ static void undo(struct sma_store *store, enum sma_err err)
     const struct sma_error *error = sma_state_error(store->state);
     const char *text = error->text[0] != '\0' ? error->text : sma_err_text(err);
     sma_store_note_error(store, text);
-    sma_ctx_log(store->ctx, SMA_LOG_ERROR, "a transaction failed and was undone; what came with it is refused: %s", text);
+    sma_ctx_log(store->ctx, SMA_LOG_ERROR,
+                "a transaction failed and was undone; what came with it is refused: %s", text);
     release_lines(store);
     sma_store_settle_rows(store, true);
     sma_store_settle_runs(store, true);
@@ -471,7 +490,8 @@ static enum sma_err complete(struct sma_store *store)
     }
     if (err == SMA_ERR_OK)
         err = sma_store_busy_notices(store);
-    if (err == SMA_ERR_OK && sma_state_is_in_transaction(store->state) && sma_state_is_expiry_due(store->state)) {
+    if (err == SMA_ERR_OK && sma_state_is_in_transaction(store->state) &&
+        sma_state_is_expiry_due(store->state)) {
         uint32_t removed;
         err = sma_state_expire(store->state, SMA_BATCH_COUNT_MAX, &removed);
     }

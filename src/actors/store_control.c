@@ -10,18 +10,19 @@
 static SMA_CHECKED enum sma_err cancel_message(struct sma_store *store, uint64_t seq)
 {
     sma_store_forget_suspect(store, seq);
-    enum sma_err err = sma_state_finish(store->state, &(struct sma_state_finish){.seq = seq,
-                                                                                 .state = SMA_ROW_CANCELLED,
-                                                                                 .outcome = SMA_OUTCOME_CANCELLED,
-                                                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    enum sma_err err = sma_state_finish(
+        store->state, &(struct sma_state_finish){.seq = seq,
+                                                 .state = SMA_ROW_CANCELLED,
+                                                 .outcome = SMA_OUTCOME_CANCELLED,
+                                                 .wall_ms = sma_ctx_wall(store->ctx)});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }
 
 /* The open run of the chat, with everything it answers. */
-static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat, uint64_t mark,
-                                           uint32_t *count)
+static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat,
+                                           uint64_t mark, uint32_t *count)
 {
     struct store_run *run = chat->run;
     if (run == NULL || run->seq >= mark)
@@ -40,8 +41,8 @@ static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat, uint64_t mark,
-                                               uint32_t *count)
+static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t mark, uint32_t *count)
 {
     uint64_t seq;
     while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
@@ -53,7 +54,8 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
-static void tell_agent(struct sma_store *store, const struct store_chat *chat, enum sma_control control, uint64_t mark)
+static void tell_agent(struct sma_store *store, const struct store_chat *chat,
+                       enum sma_control control, uint64_t mark)
 {
     struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, chat->key_len + 1);
     struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
@@ -65,7 +67,8 @@ static void tell_agent(struct sma_store *store, const struct store_chat *chat, e
 
 static void tell_dispatcher(struct sma_store *store, const struct store_chat *chat, uint64_t mark)
 {
-    struct sma_msg *msg = STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, chat->key_len + 1);
+    struct sma_msg *msg =
+        STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, chat->key_len + 1);
     struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
     cancel->mark_seq = mark;
     cancel->chat_key = sma_msg_dup(msg, sma_store_chat_key(chat));
@@ -92,7 +95,8 @@ static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat 
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat *chat, uint64_t seq)
+static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat *chat,
+                                      uint64_t seq)
 {
     uint32_t count = 0;
     enum sma_err err = sma_state_chat_set_clear_mark(store->state, chat->state, seq);
@@ -104,7 +108,8 @@ static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat
 }
 
 static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_chat *chat,
-                                          const struct sma_ingress *ingress, uint64_t seq, enum sma_notice *ret_notice)
+                                          const struct sma_ingress *ingress, uint64_t seq,
+                                          enum sma_notice *ret_notice)
 {
     *ret_notice = SMA_NOTICE_UNKNOWN_COMMAND;
     switch (ingress->control) {
@@ -124,8 +129,8 @@ static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_
     }
 }
 
-enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat, const struct sma_ingress *ingress,
-                               uint64_t seq)
+enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
+                               const struct sma_ingress *ingress, uint64_t seq)
 {
     enum sma_notice notice;
     enum sma_err err = carry_out(store, chat, ingress, seq, &notice);
@@ -134,25 +139,30 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
     enum sma_language language = sma_store_language(store, &ingress->route);
     sma_buf_clear(&store->text_buf);
     if (notice == SMA_NOTICE_STATUS)
-        sma_notice_format(&store->text_buf, language, notice, sma_queue_chat_waiting(store->queue, chat->id),
+        sma_notice_format(&store->text_buf, language, notice,
+                          sma_queue_chat_waiting(store->queue, chat->id),
                           sma_queue_waiting(store->queue), (unsigned)store->answered_count);
     else
         sma_notice_format(&store->text_buf, language, notice);
     if (store->text_buf.err != SMA_ERR_OK)
         return store->text_buf.err;
 
-    struct sma_step_delivery reply = {
-        .intent = SMA_INTENT_NOTICE, .route = ingress->route, .text = sma_buf_str(&store->text_buf)};
+    struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,
+                                      .route = ingress->route,
+                                      .text = sma_buf_str(&store->text_buf)};
     struct sma_step_delivery_state state;
-    err = sma_store_deliver(store, &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP}, &reply, &state);
+    err = sma_store_deliver(store,
+                            &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                            &reply, &state);
     if (err != SMA_ERR_OK)
         return err;
-    err = sma_state_finish(store->state, &(struct sma_state_finish){.seq = seq,
-                                                                    .state = SMA_ROW_DONE,
-                                                                    .outcome = SMA_OUTCOME_OK,
-                                                                    .is_success = true,
-                                                                    .output = sma_buf_str(&store->text_buf),
-                                                                    .wall_ms = sma_ctx_wall(store->ctx)});
+    err = sma_state_finish(store->state,
+                           &(struct sma_state_finish){.seq = seq,
+                                                      .state = SMA_ROW_DONE,
+                                                      .outcome = SMA_OUTCOME_OK,
+                                                      .is_success = true,
+                                                      .output = sma_buf_str(&store->text_buf),
+                                                      .wall_ms = sma_ctx_wall(store->ctx)});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);
     return err;

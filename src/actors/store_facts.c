@@ -18,10 +18,11 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
 {
     const struct sma_route *route = &facts->route;
     const struct sma_str fields[FACTS_FIELD_COUNT] = {
-        route->channel,   route->chat_id,  route->chat_type,
-        route->thread_id, route->message_id, route->user_id,
-        route->user_name, route->language, facts->context,
-        facts->has_text ? facts->text : (struct sma_str){NULL, 0},
+        route->channel,    route->chat_id,
+        route->chat_type,  route->thread_id,
+        route->message_id, route->user_id,
+        route->user_name,  route->language,
+        facts->context,    facts->has_text ? facts->text : (struct sma_str){NULL, 0},
     };
     sma_buf_put_char(buf, FACTS_VERSION);
     sma_buf_put_char(buf, facts->has_text ? 1 : 0);
@@ -39,9 +40,11 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
     facts.has_text = bytes.ptr[1] != 0;
     memcpy(&facts.wall_ms, bytes.ptr + 2, sizeof facts.wall_ms);
     struct sma_str *fields[FACTS_FIELD_COUNT] = {
-        &facts.route.channel,   &facts.route.chat_id,  &facts.route.chat_type,
-        &facts.route.thread_id, &facts.route.message_id, &facts.route.user_id,
-        &facts.route.user_name, &facts.route.language, &facts.context, &facts.text,
+        &facts.route.channel,    &facts.route.chat_id,
+        &facts.route.chat_type,  &facts.route.thread_id,
+        &facts.route.message_id, &facts.route.user_id,
+        &facts.route.user_name,  &facts.route.language,
+        &facts.context,          &facts.text,
     };
     for (size_t i = 0; i < FACTS_FIELD_COUNT; i++) {
         uint32_t len;
@@ -133,7 +136,8 @@ void sma_store_map_remove(struct store_map *map, uint64_t key)
     map->keys[slot] = 0;
     map->count--;
     /* Whatever stands behind the hole moves back to where a search would now look for it. */
-    for (uint32_t i = (slot + 1) & (map->cap - 1); map->keys[i] != 0; i = (i + 1) & (map->cap - 1)) {
+    for (uint32_t i = (slot + 1) & (map->cap - 1); map->keys[i] != 0;
+         i = (i + 1) & (map->cap - 1)) {
         uint64_t moved = map->keys[i];
         map->keys[i] = 0;
         uint32_t place = map_slot(map, moved);

@@ -23,7 +23,8 @@ void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
         chat->dirty_next = store->dirty_first;
         store->dirty_first = chat;
     }
-    if (!chat->is_rotating && sma_history_is_rotation_due(store->history, sma_store_chat_key(chat))) {
+    if (!chat->is_rotating &&
+        sma_history_is_rotation_due(store->history, sma_store_chat_key(chat))) {
         chat->is_rotating = true;
         chat->rotate_next = store->rotate_first;
         store->rotate_first = chat;
@@ -37,13 +38,14 @@ static void set_disk_level(struct sma_store *store, int level)
         return;
     static const char *const texts[] = {
         "there is enough disk again: messages are accepted",
-        "the disk is nearly full: no new message is accepted until there is more room; open work continues",
+        "the disk is nearly full: no new message is accepted until there is more room; open work "
+        "continues",
         "the disk is full: nothing new is accepted and nothing is sent until there is more room",
     };
     store->disk_level = level;
     SMA_METRIC_SET(disk_degraded, level > 0);
-    sma_ctx_log(store->ctx, level == 0 ? SMA_LOG_INFO : SMA_LOG_ERROR, "%s (%llu MB free)", texts[level],
-                (unsigned long long)(store->disk_free / 1000000));
+    sma_ctx_log(store->ctx, level == 0 ? SMA_LOG_INFO : SMA_LOG_ERROR, "%s (%llu MB free)",
+                texts[level], (unsigned long long)(store->disk_free / 1000000));
     if (level > 0)
         sma_store_note_error(store, texts[level]);
 }
@@ -68,8 +70,7 @@ void sma_store_check_disk(struct sma_store *store)
 
 /* -- flush ------------------------------------------------------------------------------------------------------ */
 static enum sma_err put_contact(void *user, const struct sma_state_contact *from);
-struct contact_list
-{
+struct contact_list {
     struct sma_contact *contacts;
     uint32_t count, cap;
     struct sma_buf bytes; /* offsets first, pointers when nothing moves any more */
@@ -128,10 +129,12 @@ static void project_contacts(struct sma_store *store)
         }
         char path[4096];
         snprintf(path, sizeof path, "%s/contacts.json", store->config->state_dir);
-        err = sma_contacts_write(store->sys, path, sma_ctx_wall(store->ctx), list.contacts, list.count, &error);
+        err = sma_contacts_write(store->sys, path, sma_ctx_wall(store->ctx), list.contacts,
+                                 list.count, &error);
     }
     if (err != SMA_ERR_OK)
-        sma_ctx_log(store->ctx, SMA_LOG_WARN, "contacts.json was not written: %s; lookups are not affected",
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "contacts.json was not written: %s; lookups are not affected",
                     error.text[0] != '\0' ? error.text : sma_err_text(err));
     sma_buf_fini(&list.bytes);
     free(list.contacts);
@@ -141,7 +144,8 @@ static void sync_chat(struct sma_store *store, struct store_chat *chat)
 {
     struct sma_error error = {0};
     if (sma_history_sync(store->history, sma_store_chat_key(chat), &error) != SMA_ERR_OK)
-        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key, error.text);
+        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
+                      error.text);
 }
 
 static bool is_flush_due(const struct sma_store *store, uint64_t now)
@@ -149,7 +153,8 @@ static bool is_flush_due(const struct sma_store *store, uint64_t now)
     /* Lines still waiting for disk are older than the watermark would say. */
     if (!store->has_unflushed || store->line_count > 0)
         return false;
-    return store->lines_since_flush >= STORE_FLUSH_LINE_COUNT || now - store->last_line_ns >= STORE_FLUSH_IDLE_NS;
+    return store->lines_since_flush >= STORE_FLUSH_LINE_COUNT ||
+           now - store->last_line_ns >= STORE_FLUSH_IDLE_NS;
 }
 
 static void flush_slice(struct sma_store *store, uint64_t slice_ns)
@@ -189,7 +194,8 @@ void sma_store_flush_all(struct sma_store *store)
     if (store->line_count > 0)
         return; /* the disk is full; state.db has the lines and the next start writes them */
     while (store->flush_first != NULL || store->dirty_first != NULL) {
-        struct store_chat **list = store->flush_first != NULL ? &store->flush_first : &store->dirty_first;
+        struct store_chat **list =
+            store->flush_first != NULL ? &store->flush_first : &store->dirty_first;
         struct store_chat *chat = *list;
         *list = chat->dirty_next;
         chat->is_dirty = false;
@@ -203,12 +209,14 @@ void sma_store_flush_all(struct sma_store *store)
 }
 
 /* -- rotation --------------------------------------------------------------------------------------------------- */
-static enum sma_err record(struct sma_store *store, struct store_chat *chat, struct sma_str plan, bool is_complete)
+static enum sma_err record(struct sma_store *store, struct store_chat *chat, struct sma_str plan,
+                           bool is_complete)
 {
     enum sma_err err = sma_state_begin(store->state);
     if (err != SMA_ERR_OK)
         return err;
-    err = is_complete ? sma_state_chat_set_generation(store->state, chat->state, chat->state->generation + 1)
+    err = is_complete ? sma_state_chat_set_generation(store->state, chat->state,
+                                                      chat->state->generation + 1)
                       : sma_state_chat_set_rotation(store->state, chat->state, plan);
     if (err != SMA_ERR_OK) {
         sma_state_rollback(store->state);
@@ -223,15 +231,17 @@ static void rotate(struct sma_store *store, struct store_chat *chat)
     struct sma_error error = {0};
     if (!sma_history_is_rotation_due(store->history, sma_store_chat_key(chat)))
         return;
-    enum sma_err err = sma_history_plan_rotation(store->history, sma_store_chat_key(chat), chat->state->generation,
-                                                 &plan, &error);
+    enum sma_err err = sma_history_plan_rotation(store->history, sma_store_chat_key(chat),
+                                                 chat->state->generation, &plan, &error);
     if (err == SMA_ERR_IO)
-        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key, error.text);
+        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
+                      error.text);
     if (err != SMA_ERR_OK)
         return; /* comes again with the chat's next line */
     sma_buf_clear(&store->load_buf);
     sma_history_plan_format(&store->load_buf, &plan);
-    if (store->load_buf.err != SMA_ERR_OK || record(store, chat, sma_buf_str(&store->load_buf), false) != SMA_ERR_OK)
+    if (store->load_buf.err != SMA_ERR_OK ||
+        record(store, chat, sma_buf_str(&store->load_buf), false) != SMA_ERR_OK)
         return;
     SMA_CRASH_POINT("store.rotation_recorded");
     enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
@@ -242,8 +252,9 @@ static void rotate(struct sma_store *store, struct store_chat *chat)
     bool is_done = rotation == SMA_HISTORY_ROTATED;
     /* The files and the plan must not disagree while we go on; after a restart they are compared again. */
     if (record(store, chat, SMA_STR(""), is_done) != SMA_ERR_OK)
-        sma_ctx_fatal(store->ctx, "the rotation of %s cannot be recorded: %s; start again to finish it", chat->key,
-                      sma_state_error(store->state)->text);
+        sma_ctx_fatal(store->ctx,
+                      "the rotation of %s cannot be recorded: %s; start again to finish it",
+                      chat->key, sma_state_error(store->state)->text);
     if (is_done)
         SMA_METRIC_ADD(store_rotations_total, 1);
 }
@@ -287,7 +298,9 @@ static void earlier(uint64_t *wake, bool is_wanted, uint64_t when)
 void sma_store_set_wake(struct sma_store *store)
 {
     uint64_t now = sma_ctx_now(store->ctx), wake = UINT64_MAX;
-    earlier(&wake, store->search_first != NULL || (store->rotate_first != NULL && store->disk_level == 0), now);
+    earlier(&wake,
+            store->search_first != NULL || (store->rotate_first != NULL && store->disk_level == 0),
+            now);
     earlier(&wake, store->is_flushing, store->flush_resume_ns);
     earlier(&wake, store->has_unflushed && !store->is_flushing && !store->is_history_stuck,
             store->last_line_ns + STORE_FLUSH_IDLE_NS);

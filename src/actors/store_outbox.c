@@ -21,15 +21,16 @@ static SMA_CHECKED enum sma_err touch(struct sma_store *store, struct store_row 
 {
     if (row->is_touched)
         return SMA_ERR_OK;
-    if (!sma_store_grow(&store->touched, store->touched_count, &store->touched_cap, sizeof *store->touched))
+    if (!sma_store_grow(&store->touched, store->touched_count, &store->touched_cap,
+                        sizeof *store->touched))
         return SMA_ERR_NOMEM;
     store->touched[store->touched_count++] = row;
     row->is_touched = true;
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_chat *chat, uint64_t id, int adapter,
-                                        struct store_row **ret_row)
+static SMA_CHECKED enum sma_err add_row(struct sma_store *store, struct store_chat *chat,
+                                        uint64_t id, int adapter, struct store_row **ret_row)
 {
     struct store_row *row = calloc(1, sizeof *row);
     if (row == NULL || !sma_store_map_put(&store->rows, id, row)) {
@@ -100,19 +101,21 @@ static bool may_hand_out(const struct sma_store *store)
     return !store->is_draining && store->disk_level < 2 && store->retry_ns == 0;
 }
 
-static void send_row(struct sma_store *store, const struct store_row *row, const struct sma_route *route,
-                     const struct sma_state_delivery *delivery, const struct sma_stamps *stamps)
+static void send_row(struct sma_store *store, const struct store_row *row,
+                     const struct sma_route *route, const struct sma_state_delivery *delivery,
+                     const struct sma_stamps *stamps)
 {
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
-    struct sma_msg *msg =
-        STORE_MSG(store, DELIVER, struct sma_deliver, sma_route_space(&to) + delivery->text.len + 1);
+    struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
+                                    sma_route_space(&to) + delivery->text.len + 1);
     struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
     deliver->outbox_id = row->id;
     deliver->seq = sma_state_outbox_seq(row->id);
     deliver->route = sma_route_dup(msg, &to);
     deliver->text = sma_msg_dup(msg, delivery->text);
-    deliver->language = sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? SMA_STR("zh") : SMA_STR("en");
+    deliver->language =
+        sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? SMA_STR("zh") : SMA_STR("en");
     deliver->intent = delivery->intent;
     deliver->renderer_version = delivery->renderer_version;
     deliver->part_done_count = delivery->part_done_count;
@@ -134,8 +137,7 @@ static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct stor
     return SMA_ERR_OK;
 }
 
-struct hand_out
-{
+struct hand_out {
     struct sma_store *store;
     struct store_row *row;
     struct sma_state_delivery begun; /* what is written back */
@@ -151,7 +153,8 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
     facts.route.chat_key = delivery->chat->key;
     out->row->is_repeat = delivery->is_part_begun;
     out->begun = *delivery;
-    struct store_run *run = sma_store_run_find(out->store, sma_state_outbox_seq(delivery->outbox_id));
+    struct store_run *run =
+        sma_store_run_find(out->store, sma_state_outbox_seq(delivery->outbox_id));
     send_row(out->store, out->row, &facts.route, delivery, run != NULL ? &run->stamps : NULL);
     return SMA_ERR_OK;
 }
@@ -198,14 +201,16 @@ enum sma_err sma_store_pump_outbox(struct sma_store *store)
 }
 
 /* -- adding ----------------------------------------------------------------------------------------------------- */
-enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat, const struct sma_route *route,
-                                     struct sma_str text, uint8_t intent, uint64_t run_seq, int64_t wall_ms)
+enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
+                                     const struct sma_route *route, struct sma_str text,
+                                     uint8_t intent, uint64_t run_seq, int64_t wall_ms)
 {
     struct sma_buf meta;
     char bytes[SMA_ID_BYTES_MAX * 6 + 64];
     sma_buf_init(&meta, sizeof bytes);
-    sma_buf_put_text(&meta, intent == SMA_INTENT_NOTICE ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
-                                                        : "{\"via\":\"tool\",\"channel\":");
+    sma_buf_put_text(&meta, intent == SMA_INTENT_NOTICE
+                                ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
+                                : "{\"via\":\"tool\",\"channel\":");
     sma_buf_put_json_string(&meta, route->channel);
     sma_buf_put_char(&meta, '}');
     if (meta.err != SMA_ERR_OK || meta.len > sizeof bytes) {
@@ -236,8 +241,8 @@ static enum sma_err read_state(void *user, const struct sma_state_delivery *deli
 }
 
 /* Where a new row stands: sent (stored delivery), failed, begun or waiting. */
-static uint8_t decide_state(const struct sma_store *store, const struct store_chat *chat, int adapter,
-                            struct sma_str *error)
+static uint8_t decide_state(const struct sma_store *store, const struct store_chat *chat,
+                            int adapter, struct sma_str *error)
 {
     *error = SMA_STR("");
     if (adapter < 0) {
@@ -250,11 +255,13 @@ static uint8_t decide_state(const struct sma_store *store, const struct store_ch
         *error = SMA_STR("too many messages are waiting to be delivered to this chat");
         return SMA_DELIVERY_FAILED;
     }
-    bool is_turn = first_open(chat) == NULL && store->adapters[adapter].credits > 0 && may_hand_out(store);
+    bool is_turn =
+        first_open(chat) == NULL && store->adapters[adapter].credits > 0 && may_hand_out(store);
     return is_turn ? SMA_DELIVERY_BEGUN : SMA_DELIVERY_WAITING;
 }
 
-static SMA_CHECKED enum sma_err enter_row(struct sma_store *store, const struct store_delivery_facts *facts,
+static SMA_CHECKED enum sma_err enter_row(struct sma_store *store,
+                                          const struct store_delivery_facts *facts,
                                           const struct sma_step_delivery *from,
                                           const struct sma_state_delivery *delivery, int adapter)
 {
@@ -283,10 +290,12 @@ static SMA_CHECKED enum sma_err enter_row(struct sma_store *store, const struct 
 }
 
 enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,
-                               const struct sma_step_delivery *from, struct sma_step_delivery_state *ret_state)
+                               const struct sma_step_delivery *from,
+                               struct sma_step_delivery_state *ret_state)
 {
     struct sma_state_chat *state_chat;
-    enum sma_err err = sma_state_chat_open(store->state, from->route.chat_key, from->route.channel, &state_chat);
+    enum sma_err err =
+        sma_state_chat_open(store->state, from->route.chat_key, from->route.channel, &state_chat);
     if (err != SMA_ERR_OK)
         return err;
     struct store_chat *chat = sma_store_chat(store, state_chat);
@@ -294,7 +303,8 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
         return SMA_ERR_NOMEM;
     int adapter = sma_store_adapter_of(store, &from->route);
     uint64_t id = sma_state_outbox_id(facts->seq, facts->step, from->call);
-    *ret_state = (struct sma_step_delivery_state){.step = facts->step, .call = from->call, .outbox_id = id};
+    *ret_state =
+        (struct sma_step_delivery_state){.step = facts->step, .call = from->call, .outbox_id = id};
     ret_state->state = decide_state(store, chat, adapter, &ret_state->error);
 
     sma_buf_clear(&store->facts_buf);
@@ -319,8 +329,8 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
         return err;
     if (delivery.state == SMA_DELIVERY_SENT) {
         SMA_METRIC_ADD(deliveries_sent_total, 1);
-        return sma_store_delivery_line(store, chat, &from->route, from->text, from->intent, facts->seq,
-                                       sma_ctx_wall(store->ctx));
+        return sma_store_delivery_line(store, chat, &from->route, from->text, from->intent,
+                                       facts->seq, sma_ctx_wall(store->ctx));
     }
     if (delivery.state == SMA_DELIVERY_FAILED)
         return SMA_ERR_OK;
@@ -356,8 +366,7 @@ enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *c
     return SMA_ERR_OK;
 }
 
-struct sent_row
-{
+struct sent_row {
     struct sma_store *store;
     struct store_row *row;
 };
@@ -369,8 +378,9 @@ static enum sma_err write_sent_line(void *user, const struct sma_state_delivery 
     enum sma_err err = sma_store_facts_get(delivery->route, &facts);
     if (err != SMA_ERR_OK)
         return err;
-    return sma_store_delivery_line(sent->store, sent->row->chat, &facts.route, delivery->text, delivery->intent,
-                                   sma_state_outbox_seq(delivery->outbox_id), sma_ctx_wall(sent->store->ctx));
+    return sma_store_delivery_line(sent->store, sent->row->chat, &facts.route, delivery->text,
+                                   delivery->intent, sma_state_outbox_seq(delivery->outbox_id),
+                                   sma_ctx_wall(sent->store->ctx));
 }
 
 static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct store_row *row,

@@ -27,41 +27,43 @@
 #include "runtime/chat/queue.h"
 #include "runtime/chat/state.h"
 #include "sma/actors.h"
-#include "sma/metrics.h"
 #include "sma/messages.h"
+#include "sma/metrics.h"
 #include "sma/notices.h"
 #include "sma/text.h"
 
 #include <stdio.h>
 
 #define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
-#define STORE_COLLECT_COUNT_MAX 64          /* messages one run answers together */
-#define STORE_CHAT_KEPT_COUNT 4096          /* chat records kept in memory before idle ones are dropped */
-#define STORE_BATCH_LINE_BYTES (8 * 1024 * 1024) /* a batch with more history bytes commits at once */
-#define STORE_FLUSH_LINE_COUNT 16384        /* history lines written before files are synced */
-#define STORE_FLUSH_IDLE_NS UINT64_C(2000000000)  /* ... or this long after the last one */
-#define STORE_FLUSH_SLICE_NS UINT64_C(2000000)    /* files are synced for this long between two batches */
+#define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
+#define STORE_CHAT_KEPT_COUNT 4096 /* chat records kept in memory before idle ones are dropped */
+#define STORE_BATCH_LINE_BYTES \
+    (8 * 1024 * 1024)                /* a batch with more history bytes commits at once */
+#define STORE_FLUSH_LINE_COUNT 16384 /* history lines written before files are synced */
+#define STORE_FLUSH_IDLE_NS UINT64_C(2000000000) /* ... or this long after the last one */
+#define STORE_FLUSH_SLICE_NS \
+    UINT64_C(2000000) /* files are synced for this long between two batches */
 #define STORE_FLUSH_PAUSE_NS UINT64_C(8000000)    /* ... and then not for this long */
 #define STORE_DISK_PERIOD_NS UINT64_C(1000000000) /* free space is looked at this often, */
 #define STORE_DISK_COMMIT_COUNT 64                /* ... and every so many commits */
-#define STORE_RETRY_MS 1000                       /* what is refused for want of disk may come again */
-#define STORE_SEARCH_COUNT_MAX 16                 /* searches read at once; further ones wait */
-#define STORE_NOTICE_STEP 0u                      /* outbox keys of the store's own notices: no run has a step 0 */
-#define STORE_GIVEN_UP_CALL 1u                    /* ... of the notice that a run was given up */
-#define STORE_ERROR_COUNT 8                       /* last errors shown by STATUS */
+#define STORE_RETRY_MS 1000       /* what is refused for want of disk may come again */
+#define STORE_SEARCH_COUNT_MAX 16 /* searches read at once; further ones wait */
+#define STORE_NOTICE_STEP 0u      /* outbox keys of the store's own notices: no run has a step 0 */
+#define STORE_GIVEN_UP_CALL 1u    /* ... of the notice that a run was given up */
+#define STORE_ERROR_COUNT 8       /* last errors shown by STATUS */
 
 struct store_row;
 struct store_run;
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
-struct store_chat
-{
+struct store_chat {
     struct sma_state_chat *state;
     struct store_chat *prev, *next; /* all of them */
     uint32_t id;
-    struct store_run *run;           /* open in the agent, not ending */
-    bool has_ending;                 /* a run of it ends in the open transaction */
-    struct store_row *first, *last;  /* open deliveries in order; finished ones until the batch is settled */
+    struct store_run *run; /* open in the agent, not ending */
+    bool has_ending;       /* a run of it ends in the open transaction */
+    struct store_row *first,
+        *last; /* open deliveries in order; finished ones until the batch is settled */
     uint32_t row_count;
     uint64_t busy_notice_ns, full_notice_ns; /* 0 = never */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
@@ -72,8 +74,7 @@ struct store_chat
 };
 
 /* A run in the agent: one credit. */
-struct store_run
-{
+struct store_run {
     uint64_t seq;
     struct store_chat *chat;
     struct sma_stamps stamps;
@@ -88,8 +89,7 @@ struct store_run
 };
 
 /* An open delivery. */
-struct store_row
-{
+struct store_row {
     uint64_t id;
     struct store_chat *chat;
     struct store_row *prev, *next;
@@ -100,45 +100,38 @@ struct store_row
     bool is_touched, is_new, is_handed_now, is_finished;
 };
 
-struct store_effect
-{
+struct store_effect {
     struct sma_msg *msg;
     uint64_t ask_id, read_ns;
     uint8_t to;
     bool is_answer;
 };
-struct store_line
-{
+struct store_line {
     struct store_chat *chat;
     uint64_t offset;
     size_t start, len; /* in line_bytes */
 };
-struct store_busy
-{
+struct store_busy {
     struct sma_msg *msg; /* the INGRESS, kept for its route */
     uint64_t seq;
     struct store_chat *chat;
 };
-struct store_waiter
-{
+struct store_waiter {
     uint64_t seq, ask_id;
     uint32_t next;
     uint8_t asker;
 };
-struct store_orphan
-{
+struct store_orphan {
     uint64_t run_seq, seq;
 };
-struct store_search
-{
+struct store_search {
     struct store_search *next;
     struct sma_msg *question; /* HISTORY or QUERY */
     struct sma_history_reader *reader;
 };
 
 /* uint64 -> pointer, open addressing. Key 0 is not allowed. */
-struct store_map
-{
+struct store_map {
     uint64_t *keys;
     void **values;
     uint32_t count, cap;
@@ -148,8 +141,7 @@ void *sma_store_map_get(const struct store_map *map, uint64_t key);
 void sma_store_map_remove(struct store_map *map, uint64_t key);
 void sma_store_map_fini(struct store_map *map);
 
-struct store_adapter
-{
+struct store_adapter {
     const struct sma_adapter *adapter;
     uint32_t credits;
     struct store_chat *waiting_first, *waiting_last; /* chats whose next row waits for a credit */
@@ -159,19 +151,18 @@ struct store_adapter
 typedef bool store_disk_fn(void *user, uint64_t *ret_free_bytes);
 
 /* What only tests change. */
-struct sma_store_hooks
-{
+struct sma_store_hooks {
     const struct sma_sys *sys; /* for files; NULL = real */
     bool is_single_threaded;   /* checkpoints inside the commit */
     store_disk_fn *disk;
     void *disk_user;
 };
 SMA_CHECKED enum sma_err sma_store_create_hooked(const struct sma_store_options *options,
-                                                 const struct sma_store_hooks *hooks, struct sma_store **ret_store,
+                                                 const struct sma_store_hooks *hooks,
+                                                 struct sma_store **ret_store,
                                                  struct sma_error *error);
 
-struct sma_store
-{
+struct sma_store {
     uint32_t magic;
     const struct sma_config *config;
     const struct sma_sys *sys;
@@ -188,12 +179,13 @@ struct sma_store
     uint32_t chat_count, chat_sweep_at;
 
     struct store_run *runs[SMA_CONCURRENCY_MAX];
-    uint32_t run_count;  /* entries of runs, ending ones included */
-    uint32_t runs_open;  /* without the ending ones: credits in use */
+    uint32_t run_count; /* entries of runs, ending ones included */
+    uint32_t runs_open; /* without the ending ones: credits in use */
     uint64_t suspects[STORE_SUSPECT_COUNT_MAX];
     uint32_t suspect_count;
     struct store_run *suspect_run; /* the one that has to prove itself now */
-    bool is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
+    bool
+        is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
 
     struct store_map rows; /* outbox id -> store_row */
     uint32_t outbox_open;
@@ -207,9 +199,10 @@ struct sma_store
     uint32_t touched_count, touched_cap;
     struct store_busy *busy;
     uint32_t busy_count, busy_cap;
-    uint32_t line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
+    uint32_t
+        line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
     bool has_run_change, has_step, has_done, has_receipt;
-    uint32_t done_count; /* runs answered by this batch */
+    uint32_t done_count;          /* runs answered by this batch */
     struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
 
@@ -226,7 +219,7 @@ struct sma_store
     uint32_t asked_count, asked_cap;
     struct store_waiter *waiters;
     uint32_t waiter_count, waiter_cap, waiter_free; /* free list and heads: index + 1, 0 = none */
-    struct store_map waiter_heads; /* seq -> index + 1 */
+    struct store_map waiter_heads;                  /* seq -> index + 1 */
 
     /* between batches */
     struct store_chat *dirty_first; /* written since their last sync */
@@ -252,7 +245,7 @@ struct sma_store
     uint32_t error_count;
 
     struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
-    struct sma_buf boot_log;                      /* lines noted before start() */
+    struct sma_buf boot_log;                                /* lines noted before start() */
 };
 
 /* -- store_batch.c ---------------------------------------------------------------------------------------------- */
@@ -263,8 +256,8 @@ void sma_store_end_batch(struct sma_store *store);
 /** A change failed: undo the open batch and refuse everybody in it. */
 void sma_store_fail_batch(struct sma_store *store, enum sma_err err);
 /** Keep an answer to `question` until the commit. Takes *answer. */
-void sma_store_answer_later(struct sma_store *store, const struct sma_msg *question, struct sma_msg **answer,
-                            uint64_t read_ns);
+void sma_store_answer_later(struct sma_store *store, const struct sma_msg *question,
+                            struct sma_msg **answer, uint64_t read_ns);
 /** Keep a hand-off until the commit. Takes *msg. */
 void sma_store_send_later(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg);
 /** Send now, or as soon as the lane has room. Takes *msg. */
@@ -272,14 +265,18 @@ void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sm
 /** Try the hand-offs whose lane was full. */
 void sma_store_send_deferred(struct sma_store *store);
 /** A new message; out of memory ends the program (nothing is lost: the disk has it). */
-struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes, size_t space);
-#define STORE_MSG(store, KIND, TYPE, space) sma_store_msg((store), SMA_MSG_##KIND, sizeof(TYPE), (space))
+struct sma_msg *sma_store_msg(struct sma_store *store, unsigned kind, size_t body_bytes,
+                              size_t space);
+#define STORE_MSG(store, KIND, TYPE, space) \
+    sma_store_msg((store), SMA_MSG_##KIND, sizeof(TYPE), (space))
 /** Format an entry into store->line_buf and reserve its place. */
 SMA_CHECKED enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
-                                              const struct sma_history_entry *entry, int64_t *ret_offset);
+                                              const struct sma_history_entry *entry,
+                                              int64_t *ret_offset);
 /** An assistant or notice line: a row of its own in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_add_line(struct sma_store *store, struct store_chat *chat,
-                                            const struct sma_history_entry *entry, uint64_t run_seq);
+                                            const struct sma_history_entry *entry,
+                                            uint64_t run_seq);
 /** Write the committed lines to their files. */
 void sma_store_write_lines(struct sma_store *store);
 void sma_store_note_finished(struct sma_store *store, uint64_t seq);
@@ -291,7 +288,8 @@ static inline struct sma_str sma_store_chat_key(const struct store_chat *chat)
     return (struct sma_str){chat->key, chat->key_len};
 }
 /** Grow an array of items to hold one more. false: out of memory. */
-SMA_CHECKED bool sma_store_grow(void *array_pointer, uint32_t count, uint32_t *cap, size_t item_bytes);
+SMA_CHECKED bool sma_store_grow(void *array_pointer, uint32_t count, uint32_t *cap,
+                                size_t item_bytes);
 
 /* -- store_flush.c ---------------------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store);   /* after the answers of a batch, in slices */
@@ -316,8 +314,8 @@ SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store
 /** May a message of this chat start before its commit? */
 bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat);
 /** Start a just accepted message: RUN leaves at once. */
-void sma_store_start_now(struct sma_store *store, struct store_chat *chat, const struct sma_ingress *ingress,
-                         uint64_t seq);
+void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
+                         const struct sma_ingress *ingress, uint64_t seq);
 /** Start what can start; their RUN leaves after the commit. */
 SMA_CHECKED enum sma_err sma_store_pump_runs(struct sma_store *store);
 struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
@@ -335,14 +333,14 @@ void sma_store_publish_runs(struct sma_store *store); /* gauges */
 /* -- store_run_order.c ------------------------------------------------------------------------------------------ */
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
                                              const struct sma_ingress *ingress);
-struct store_order
-{
+struct store_order {
     const struct store_run *run;
     bool is_resumed;
     uint32_t attempt;
 };
 /** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
-SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store, const struct store_order *order,
+SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
+                                                   const struct store_order *order,
                                                    struct sma_msg **ret_msg);
 
 /* -- store_await.c ---------------------------------------------------------------------------------------------- */
@@ -354,19 +352,20 @@ void sma_store_answer_all_waiters(struct sma_store *store);
 /* -- store_outbox.c --------------------------------------------------------------------------------------------- */
 /** Index in store->adapters, or -1. */
 int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route);
-struct store_delivery_facts
-{
+struct store_delivery_facts {
     uint64_t seq;
     uint32_t step;
     bool has_waiter;
     const struct sma_stamps *stamps; /* may be NULL */
 };
 /** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */
-SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,
+SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
+                                           const struct store_delivery_facts *facts,
                                            const struct sma_step_delivery *delivery,
                                            struct sma_step_delivery_state *ret_state);
 /** Give up the rows of a chat that are not handed out and older than mark. */
-SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark);
+SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t mark);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
 void sma_store_settle_rows(struct sma_store *store, bool is_undone);
 /** Hand out what waits for disk or for the start of the service. */
@@ -374,8 +373,8 @@ SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);
 /** The history line of a delivery. */
 SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
-                                                 const struct sma_route *route, struct sma_str text, uint8_t intent,
-                                                 uint64_t run_seq, int64_t wall_ms);
+                                                 const struct sma_route *route, struct sma_str text,
+                                                 uint8_t intent, uint64_t run_seq, int64_t wall_ms);
 
 /* -- store_query.c ---------------------------------------------------------------------------------------------- */
 void sma_store_query(struct sma_store *store, struct sma_msg **msg);
@@ -389,11 +388,11 @@ void sma_store_contact(struct sma_store *store, struct sma_msg **msg);
 /* -- store_recover.c -------------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error);
 void sma_store_report(void *self, const struct sma_history_report *report);
-void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...) SMA_PRINTF(3, 4);
+void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
+    SMA_PRINTF(3, 4);
 
 /* -- store_facts.c ---------------------------------------------------------------------------------------------- */
-struct store_facts
-{
+struct store_facts {
     struct sma_route route; /* adapter and chat_key are not stored */
     struct sma_str context, text;
     bool has_text; /* otherwise the history line has it */

@@ -26,7 +26,8 @@ static void put_errors(struct sma_store *store, struct sma_buf *buf)
 {
     sma_buf_put_json_key(buf, "lastErrors");
     sma_buf_put_char(buf, '[');
-    uint32_t count = store->error_count < STORE_ERROR_COUNT ? store->error_count : STORE_ERROR_COUNT;
+    uint32_t count =
+        store->error_count < STORE_ERROR_COUNT ? store->error_count : STORE_ERROR_COUNT;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = (store->error_count - 1 - i) % STORE_ERROR_COUNT;
         sma_buf_put_text(buf, i == 0 ? "{" : ",{");
@@ -76,7 +77,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '}');
 }
 
-static void answer_json(struct sma_store *store, const struct sma_msg *question, struct sma_str json)
+static void answer_json(struct sma_store *store, const struct sma_msg *question,
+                        struct sma_str json)
 {
     struct sma_msg *answer = STORE_MSG(store, QUERY_RESULT, struct sma_query_result, json.len + 1);
     SMA_MSG_BODY(answer, struct sma_query_result)->json = sma_msg_dup(answer, json);
@@ -137,7 +139,8 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.limit = asked->limit;
         query.is_raw = true;
     } else {
-        const struct sma_history_ask *asked = SMA_MSG_BODY(search->question, struct sma_history_ask);
+        const struct sma_history_ask *asked =
+            SMA_MSG_BODY(search->question, struct sma_history_ask);
         query.chat_key = asked->chat_key;
         query.keyword = asked->keyword;
         query.limit = asked->limit;
@@ -184,7 +187,8 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
     bool is_cut = false;
     const struct sma_history_item *items =
         err == SMA_ERR_OK ? sma_history_read_items(search->reader, &count, &is_cut) : NULL;
-    struct sma_str text = err == SMA_ERR_OK ? SMA_STR("") : sma_str(error->text[0] ? error->text : sma_err_text(err));
+    struct sma_str text =
+        err == SMA_ERR_OK ? SMA_STR("") : sma_str(error->text[0] ? error->text : sma_err_text(err));
     size_t space = text.len + 1 + 16 + count * sizeof(struct sma_history_line);
     for (uint32_t i = 0; i < count; i++)
         space += items[i].user_id.len + items[i].user_name.len + items[i].text.len + 3;
@@ -196,11 +200,12 @@ static void answer_lines(struct sma_store *store, struct store_search *search, e
     lines->line_count = count;
     lines->lines = sma_msg_space(answer, count * sizeof *lines->lines);
     for (uint32_t i = 0; i < count; i++)
-        lines->lines[i] = (struct sma_history_line){.wall_ms = items[i].wall_ms,
-                                                    .is_user = items[i].is_user,
-                                                    .user_id = sma_msg_dup(answer, items[i].user_id),
-                                                    .user_name = sma_msg_dup(answer, items[i].user_name),
-                                                    .text = sma_msg_dup(answer, items[i].text)};
+        lines->lines[i] =
+            (struct sma_history_line){.wall_ms = items[i].wall_ms,
+                                      .is_user = items[i].is_user,
+                                      .user_id = sma_msg_dup(answer, items[i].user_id),
+                                      .user_name = sma_msg_dup(answer, items[i].user_name),
+                                      .text = sma_msg_dup(answer, items[i].text)};
     sma_ctx_answer(store->ctx, search->question, &answer);
 }
 
@@ -283,8 +288,7 @@ void sma_store_drop_searches(struct sma_store *store)
 }
 
 /* -- SESSION ---------------------------------------------------------------------------------------------------- */
-struct turn_list
-{
+struct turn_list {
     struct sma_buf *buf;
     struct sma_turn *turns; /* slices are offsets into buf until the message is made */
     uint32_t count, cap;
@@ -297,14 +301,16 @@ static struct sma_str keep(struct turn_list *list, struct sma_str text)
     return (struct sma_str){(const char *)at, text.len};
 }
 
-static enum sma_err load_turn(void *user, uint64_t seq, struct sma_str wire, struct sma_str message_id,
-                              struct sma_str turn)
+static enum sma_err load_turn(void *user, uint64_t seq, struct sma_str wire,
+                              struct sma_str message_id, struct sma_str turn)
 {
     struct turn_list *list = user;
     if (!sma_store_grow(&list->turns, list->count, &list->cap, sizeof *list->turns))
         return SMA_ERR_NOMEM;
-    list->turns[list->count++] = (struct sma_turn){
-        .seq = seq, .wire = keep(list, wire), .message_id = keep(list, message_id), .bytes = keep(list, turn)};
+    list->turns[list->count++] = (struct sma_turn){.seq = seq,
+                                                   .wire = keep(list, wire),
+                                                   .message_id = keep(list, message_id),
+                                                   .bytes = keep(list, turn)};
     return list->buf->err;
 }
 
@@ -321,18 +327,18 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
     sma_buf_clear(list.buf);
     enum sma_err err = SMA_ERR_OK;
     if (chat != NULL)
-        err = sma_state_each_turn(store->state, chat, ask->before_seq, ask->turns_max, ask->bytes_max, load_turn,
-                                  &list);
+        err = sma_state_each_turn(store->state, chat, ask->before_seq, ask->turns_max,
+                                  ask->bytes_max, load_turn, &list);
     if (err != SMA_ERR_OK) {
         /* A run without its past is better than no run; the history tool still has it. */
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "the session of %.*s cannot be read: %s", (int)ask->chat_key.len,
-                    ask->chat_key.ptr, sma_state_error(store->state)->text);
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "the session of %.*s cannot be read: %s",
+                    (int)ask->chat_key.len, ask->chat_key.ptr, sma_state_error(store->state)->text);
         list.count = 0;
         sma_buf_clear(list.buf);
     }
-    struct sma_msg *answer =
-        STORE_MSG(store, SESSION_TURNS, struct sma_session_turns,
-                  list.buf->len + 1 + ask->chat_key.len + 1 + 16 + list.count * sizeof(struct sma_turn));
+    struct sma_msg *answer = STORE_MSG(store, SESSION_TURNS, struct sma_session_turns,
+                                       list.buf->len + 1 + ask->chat_key.len + 1 + 16 +
+                                           list.count * sizeof(struct sma_turn));
     struct sma_session_turns *turns = SMA_MSG_BODY(answer, struct sma_session_turns);
     const char *base = sma_msg_dup(answer, sma_buf_str(list.buf)).ptr;
     turns->chat_key = sma_msg_dup(answer, ask->chat_key);
@@ -373,9 +379,10 @@ static void answer_contact(struct sma_store *store, const struct sma_msg *questi
     route.adapter = adapter < 0 ? 0 : (uint8_t)store->adapters[adapter].adapter->actor;
     sma_buf_clear(&store->text_buf);
     sma_contact_format(&store->text_buf, &contact);
-    struct sma_str json = store->text_buf.err == SMA_ERR_OK ? sma_buf_str(&store->text_buf) : SMA_STR("{}");
-    struct sma_msg *answer =
-        STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result, sma_route_space(&route) + json.len + 1);
+    struct sma_str json =
+        store->text_buf.err == SMA_ERR_OK ? sma_buf_str(&store->text_buf) : SMA_STR("{}");
+    struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result,
+                                       sma_route_space(&route) + json.len + 1);
     struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
     result->is_found = true;
     result->route = sma_route_dup(answer, &route);

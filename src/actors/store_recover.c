@@ -36,26 +36,28 @@ void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, cons
 
 void sma_store_report(void *self, const struct sma_history_report *report)
 {
-    enum sma_log_level level = report->kind == SMA_HISTORY_TAIL_COMPLETED ? SMA_LOG_INFO : SMA_LOG_WARN;
-    sma_store_boot_line(self, level, "history %s, byte %llu: %s", report->path, (unsigned long long)report->offset,
-                        report->text);
+    enum sma_log_level level =
+        report->kind == SMA_HISTORY_TAIL_COMPLETED ? SMA_LOG_INFO : SMA_LOG_WARN;
+    sma_store_boot_line(self, level, "history %s, byte %llu: %s", report->path,
+                        (unsigned long long)report->offset, report->text);
 }
 
-static enum sma_err fail(struct sma_store *store, struct sma_error *error, enum sma_err err, const char *what)
+static enum sma_err fail(struct sma_store *store, struct sma_error *error, enum sma_err err,
+                         const char *what)
 {
     const char *detail = sma_state_error(store->state)->text;
     return sma_fail(error, err, "%s: %s", what, detail[0] != '\0' ? detail : sma_err_text(err));
 }
 
 /* -- history ---------------------------------------------------------------------------------------------------- */
-struct recovery
-{
+struct recovery {
     struct sma_store *store;
     struct sma_error *error;
     uint64_t lines, written, skipped, appended;
 };
 
-static SMA_CHECKED enum sma_err record_rotation(struct sma_store *store, struct sma_state_chat *chat, bool is_done)
+static SMA_CHECKED enum sma_err record_rotation(struct sma_store *store,
+                                                struct sma_state_chat *chat, bool is_done)
 {
     enum sma_err err = sma_state_begin(store->state);
     if (err != SMA_ERR_OK)
@@ -76,13 +78,14 @@ static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
     if (err == SMA_ERR_OK)
         err = sma_history_rotate(recovery->store->history, &plan, &rotation, recovery->error);
     if (err == SMA_ERR_BADINPUT)
-        sma_store_boot_line(recovery->store, SMA_LOG_ERROR, "the recorded rotation of %s cannot be read and is dropped",
+        sma_store_boot_line(recovery->store, SMA_LOG_ERROR,
+                            "the recorded rotation of %s cannot be read and is dropped",
                             chat->key.ptr);
     else if (err != SMA_ERR_OK)
         return err;
     bool is_done = rotation == SMA_HISTORY_ROTATED;
-    sma_store_boot_line(recovery->store, SMA_LOG_INFO, "the interrupted rotation of %s was %s", chat->key.ptr,
-                        is_done ? "finished" : "undone");
+    sma_store_boot_line(recovery->store, SMA_LOG_INFO, "the interrupted rotation of %s was %s",
+                        chat->key.ptr, is_done ? "finished" : "undone");
     return record_rotation(recovery->store, chat, is_done);
 }
 
@@ -93,8 +96,8 @@ static enum sma_err replay_line(void *user, const struct sma_state_message *mess
     recovery->lines++;
     enum sma_err err =
         sma_history_replay(recovery->store->history, message->chat->key, message->generation,
-                           message->chat->generation, (uint64_t)message->history_offset, message->line, &outcome,
-                           recovery->error);
+                           message->chat->generation, (uint64_t)message->history_offset,
+                           message->line, &outcome, recovery->error);
     if (err != SMA_ERR_OK)
         return err;
     recovery->written += outcome == SMA_HISTORY_WRITTEN;
@@ -108,7 +111,9 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
     struct recovery recovery = {.store = store, .error = error};
     enum sma_err err = sma_state_each_chat(store->state, finish_rotation, &recovery);
     if (err != SMA_ERR_OK)
-        return error->text[0] != '\0' ? err : fail(store, error, err, "an interrupted rotation cannot be finished");
+        return error->text[0] != '\0'
+                   ? err
+                   : fail(store, error, err, "an interrupted rotation cannot be finished");
     err = sma_state_each_unflushed(store->state, replay_line, &recovery);
     if (err != SMA_ERR_OK)
         return error->text[0] != '\0' ? err : fail(store, error, err, "history cannot be replayed");
@@ -116,7 +121,8 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
         return SMA_ERR_OK;
     if (recovery.written + recovery.appended > 0)
         sma_store_boot_line(store, SMA_LOG_INFO,
-                            "history: %llu accepted lines had not reached their files and were written, %llu stood there",
+                            "history: %llu accepted lines had not reached their files and were "
+                            "written, %llu stood there",
                             (unsigned long long)(recovery.written + recovery.appended),
                             (unsigned long long)recovery.skipped);
     err = sma_history_sync_all(store->history, error);
@@ -126,8 +132,7 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
 }
 
 /* -- what older programs left ----------------------------------------------------------------------------------- */
-struct import
-{
+struct import {
     struct sma_store *store;
     struct sma_error *error;
     uint32_t batch_count;
@@ -144,8 +149,8 @@ static SMA_CHECKED enum sma_err next_batch(struct import *import)
     return err != SMA_ERR_OK ? err : sma_state_begin(import->store->state);
 }
 
-static SMA_CHECKED enum sma_err import_claim(struct import *import, struct sma_str channel, struct sma_str chat_key,
-                                             struct sma_str message_id)
+static SMA_CHECKED enum sma_err import_claim(struct import *import, struct sma_str channel,
+                                             struct sma_str chat_key, struct sma_str message_id)
 {
     struct sma_state *state = import->store->state;
     struct sma_state_chat *chat;
@@ -182,9 +187,10 @@ static void list_unanswered(struct import *import)
         return;
     if (++import->unanswered <= LISTED_COUNT_MAX)
         sma_store_boot_line(import->store, SMA_LOG_WARN,
-                            "state.db was missing: message %.*s of %.*s has no answer in the history and is not run again",
-                            (int)import->message_id.len, import->message_id.ptr, (int)import->chat_key.len,
-                            import->chat_key.ptr);
+                            "state.db was missing: message %.*s of %.*s has no answer in the "
+                            "history and is not run again",
+                            (int)import->message_id.len, import->message_id.ptr,
+                            (int)import->chat_key.len, import->chat_key.ptr);
     sma_buf_clear(&import->message_id);
 }
 
@@ -274,7 +280,8 @@ static SMA_CHECKED enum sma_err import_all(struct import *import)
     if (err != SMA_ERR_OK && err != SMA_ERR_TOOBIG)
         return err;
     if (counts.skipped > 0)
-        sma_store_boot_line(store, SMA_LOG_WARN, "%llu files under .ship/.cache could not be read and were left out",
+        sma_store_boot_line(store, SMA_LOG_WARN,
+                            "%llu files under .ship/.cache could not be read and were left out",
                             (unsigned long long)counts.skipped);
     struct sma_error detail = {0};
     err = sma_contacts_read(store->sys, path, import_contact, import, &detail);
@@ -301,9 +308,11 @@ static SMA_CHECKED enum sma_err import_once(struct sma_store *store, struct sma_
     if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (err == SMA_ERR_OK && import.claims + import.contacts > 0)
-        sma_store_boot_line(store, SMA_LOG_INFO, "imported %llu message ids and %llu contacts; %llu messages without answer",
-                            (unsigned long long)import.claims, (unsigned long long)import.contacts,
-                            (unsigned long long)import.unanswered);
+        sma_store_boot_line(
+            store, SMA_LOG_INFO,
+            "imported %llu message ids and %llu contacts; %llu messages without answer",
+            (unsigned long long)import.claims, (unsigned long long)import.contacts,
+            (unsigned long long)import.unanswered);
     sma_buf_fini(&import.chat_key);
     sma_buf_fini(&import.message_id);
     if (err == SMA_ERR_OK || error->text[0] != '\0')
@@ -339,11 +348,13 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
     uint32_t waiting = sma_queue_waiting(store->queue);
     if (!was_clean)
         sma_store_boot_line(store, SMA_LOG_WARN,
-                            "the last run of the program did not end cleanly: %u messages wait, %u of them were begun, "
+                            "the last run of the program did not end cleanly: %u messages wait, %u "
+                            "of them were begun, "
                             "%u deliveries are open",
                             waiting, store->suspect_count, store->outbox_open);
     else if (waiting + store->outbox_open > 0)
-        sma_store_boot_line(store, SMA_LOG_INFO, "%u messages wait and %u deliveries are open from before", waiting,
+        sma_store_boot_line(store, SMA_LOG_INFO,
+                            "%u messages wait and %u deliveries are open from before", waiting,
                             store->outbox_open);
     return SMA_ERR_OK;
 }

@@ -8,14 +8,12 @@
 
 #include <stdlib.h>
 
-struct step_item
-{
+struct step_item {
     uint32_t number;
     uint8_t kind;
     struct sma_str data; /* ptr is an offset until the message is made, like every slice below */
 };
-struct load
-{
+struct load {
     struct sma_store *store;
     struct sma_buf *buf;
     struct store_facts main;
@@ -42,8 +40,9 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
     struct sma_route route = ingress->route;
     if (route.message_id.len == 0)
         route.message_id = ingress->event_key; /* as in the facts of the row */
-    struct sma_msg *msg = STORE_MSG(store, RUN, struct sma_run_order,
-                                    sma_route_space(&route) + ingress->text.len + ingress->context.len + 2);
+    struct sma_msg *msg =
+        STORE_MSG(store, RUN, struct sma_run_order,
+                  sma_route_space(&route) + ingress->text.len + ingress->context.len + 2);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     fill_order(order, run);
     order->route = sma_route_dup(msg, &route);
@@ -97,7 +96,8 @@ static enum sma_err load_step(void *user, uint32_t number, uint8_t kind, struct 
     struct load *load = user;
     if (!sma_store_grow(&load->steps, load->step_count, &load->step_cap, sizeof *load->steps))
         return SMA_ERR_NOMEM;
-    load->steps[load->step_count++] = (struct step_item){.number = number, .kind = kind, .data = keep(load, data)};
+    load->steps[load->step_count++] =
+        (struct step_item){.number = number, .kind = kind, .data = keep(load, data)};
     return load->buf->err;
 }
 
@@ -106,15 +106,17 @@ static enum sma_err load_delivery(void *user, const struct sma_state_delivery *d
     struct load *load = user;
     if (sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP)
         return SMA_ERR_OK;
-    if (!sma_store_grow(&load->deliveries, load->delivery_count, &load->delivery_cap, sizeof *load->deliveries))
+    if (!sma_store_grow(&load->deliveries, load->delivery_count, &load->delivery_cap,
+                        sizeof *load->deliveries))
         return SMA_ERR_NOMEM;
-    bool is_error = delivery->state == SMA_DELIVERY_FAILED || delivery->state == SMA_DELIVERY_UNKNOWN;
-    load->deliveries[load->delivery_count++] =
-        (struct sma_step_delivery_state){.step = sma_state_outbox_step(delivery->outbox_id),
-                                         .call = sma_state_outbox_call(delivery->outbox_id),
-                                         .outbox_id = delivery->outbox_id,
-                                         .state = delivery->state,
-                                         .error = keep(load, is_error ? delivery->error : SMA_STR(""))};
+    bool is_error =
+        delivery->state == SMA_DELIVERY_FAILED || delivery->state == SMA_DELIVERY_UNKNOWN;
+    load->deliveries[load->delivery_count++] = (struct sma_step_delivery_state){
+        .step = sma_state_outbox_step(delivery->outbox_id),
+        .call = sma_state_outbox_call(delivery->outbox_id),
+        .outbox_id = delivery->outbox_id,
+        .state = delivery->state,
+        .error = keep(load, is_error ? delivery->error : SMA_STR(""))};
     return load->buf->err;
 }
 
@@ -128,16 +130,18 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, const struct s
     for (uint32_t i = 0; i < run->collected_count; i++) {
         struct store_facts facts;
         load->facts_to = &facts;
-        enum sma_err err = sma_state_message_get(load->store->state, run->collected[i], load_message, load);
+        enum sma_err err =
+            sma_state_message_get(load->store->state, run->collected[i], load_message, load);
         if (err != SMA_ERR_OK)
             return err;
-        load->collected[load->collected_count++] = (struct sma_collected){.seq = run->collected[i],
-                                                                          .wall_ms = facts.wall_ms,
-                                                                          .user_id = facts.route.user_id,
-                                                                          .user_name = facts.route.user_name,
-                                                                          .message_id = facts.route.message_id,
-                                                                          .text = facts.text,
-                                                                          .context = facts.context};
+        load->collected[load->collected_count++] =
+            (struct sma_collected){.seq = run->collected[i],
+                                   .wall_ms = facts.wall_ms,
+                                   .user_id = facts.route.user_id,
+                                   .user_name = facts.route.user_name,
+                                   .message_id = facts.route.message_id,
+                                   .text = facts.text,
+                                   .context = facts.context};
     }
     return SMA_ERR_OK;
 }
@@ -176,7 +180,8 @@ static struct sma_route place_route(const char *base, const struct sma_route *ro
                               .language = place(base, route->language)};
 }
 
-static void put_lists(struct sma_msg *msg, struct sma_run_order *order, const struct load *load, const char *base)
+static void put_lists(struct sma_msg *msg, struct sma_run_order *order, const struct load *load,
+                      const char *base)
 {
     order->step_count = load->step_count;
     order->steps = sma_msg_space(msg, load->step_count * sizeof *order->steps);

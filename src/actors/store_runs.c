@@ -17,8 +17,9 @@ static uint32_t concurrency(const struct sma_store *store)
 
 static bool may_start(const struct sma_store *store)
 {
-    return !store->is_draining && store->disk_level < 2 && store->suspect_run == NULL && store->retry_ns == 0 &&
-           store->deferred_count == 0 && store->runs_open < concurrency(store);
+    return !store->is_draining && store->disk_level < 2 && store->suspect_run == NULL &&
+           store->retry_ns == 0 && store->deferred_count == 0 &&
+           store->runs_open < concurrency(store);
 }
 
 bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat)
@@ -26,8 +27,9 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
     uint32_t other_chat;
     uint64_t other_seq;
     /* run_count includes runs that end in this very batch: the agent still has them. */
-    return may_start(store) && store->run_count < concurrency(store) && store->suspect_count == 0 && !store->is_cautious &&
-           !chat->has_ending && chat->run == NULL && !sma_queue_is_busy(store->queue, chat->id) &&
+    return may_start(store) && store->run_count < concurrency(store) && store->suspect_count == 0 &&
+           !store->is_cautious && !chat->has_ending && chat->run == NULL &&
+           !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            !sma_queue_peek(store->queue, &other_chat, &other_seq);
 }
@@ -40,8 +42,8 @@ struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq)
     return NULL;
 }
 
-static SMA_CHECKED enum sma_err add_run(struct sma_store *store, struct store_chat *chat, uint64_t seq,
-                                        struct store_run **ret_run)
+static SMA_CHECKED enum sma_err add_run(struct sma_store *store, struct store_chat *chat,
+                                        uint64_t seq, struct store_run **ret_run)
 {
     SMA_ASSERT(store->run_count < SMA_COUNT_OF(store->runs));
     struct store_run *run = calloc(1, sizeof *run);
@@ -73,11 +75,12 @@ void sma_store_run_end(struct sma_store *store, struct store_run *run)
 }
 
 /* -- starting --------------------------------------------------------------------------------------------------- */
-void sma_store_start_now(struct sma_store *store, struct store_chat *chat, const struct sma_ingress *ingress,
-                         uint64_t seq)
+void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
+                         const struct sma_ingress *ingress, uint64_t seq)
 {
     struct store_run *run;
-    if (sma_queue_hold(store->queue, chat->id) != SMA_ERR_OK || add_run(store, chat, seq, &run) != SMA_ERR_OK)
+    if (sma_queue_hold(store->queue, chat->id) != SMA_ERR_OK ||
+        add_run(store, chat, seq, &run) != SMA_ERR_OK)
         sma_ctx_fatal(store->ctx, "out of memory");
     run->stamps = ingress->stamps;
     run->stamps.run_ns = run->started_ns;
@@ -115,7 +118,8 @@ static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_ru
         run->seq = seq;
     }
     for (uint32_t i = 0; i < run->collected_count; i++) {
-        enum sma_err err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
+        enum sma_err err =
+            sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
         if (err != SMA_ERR_OK)
             return err;
     }
@@ -135,8 +139,7 @@ static void adopt_orphans(struct sma_store *store, struct store_run *run)
     store->orphan_count = kept;
 }
 
-struct given_up_route
-{
+struct given_up_route {
     struct sma_store *store;
     uint64_t seq;
 };
@@ -151,14 +154,16 @@ static enum sma_err tell_given_up(void *user, const struct sma_state_message *me
         return err;
     facts.route.chat_key = message->chat->key;
     sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route), SMA_NOTICE_GIVEN_UP);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+                      SMA_NOTICE_GIVEN_UP);
     struct sma_step_delivery delivery = {.call = STORE_GIVEN_UP_CALL,
                                          .intent = SMA_INTENT_NOTICE,
                                          .route = facts.route,
                                          .text = sma_buf_str(&store->text_buf)};
     struct sma_step_delivery_state state;
-    return sma_store_deliver(store, &(struct store_delivery_facts){.seq = told->seq, .step = STORE_NOTICE_STEP},
-                             &delivery, &state);
+    return sma_store_deliver(
+        store, &(struct store_delivery_facts){.seq = told->seq, .step = STORE_NOTICE_STEP},
+        &delivery, &state);
 }
 
 static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store_run *run,
@@ -186,10 +191,11 @@ static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store
 }
 
 /* The run is not handed out: too many attempts, or its row cannot be read. */
-static SMA_CHECKED enum sma_err give_up(struct sma_store *store, struct store_run *run, const char *why)
+static SMA_CHECKED enum sma_err give_up(struct sma_store *store, struct store_run *run,
+                                        const char *why)
 {
-    sma_ctx_log(store->ctx, SMA_LOG_ERROR, "message %llu of %s is given up: %s", (unsigned long long)run->seq,
-                run->chat->key, why);
+    sma_ctx_log(store->ctx, SMA_LOG_ERROR, "message %llu of %s is given up: %s",
+                (unsigned long long)run->seq, run->chat->key, why);
     sma_store_note_error(store, why);
     SMA_METRIC_ADD(runs_given_up_total, 1);
     struct given_up_route told = {.store = store, .seq = run->seq};
@@ -206,7 +212,8 @@ static SMA_CHECKED enum sma_err give_up(struct sma_store *store, struct store_ru
 
 /* Begun before this start of the program. A suspect's attempt is written down before it is made. */
 static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct store_run *run,
-                                                const struct sma_state_head *head, uint32_t *ret_attempt)
+                                                const struct sma_state_head *head,
+                                                uint32_t *ret_attempt)
 {
     adopt_orphans(store, run);
     SMA_METRIC_ADD(runs_resumed_total, 1);
@@ -239,8 +246,10 @@ static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t c
         err = sma_state_head_get(store->state, seq, &head);
     if (err != SMA_ERR_OK)
         return err;
-    struct store_order order = {.run = run, .attempt = 1, .is_resumed = head.state != SMA_ROW_WAITING};
-    err = order.is_resumed ? prepare_resumed(store, run, &head, &order.attempt) : collect(store, run);
+    struct store_order order = {
+        .run = run, .attempt = 1, .is_resumed = head.state != SMA_ROW_WAITING};
+    err =
+        order.is_resumed ? prepare_resumed(store, run, &head, &order.attempt) : collect(store, run);
     if (err != SMA_ERR_OK)
         return err;
     if (order.attempt > SMA_RUN_ATTEMPT_COUNT_MAX)
@@ -249,7 +258,8 @@ static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t c
     struct sma_msg *msg;
     err = sma_store_order_from_rows(store, &order, &msg);
     if (err == SMA_ERR_CORRUPT || err == SMA_ERR_NOTFOUND)
-        return sma_state_is_fatal(store->state) ? err : give_up(store, run, "its row cannot be read");
+        return sma_state_is_fatal(store->state) ? err
+                                                : give_up(store, run, "its row cannot be read");
     if (err != SMA_ERR_OK)
         return err;
     if (run->is_suspect)
@@ -277,7 +287,8 @@ enum sma_err sma_store_pump_runs(struct sma_store *store)
 /* -- after the commit or its failure ---------------------------------------------------------------------------- */
 static void take_back(struct sma_store *store, const struct store_run *run)
 {
-    struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, run->chat->key_len + 1);
+    struct sma_msg *msg =
+        STORE_MSG(store, CONTROL, struct sma_control_order, run->chat->key_len + 1);
     struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
     order->control = SMA_CONTROL_STOP;
     order->mark_seq = run->seq + 1;
@@ -348,9 +359,11 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
         return SMA_ERR_OK;
     if (message->run_seq == 0)
         return sma_queue_push_resumed(store->queue, chat, message->seq);
-    if (!sma_store_grow(&store->orphans, store->orphan_count, &store->orphan_cap, sizeof *store->orphans))
+    if (!sma_store_grow(&store->orphans, store->orphan_count, &store->orphan_cap,
+                        sizeof *store->orphans))
         return SMA_ERR_NOMEM;
-    store->orphans[store->orphan_count++] = (struct store_orphan){.run_seq = message->run_seq, .seq = message->seq};
+    store->orphans[store->orphan_count++] =
+        (struct store_orphan){.run_seq = message->run_seq, .seq = message->seq};
     return SMA_ERR_OK;
 }
 
@@ -370,11 +383,12 @@ void sma_store_publish_runs(struct sma_store *store)
 }
 
 /* -- STEP and DONE ---------------------------------------------------------------------------------------------- */
-static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint64_t seq, uint32_t number,
-                                   uint32_t delivery_count)
+static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint64_t seq,
+                                   uint32_t number, uint32_t delivery_count)
 {
-    struct sma_msg *answer = sma_store_msg(store, kind, sizeof(struct sma_step_done),
-                                           delivery_count * sizeof(struct sma_step_delivery_state) + 16);
+    struct sma_msg *answer =
+        sma_store_msg(store, kind, sizeof(struct sma_step_done),
+                      delivery_count * sizeof(struct sma_step_delivery_state) + 16);
     struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
     done->seq = seq;
     done->number = number;
@@ -384,8 +398,8 @@ static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint6
     return answer;
 }
 
-static void answer_verdict(struct sma_store *store, const struct sma_msg *question, unsigned kind, uint64_t seq,
-                           enum sma_step_verdict verdict)
+static void answer_verdict(struct sma_store *store, const struct sma_msg *question, unsigned kind,
+                           uint64_t seq, enum sma_step_verdict verdict)
 {
     struct sma_msg *answer = make_answer(store, kind, seq, 0, 0);
     SMA_MSG_BODY(answer, struct sma_step_done)->verdict = (uint8_t)verdict;
@@ -396,8 +410,10 @@ static void answer_verdict(struct sma_store *store, const struct sma_msg *questi
         sma_store_answer_later(store, question, &answer, 0);
 }
 
-static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct store_run *run, uint32_t step,
-                                            const struct sma_step_delivery *deliveries, struct sma_step_done *done)
+static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct store_run *run,
+                                            uint32_t step,
+                                            const struct sma_step_delivery *deliveries,
+                                            struct sma_step_done *done)
 {
     bool is_step = step != 0 && done->number != 0;
     for (uint32_t i = 0; i < done->delivery_count; i++) {
@@ -411,8 +427,8 @@ static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct stor
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store_run *run, const struct sma_step *step,
-                                           struct sma_step_done *done)
+static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store_run *run,
+                                           const struct sma_step *step, struct sma_step_done *done)
 {
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
@@ -460,8 +476,7 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
 }
 
-struct sent_texts
-{
+struct sent_texts {
     struct sma_buf *buf;
     const struct sma_state_chat *chat;
     bool is_any;
@@ -491,8 +506,7 @@ static SMA_CHECKED enum sma_err collect_output(struct sma_store *store, struct s
     return err == SMA_ERR_OK ? store->text_buf.err : err;
 }
 
-struct run_message
-{
+struct run_message {
     struct sma_store *store;
     const struct sma_done *done;
     struct sma_str *message_id;
@@ -500,7 +514,8 @@ struct run_message
 };
 
 /* Channel api: a result that nobody "sent" is written to the history like an answer (reference §4.3). */
-static SMA_CHECKED enum sma_err write_result_line(struct run_message *wanted, const struct sma_state_message *message,
+static SMA_CHECKED enum sma_err write_result_line(struct run_message *wanted,
+                                                  const struct sma_state_message *message,
                                                   const struct store_facts *facts)
 {
     struct sma_store *store = wanted->store;
@@ -516,7 +531,8 @@ static SMA_CHECKED enum sma_err write_result_line(struct run_message *wanted, co
                                   .message_id = message->event_key,
                                   .role = SMA_STR("assistant"),
                                   .text = sma_buf_str(&store->text_buf),
-                                  .meta_json = is_success ? SMA_STR("{\"success\":true}") : SMA_STR("{\"success\":false}"),
+                                  .meta_json = is_success ? SMA_STR("{\"success\":true}")
+                                                          : SMA_STR("{\"success\":false}"),
                               },
                               message->seq);
 }
@@ -532,7 +548,8 @@ static enum sma_err look_at_message(void *user, const struct sma_state_message *
     struct store_facts facts;
     enum sma_err err = sma_store_facts_get(message->facts, &facts);
     int adapter = err == SMA_ERR_OK ? sma_store_adapter_of(wanted->store, &facts.route) : -1;
-    if (adapter < 0 || !wanted->store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
+    if (adapter < 0 ||
+        !wanted->store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
         return wanted->store->facts_buf.err;
     return write_result_line(wanted, message, &facts);
 }
@@ -551,7 +568,8 @@ static enum sma_row_state row_state_of(uint8_t outcome)
     }
 }
 
-static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store_run *run, const struct sma_done *done,
+static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store_run *run,
+                                           const struct sma_done *done,
                                            struct sma_step_done *answer)
 {
     uint32_t last = 0;
@@ -573,15 +591,16 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     err = sma_state_message_get(store->state, run->seq, look_at_message, &wanted);
     if (err != SMA_ERR_OK)
         return err;
-    return finish_all(store, run, &(struct sma_state_finish){.seq = run->seq,
-                                                             .state = row_state_of(done->outcome),
-                                                             .outcome = done->outcome,
-                                                             .is_success = done->outcome == SMA_OUTCOME_OK,
-                                                             .output = sma_buf_str(&store->text_buf),
-                                                             .tool_calls_json = done->tool_calls_json,
-                                                             .wire = done->wire,
-                                                             .turn = done->turn,
-                                                             .message_id = message_id});
+    return finish_all(store, run,
+                      &(struct sma_state_finish){.seq = run->seq,
+                                                 .state = row_state_of(done->outcome),
+                                                 .outcome = done->outcome,
+                                                 .is_success = done->outcome == SMA_OUTCOME_OK,
+                                                 .output = sma_buf_str(&store->text_buf),
+                                                 .tool_calls_json = done->tool_calls_json,
+                                                 .wire = done->wire,
+                                                 .turn = done->turn,
+                                                 .message_id = message_id});
 }
 
 void sma_store_done(struct sma_store *store, struct sma_msg **msg)
@@ -598,7 +617,8 @@ void sma_store_done(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     uint64_t started_ns = run->started_ns;
-    struct sma_msg *answer = make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
+    struct sma_msg *answer =
+        make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
     enum sma_err err = write_done(store, run, done, SMA_MSG_BODY(answer, struct sma_step_done));
     if (err == SMA_ERR_OK) {
         store->has_done = true;

@@ -7,7 +7,8 @@ static bool is_trusted_channel(struct sma_str channel)
     return sma_str_is_equal(channel, SMA_STR("api")) || sma_str_is_equal(channel, SMA_STR("cli"));
 }
 
-enum sma_access_decision sma_access_decide(const struct sma_access_event *event, const char **ret_reason)
+enum sma_access_decision sma_access_decide(const struct sma_access_event *event,
+                                           const char **ret_reason)
 {
     if (event->is_note) {
         *ret_reason = "a note is recorded only";

@@ -11,15 +11,13 @@
 #define SLOT_COUNT_FIRST 64u
 #define KEY_NEW (UINT64_C(1) << 63) /* added to the key of every message that is not resumed */
 
-struct slot
-{
+struct slot {
     uint64_t seq; /* 0 = taken */
     uint32_t chat, next;
     bool is_resumed;
 };
 
-struct chat
-{
+struct chat {
     uint64_t turn; /* fair: when it last became ready */
     uint32_t head, tail;
     uint32_t waiting;
@@ -27,8 +25,7 @@ struct chat
     bool is_busy;
 };
 
-struct sma_queue
-{
+struct sma_queue {
     uint32_t magic;
     struct sma_queue_options options;
     struct slot *slots;
@@ -249,7 +246,8 @@ void sma_queue_destroy(struct sma_queue *queue)
 void sma_queue_clear(struct sma_queue *queue)
 {
     for (uint32_t i = 0; i < queue->chat_cap; i++)
-        queue->chats[i] = (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+        queue->chats[i] =
+            (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
     queue->slot_count = 0;
     queue->waiting = 0;
     queue->heap_count = 0;
@@ -258,7 +256,8 @@ void sma_queue_clear(struct sma_queue *queue)
 }
 
 /* -- in --------------------------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq, bool is_resumed)
+static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq,
+                                    bool is_resumed)
 {
     SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
     enum sma_err err = reserve_chat(queue, number);

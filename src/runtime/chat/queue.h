@@ -18,15 +18,15 @@
 
 struct sma_queue;
 
-struct sma_queue_options
-{
+struct sma_queue_options {
     bool is_fair;
     uint32_t chat_waiting_max; /* messages waiting in one chat; push refuses beyond */
     uint32_t waiting_max;      /* in all chats */
 };
 
 /** @return OK | NOMEM. Allocates. */
-SMA_CHECKED enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sma_queue **ret_queue);
+SMA_CHECKED enum sma_err sma_queue_create(const struct sma_queue_options *options,
+                                          struct sma_queue **ret_queue);
 void sma_queue_destroy(struct sma_queue *queue); /* accepts NULL */
 /** Forget all messages and all busy marks. */
 void sma_queue_clear(struct sma_queue *queue);
@@ -40,9 +40,11 @@ SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, 
 /** Would push be refused for its bound? OK | FULL. */
 SMA_CHECKED enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat);
 /** Add a message that was begun before: at the head of its chat and before all new ones. Not bounded. OK | NOMEM. */
-SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat,
+                                                uint64_t seq);
 /** Add a message that was accepted before this start of the program: like push, without the bounds. OK | NOMEM. */
-SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat,
+                                                 uint64_t seq);
 
 /** Which message would start next. false: none (nothing waits, or every chat with messages is busy). */
 bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq);

@@ -18,14 +18,12 @@
 #define API (SMA_ACTOR_ADAPTER_0 + 1)
 #define SECOND UINT64_C(1000000000)
 
-struct keeper
-{
+struct keeper {
     struct sma_msg *msgs[KEPT_COUNT_MAX];
     size_t count;
 };
 
-struct world
-{
+struct world {
     char dir[64], state_dir[80];
     struct sma_config config;
     struct sma_adapter adapters[2];
@@ -66,7 +64,8 @@ static inline struct sma_msg *take(struct keeper *keeper, unsigned kind)
         if (keeper->msgs[i]->kind != kind)
             continue;
         struct sma_msg *msg = keeper->msgs[i];
-        memmove(&keeper->msgs[i], &keeper->msgs[i + 1], (keeper->count - i - 1) * sizeof(struct sma_msg *));
+        memmove(&keeper->msgs[i], &keeper->msgs[i + 1],
+                (keeper->count - i - 1) * sizeof(struct sma_msg *));
         keeper->count--;
         return msg;
     }
@@ -119,8 +118,10 @@ static inline void run(struct world *world)
 static inline void open_world(struct world *world)
 {
     struct sma_error error = {0};
-    struct sma_store_options options = {.config = &world->config, .adapters = world->adapters, .adapter_count = 2};
-    struct sma_store_hooks hooks = {.sys = world->sys, .is_single_threaded = true, .disk = fake_disk, .disk_user = world};
+    struct sma_store_options options = {
+        .config = &world->config, .adapters = world->adapters, .adapter_count = 2};
+    struct sma_store_hooks hooks = {
+        .sys = world->sys, .is_single_threaded = true, .disk = fake_disk, .disk_user = world};
     if (sma_store_create_hooked(&options, &hooks, &world->store, &error) != SMA_ERR_OK) {
         fprintf(stderr, "create: %s\n", error.text);
         exit(1);
@@ -169,7 +170,8 @@ static inline void restart_world(struct world *world)
     open_world(world);
 }
 
-static inline int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
+static inline int remove_entry(const char *path, const struct stat *facts, int kind,
+                               struct FTW *place)
 {
     (void)facts;
     (void)kind;
@@ -189,8 +191,7 @@ static inline void end_world(struct world *world)
 }
 
 /* -- speaking --------------------------------------------------------------------------------------------------- */
-struct saying
-{
+struct saying {
     const char *chat, *id, *text, *user;
     uint8_t kind, control, addressed;
     uint64_t body_hash;
@@ -230,7 +231,8 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
         in->cursor_value = saying->cursor;
     }
     uint64_t ask_id = 0;
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, (enum sma_actor_id)adapter), SMA_ACTOR_STORE, &msg, 0, &ask_id));
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, (enum sma_actor_id)adapter), SMA_ACTOR_STORE,
+                         &msg, 0, &ask_id));
     return ask_id;
 }
 
@@ -239,10 +241,15 @@ static inline void say(struct world *world, const char *chat, const char *id, co
     (void)say_as(world, TEST, &(struct saying){.chat = chat, .id = id, .text = text});
 }
 
-static inline void command(struct world *world, const char *chat, const char *id, enum sma_control control)
+static inline void command(struct world *world, const char *chat, const char *id,
+                           enum sma_control control)
 {
     (void)say_as(world, TEST,
-                 &(struct saying){.chat = chat, .id = id, .text = "/x", .kind = SMA_EVENT_CONTROL, .control = (uint8_t)control});
+                 &(struct saying){.chat = chat,
+                                  .id = id,
+                                  .text = "/x",
+                                  .kind = SMA_EVENT_CONTROL,
+                                  .control = (uint8_t)control});
 }
 
 /* The next ACCEPTED of an adapter, by value (its reason is static text). */
@@ -266,18 +273,19 @@ static inline uint64_t run_seq(struct world *world)
     return seq;
 }
 
-struct delivery
-{
+struct delivery {
     const char *key, *text;
     uint32_t call;
     unsigned adapter; /* 0 = TEST */
 };
 
-static inline struct sma_step_delivery *put_deliveries(struct sma_msg *msg, const struct delivery *from, uint32_t count)
+static inline struct sma_step_delivery *put_deliveries(struct sma_msg *msg,
+                                                       const struct delivery *from, uint32_t count)
 {
     struct sma_step_delivery *to = sma_msg_space(msg, count * sizeof *to);
     for (uint32_t i = 0; i < count; i++) {
-        struct sma_route route = route_of(from[i].adapter == 0 ? TEST : from[i].adapter, from[i].key);
+        struct sma_route route =
+            route_of(from[i].adapter == 0 ? TEST : from[i].adapter, from[i].key);
         to[i] = (struct sma_step_delivery){.call = from[i].call,
                                            .intent = SMA_INTENT_ASSISTANT_TEXT,
                                            .route = sma_route_dup(msg, &route),
@@ -288,10 +296,12 @@ static inline struct sma_step_delivery *put_deliveries(struct sma_msg *msg, cons
 
 static inline void ask_as_agent(struct world *world, struct sma_msg *msg)
 {
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_AGENT), SMA_ACTOR_STORE, &msg, 0, NULL));
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_AGENT), SMA_ACTOR_STORE, &msg, 0,
+                         NULL));
 }
 
-static inline void step(struct world *world, uint64_t seq, uint32_t number, const struct delivery *from, uint32_t count)
+static inline void step(struct world *world, uint64_t seq, uint32_t number,
+                        const struct delivery *from, uint32_t count)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096 + count * 1024);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
@@ -304,9 +314,11 @@ static inline void step(struct world *world, uint64_t seq, uint32_t number, cons
     ask_as_agent(world, msg);
 }
 
-static inline void done(struct world *world, uint64_t seq, const char *output, const struct delivery *from, uint32_t count)
+static inline void done(struct world *world, uint64_t seq, const char *output,
+                        const struct delivery *from, uint32_t count)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DONE, struct sma_done, 4096 + count * 1024 + strlen(output));
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_DONE, struct sma_done, 4096 + count * 1024 + strlen(output));
     struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
     body->seq = seq;
     body->outcome = SMA_OUTCOME_OK;
@@ -339,17 +351,20 @@ static inline void receipt(struct world *world, const struct sma_receipt *facts)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, 256);
     *SMA_MSG_BODY(msg, struct sma_receipt) = *facts;
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_DISPATCHER), SMA_ACTOR_STORE, &msg, 0, NULL));
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_DISPATCHER), SMA_ACTOR_STORE, &msg,
+                         0, NULL));
 }
 
-static inline void await(struct world *world, unsigned adapter, uint64_t seq, bool is_peek, const char *user)
+static inline void await(struct world *world, unsigned adapter, uint64_t seq, bool is_peek,
+                         const char *user)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_AWAIT, struct sma_await, 64);
     struct sma_await *body = SMA_MSG_BODY(msg, struct sma_await);
     body->seq = seq;
     body->is_peek = is_peek;
     body->user_id = sma_msg_dup(msg, sma_str(user));
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, (enum sma_actor_id)adapter), SMA_ACTOR_STORE, &msg, 0, NULL));
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, (enum sma_actor_id)adapter), SMA_ACTOR_STORE,
+                         &msg, 0, NULL));
 }
 
 /* The history file of a chat as text, in static memory. */

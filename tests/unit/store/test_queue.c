@@ -5,7 +5,8 @@
 static struct sma_queue *make(bool is_fair, uint32_t chat_max, uint32_t max)
 {
     struct sma_queue *queue = NULL;
-    struct sma_queue_options options = {.is_fair = is_fair, .chat_waiting_max = chat_max, .waiting_max = max};
+    struct sma_queue_options options = {
+        .is_fair = is_fair, .chat_waiting_max = chat_max, .waiting_max = max};
     CHECK_OK(sma_queue_create(&options, &queue));
     return queue;
 }
@@ -107,8 +108,7 @@ static void bounds_hold_exactly(void)
 /* -- against a slow model --------------------------------------------------------------------------------------- */
 #define CHATS 17u
 #define MODEL_MAX 4096u
-struct model
-{
+struct model {
     uint64_t seqs[MODEL_MAX];
     uint32_t chats[MODEL_MAX];
     uint32_t count;
@@ -119,7 +119,8 @@ static uint64_t model_take(struct model *model, uint32_t i)
 {
     uint64_t seq = model->seqs[i];
     memmove(&model->seqs[i], &model->seqs[i + 1], (model->count - i - 1) * sizeof model->seqs[0]);
-    memmove(&model->chats[i], &model->chats[i + 1], (model->count - i - 1) * sizeof model->chats[0]);
+    memmove(&model->chats[i], &model->chats[i + 1],
+            (model->count - i - 1) * sizeof model->chats[0]);
     model->count--;
     return seq;
 }

@@ -34,7 +34,9 @@ static void a_message_runs_is_answered_and_recorded(void)
     CHECK(SMA_MSG_BODY(row, struct sma_deliver)->has_waiter);
     CHECK(!SMA_MSG_BODY(row, struct sma_deliver)->is_repeat);
     receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
-                                      .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
     sma_msg_destroy(stored);
     sma_msg_destroy(row);
     done(&w, answer.seq, "final", NULL, 0);
@@ -51,11 +53,14 @@ static void a_message_runs_is_answered_and_recorded(void)
 
     char expected[512];
     snprintf(expected, sizeof expected,
-             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"1\",\"chatKey\":\"test:chat:1\","
-             "\"userId\":\"u1\",\"messageId\":\"m1\",\"role\":\"user\",\"text\":\"hello \\\"you\\\"\"}\n");
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"1\",\"chatKey\":"
+             "\"test:chat:1\","
+             "\"userId\":\"u1\",\"messageId\":\"m1\",\"role\":\"user\",\"text\":\"hello "
+             "\\\"you\\\"\"}\n");
     const char *text = history(&w, "test%3Achat%3A1");
     CHECK(strncmp(text, expected, strlen(expected)) == 0);
-    CHECK(strstr(text, "\"chatKey\":\"test:chat:1\",\"userId\":\"bot\",\"role\":\"assistant\",\"text\":\"hi\\nthere\","
+    CHECK(strstr(text, "\"chatKey\":\"test:chat:1\",\"userId\":\"bot\",\"role\":\"assistant\","
+                       "\"text\":\"hi\\nthere\","
                        "\"meta\":{\"via\":\"tool\",\"channel\":\"test\"}}\n") != NULL);
     CHECK_INT(2, count_of(text, "\n"));
 
@@ -74,7 +79,9 @@ static void one_event_is_accepted_once(void)
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5});
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5});
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "b", .body_hash = 6});
-    (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5, .user = "u2"});
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5, .user = "u2"});
     (void)say_as(&w, TEST, &(struct saying){.chat = "2", .id = "m1", .text = "a", .body_hash = 5});
     run(&w);
     struct sma_accepted first = accepted(&w.test), second = accepted(&w.test);
@@ -98,12 +105,16 @@ static void group_talk_is_recorded_and_a_later_mention_runs_it(void)
 {
     make_world(&w);
     open_world(&w);
-    (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .addressed = SMA_ADDRESSED_NONE});
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "1", .id = "m1", .text = "a", .addressed = SMA_ADDRESSED_NONE});
     run(&w);
     struct sma_accepted first = accepted(&w.test);
     CHECK_INT(SMA_VERDICT_IGNORED, first.verdict);
     CHECK_INT(0, (long long)run_seq(&w));
-    (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .addressed = SMA_ADDRESSED_MENTION});
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "1", .id = "m1", .text = "a", .addressed = SMA_ADDRESSED_MENTION});
     run(&w);
     struct sma_accepted second = accepted(&w.test);
     CHECK_INT(SMA_VERDICT_ACCEPTED, second.verdict);
@@ -196,14 +207,18 @@ static void queue_bounds_refuse_visibly_once_in_a_while(void)
     CHECK(row != NULL && deliver(&w) == NULL);
     CHECK_INT(SMA_INTENT_NOTICE, SMA_MSG_BODY(row, struct sma_deliver)->intent);
     receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
-                                      .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
     sma_msg_destroy(row);
     run(&w);
     row = deliver(&w);
     CHECK(row != NULL);
     CHECK(strstr(SMA_MSG_BODY(row, struct sma_deliver)->text.ptr, "Too many") != NULL);
     receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
-                                      .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
     sma_msg_destroy(row);
     run(&w);
     CHECK(deliver(&w) == NULL);
@@ -229,7 +244,8 @@ static void stop_cancels_and_nothing_stopped_comes_back(void)
     say(&w, "a", "2", "y");
     say(&w, "b", "3", "z");
     run(&w);
-    uint64_t one = accepted(&w.test).seq, two = accepted(&w.test).seq, three = accepted(&w.test).seq;
+    uint64_t one = accepted(&w.test).seq, two = accepted(&w.test).seq,
+             three = accepted(&w.test).seq;
     CHECK(run_seq(&w) == one);
     await(&w, TEST, one, false, "");
     await(&w, TEST, two, false, "");
@@ -333,11 +349,17 @@ static void an_api_caller_gets_texts_results_and_command_replies(void)
     result = take(&w.api, SMA_MSG_RESULT);
     CHECK_STR("plain", SMA_MSG_BODY(result, struct sma_result)->output);
     sma_msg_destroy(result);
-    CHECK(strstr(history(&w, "api%3Achat%3Ax"), "\"userId\":\"bot\",\"messageId\":\"m2\",\"role\":\"assistant\","
-                                                "\"text\":\"plain\",\"meta\":{\"success\":true}}\n") != NULL);
+    CHECK(strstr(history(&w, "api%3Achat%3Ax"),
+                 "\"userId\":\"bot\",\"messageId\":\"m2\",\"role\":\"assistant\","
+                 "\"text\":\"plain\",\"meta\":{\"success\":true}}\n") != NULL);
 
-    (void)say_as(&w, API, &(struct saying){.chat = "x", .id = "m3", .text = "/help", .user = "u1",
-                                           .kind = SMA_EVENT_CONTROL, .control = SMA_CONTROL_HELP});
+    (void)say_as(&w, API,
+                 &(struct saying){.chat = "x",
+                                  .id = "m3",
+                                  .text = "/help",
+                                  .user = "u1",
+                                  .kind = SMA_EVENT_CONTROL,
+                                  .control = SMA_CONTROL_HELP});
     run(&w);
     await(&w, API, accepted(&w.api).seq, false, "u1");
     run(&w);
@@ -359,7 +381,9 @@ static void questions_are_answered(void)
     run(&w);
     struct sma_msg *row = deliver(&w);
     receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
-                                      .part_count = 1, .state = SMA_DELIVERY_UNKNOWN, .is_final = true});
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_UNKNOWN,
+                                      .is_final = true});
     sma_msg_destroy(row);
     say(&w, "a", "2", "the second thing");
     run(&w);
@@ -414,7 +438,8 @@ static void questions_are_answered(void)
         run(&w);
         msg = take(&w.test, SMA_MSG_QUERY_RESULT);
         const char *json = SMA_MSG_BODY(msg, struct sma_query_result)->json.ptr;
-        CHECK(strstr(json, i == 0 ? "\"open\":1,\"concurrency\":1,\"answered\":1" : "\"the second thing\"") != NULL);
+        CHECK(strstr(json, i == 0 ? "\"open\":1,\"concurrency\":1,\"answered\":1"
+                                  : "\"the second thing\"") != NULL);
         CHECK(json[0] == (i == 0 ? '{' : '['));
         sma_msg_destroy(msg);
     }
@@ -450,7 +475,8 @@ static int skip_sync(void *self, int fd)
 
 static void idle_chats_do_not_stay_in_memory(void)
 {
-    struct sma_sys quick = *sma_sys_real(); /* thousands of files: their syncs are not what is tested */
+    struct sma_sys quick =
+        *sma_sys_real(); /* thousands of files: their syncs are not what is tested */
     quick.fsync = quick.fdatasync = skip_sync;
     make_world(&w);
     w.sys = &quick;
@@ -459,7 +485,9 @@ static void idle_chats_do_not_stay_in_memory(void)
     for (int i = 0; i < 9000; i++) {
         char chat[16];
         snprintf(chat, sizeof chat, "%d", i);
-        (void)say_as(&w, TEST, &(struct saying){.chat = chat, .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
+        (void)say_as(&w, TEST,
+                     &(struct saying){
+                         .chat = chat, .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
         if (i % 500 != 499)
             continue;
         run_for(&w, 3 * SECOND);
@@ -467,7 +495,9 @@ static void idle_chats_do_not_stay_in_memory(void)
     }
     CHECK(w.store->chat_count <= STORE_CHAT_KEPT_COUNT);
     say(&w, "17", "2", "still known");
-    (void)say_as(&w, TEST, &(struct saying){.chat = "17", .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "17", .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);

@@ -35,7 +35,9 @@ static void say_many(const char *prefix, int count)
     for (int i = 0; i < count; i++) {
         char id[32];
         snprintf(id, sizeof id, "%s%d", prefix, i);
-        (void)say_as(&w, API, &(struct saying){.chat = "a", .id = id, .text = "a text of some length, as people write"});
+        (void)say_as(&w, API,
+                     &(struct saying){
+                         .chat = "a", .id = id, .text = "a text of some length, as people write"});
     }
     run(&w);
     drop_kept(&w.api);
@@ -89,7 +91,8 @@ static void a_batch_has_one_sync(void)
     sma_state_counts(w.store->state, &before);
     say_many("m", 500);
     sma_state_counts(w.store->state, &after);
-    uint64_t commits = after.commits - before.commits, restarts = after.wal_restarts - before.wal_restarts;
+    uint64_t commits = after.commits - before.commits,
+             restarts = after.wal_restarts - before.wal_restarts;
     CHECK(commits > 0 && commits < 500);
     CHECK(after.wal_syncs - before.wal_syncs <= commits + restarts);
     /* What only asks costs no commit. */

@@ -9,10 +9,12 @@
 static struct world w;
 static bool is_full;
 
-static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role, enum sma_state_vfs_call call, bool is_wal)
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
 {
     (void)role;
-    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL : SMA_STATE_VFS_PASS;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
 }
 
 static void a_failed_commit_takes_the_speculative_run_back(void)
@@ -133,7 +135,8 @@ static void what_is_too_large_is_refused_alone(void)
         memset(text, 'x', SMA_TEXT_BYTES_MAX + extra);
         say(&w, "a", extra == 0 ? "1" : "2", text);
         run(&w);
-        CHECK_INT(extra == 0 ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+        CHECK_INT(extra == 0 ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_REFUSED,
+                  accepted(&w.test).verdict);
     }
     say(&w, "a", "", "no id");
     say(&w, "a", "3", "\xff\xfe not text");
@@ -158,7 +161,9 @@ static void cursors_are_saved_with_the_commit(void)
     int64_t value = 0;
     CHECK_OK(sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &value));
     CHECK_INT(11, value);
-    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "1", .text = "x", .cursor = 13}); /* duplicates too */
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){.chat = "a", .id = "1", .text = "x", .cursor = 13}); /* duplicates too */
     run(&w);
     CHECK_OK(sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &value));
     CHECK_INT(13, value);

@@ -17,8 +17,10 @@ static uint64_t begin_run(const char *chat, const char *id)
 
 static void finish_row(uint64_t outbox_id, enum sma_delivery_state state)
 {
-    receipt(&w, &(struct sma_receipt){
-                    .outbox_id = outbox_id, .part_count = 1, .state = (uint8_t)state, .is_final = true});
+    receipt(&w, &(struct sma_receipt){.outbox_id = outbox_id,
+                                      .part_count = 1,
+                                      .state = (uint8_t)state,
+                                      .is_final = true});
     run(&w);
 }
 
@@ -53,12 +55,15 @@ static void rows_of_a_chat_go_one_after_the_other(void)
     CHECK(two == sma_state_outbox_id(seq, 1, 1));
     finish_row(two, SMA_DELIVERY_SENT);
     const char *text = history(&w, "test%3Achat%3Aa");
-    CHECK(strstr(text, "\"two\"") != NULL && strstr(text, "\"one\"") == NULL); /* what failed was not said */
-    receipt(&w, &(struct sma_receipt){.outbox_id = two, .state = SMA_DELIVERY_SENT, .is_final = true});
+    CHECK(strstr(text, "\"two\"") != NULL &&
+          strstr(text, "\"one\"") == NULL); /* what failed was not said */
+    receipt(&w,
+            &(struct sma_receipt){.outbox_id = two, .state = SMA_DELIVERY_SENT, .is_final = true});
     run(&w);
     CHECK_INT(3, count_kept(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
     drop_kept(&w.dispatcher);
-    CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n")); /* a second receipt changes nothing */
+    CHECK_INT(
+        2, count_of(history(&w, "test%3Achat%3Aa"), "\n")); /* a second receipt changes nothing */
     end_world(&w);
 }
 
@@ -70,8 +75,12 @@ static void parts_are_kept_over_a_crash(void)
     step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "long"}, 1);
     run(&w);
     uint64_t id = next_id(NULL);
-    receipt(&w, &(struct sma_receipt){.outbox_id = id, .part = 0, .part_count = 3, .renderer_version = 4,
-                                      .state = SMA_DELIVERY_SENT, .attempt_count = 2});
+    receipt(&w, &(struct sma_receipt){.outbox_id = id,
+                                      .part = 0,
+                                      .part_count = 3,
+                                      .renderer_version = 4,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .attempt_count = 2});
     run(&w);
     crash_world(&w);
     struct sma_msg *row = deliver(&w);
@@ -92,7 +101,8 @@ static void a_row_that_was_not_begun_is_no_repeat(void)
     make_world(&w);
     open_world(&w);
     uint64_t seq = begin_run("a", "1");
-    struct delivery two[] = {{.key = "test:chat:a", .text = "one"}, {.key = "test:chat:a", .text = "two", .call = 1}};
+    struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
+                             {.key = "test:chat:a", .text = "two", .call = 1}};
     step(&w, seq, 1, two, 2);
     run(&w);
     CHECK(next_id(NULL) != 0);
@@ -126,8 +136,10 @@ static void credits_bound_what_is_out(void)
         out++;
     CHECK_INT(SMA_DELIVER_CREDIT_COUNT, out);
     for (size_t i = 0; i < 10; i++)
-        receipt(&w, &(struct sma_receipt){
-                        .outbox_id = ids[i], .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+        receipt(&w, &(struct sma_receipt){.outbox_id = ids[i],
+                                          .part_count = 1,
+                                          .state = SMA_DELIVERY_SENT,
+                                          .is_final = true});
     run(&w);
     size_t more = 0;
     while (next_id(NULL) != 0)
@@ -141,7 +153,8 @@ static void stop_gives_up_what_was_not_begun(void)
     make_world(&w);
     open_world(&w);
     uint64_t seq = begin_run("a", "1");
-    struct delivery two[] = {{.key = "test:chat:a", .text = "one"}, {.key = "test:chat:a", .text = "two", .call = 1}};
+    struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
+                             {.key = "test:chat:a", .text = "two", .call = 1}};
     step(&w, seq, 1, two, 2);
     run(&w);
     uint64_t one = next_id(NULL);
@@ -157,8 +170,9 @@ static void stop_gives_up_what_was_not_begun(void)
     CHECK_STR("en", SMA_MSG_BODY(row, struct sma_deliver)->language);
     finish_row(SMA_MSG_BODY(row, struct sma_deliver)->outbox_id, SMA_DELIVERY_SENT);
     sma_msg_destroy(row);
-    CHECK(strstr(history(&w, "test%3Achat%3Aa"),
-                 "\"text\":\"Stopped.\",\"meta\":{\"notice\":true,\"via\":\"tool\",\"channel\":\"test\"}}\n") != NULL);
+    CHECK(strstr(history(&w, "test%3Achat%3Aa"), "\"text\":\"Stopped.\",\"meta\":{\"notice\":true,"
+                                                 "\"via\":\"tool\",\"channel\":\"test\"}}\n") !=
+          NULL);
     crash_world(&w);
     CHECK(next_id(NULL) == 0);
     end_world(&w);
@@ -174,14 +188,16 @@ static void a_chat_holds_a_bounded_number_of_rows(void)
         struct delivery rows[41];
         for (uint32_t i = 0; i < 41; i++)
             rows[i] = (struct delivery){.key = "test:chat:a", .text = "t", .call = i};
-        uint32_t count = SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made < 41 ? SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made : 41;
+        uint32_t count =
+            SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made < 41 ? SMA_OUTBOX_CHAT_COUNT_MAX + 1 - made : 41;
         step(&w, seq, number, rows, count);
         made += count;
         run(&w);
         struct sma_msg *stored = take(&w.agent, SMA_MSG_STEP_DONE);
         const struct sma_step_done *body = SMA_MSG_BODY(stored, struct sma_step_done);
         for (uint32_t i = 0; i < body->delivery_count; i++)
-            failed += body->deliveries[i].state == SMA_DELIVERY_FAILED && body->deliveries[i].error.len > 0;
+            failed += body->deliveries[i].state == SMA_DELIVERY_FAILED &&
+                      body->deliveries[i].error.len > 0;
         sma_msg_destroy(stored);
     }
     CHECK_INT(1, failed); /* exactly the one over the bound */

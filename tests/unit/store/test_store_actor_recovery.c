@@ -96,7 +96,8 @@ static void three_attempts_without_a_step_are_enough(void)
     sma_msg_destroy(result);
     bool is_told = false;
     for (struct sma_msg *row = deliver(&w); row != NULL; row = deliver(&w)) {
-        is_told = is_told || strstr(SMA_MSG_BODY(row, struct sma_deliver)->text.ptr, "given it up") != NULL;
+        is_told = is_told ||
+                  strstr(SMA_MSG_BODY(row, struct sma_deliver)->text.ptr, "given it up") != NULL;
         sma_msg_destroy(row);
     }
     CHECK(is_told);
@@ -121,7 +122,8 @@ static void a_step_resets_the_attempts_and_clean_restarts_do_not_count(void)
         restart_world(&w);
         struct sma_msg *msg = take(&w.agent, SMA_MSG_RUN);
         const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
-        CHECK(order->seq == one && order->is_resumed && !order->is_suspect && order->step_count == 1);
+        CHECK(order->seq == one && order->is_resumed && !order->is_suspect &&
+              order->step_count == 1);
         sma_msg_destroy(msg);
     }
     crash_world(&w);
@@ -140,7 +142,8 @@ static void a_stored_result_outlives_the_caller_and_the_process(void)
     (void)say_as(&w, API, &question);
     run(&w);
     uint64_t seq = accepted(&w.api).seq;
-    step(&w, seq, 1, &(struct delivery){.key = "api:chat:x", .text = "the answer", .adapter = API}, 1);
+    step(&w, seq, 1, &(struct delivery){.key = "api:chat:x", .text = "the answer", .adapter = API},
+         1);
     done(&w, seq, "x", NULL, 0);
     run(&w);
     crash_world(&w);
@@ -228,8 +231,10 @@ static void what_the_old_program_left_is_honoured_once(void)
     struct sma_error error = {0};
     snprintf(path, sizeof path, "%s/.cache/ingress/telegram/telegram%%3Achat%%3A7", w.state_dir);
     CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, &error));
-    snprintf(path, sizeof path, "%s/.cache/ingress/telegram/telegram%%3Achat%%3A7/42.json", w.state_dir);
-    write_file(path, "{\"v\":1,\"channel\":\"telegram\",\"chatKey\":\"telegram:chat:7\",\"messageId\":\"42\",\"claimedAt\":1}");
+    snprintf(path, sizeof path, "%s/.cache/ingress/telegram/telegram%%3Achat%%3A7/42.json",
+             w.state_dir);
+    write_file(path, "{\"v\":1,\"channel\":\"telegram\",\"chatKey\":\"telegram:chat:7\","
+                     "\"messageId\":\"42\",\"claimedAt\":1}");
     open_world(&w);
     struct sma_state_chat *chat = sma_state_chat_get(w.store->state, SMA_STR("telegram:chat:7"));
     CHECK(chat != NULL);
@@ -249,7 +254,9 @@ static void a_long_file_is_rotated_and_stays_whole(void)
     for (int i = 0; i < 1010; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
-        (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = id, .text = "t", .addressed = SMA_ADDRESSED_NONE});
+        (void)say_as(
+            &w, TEST,
+            &(struct saying){.chat = "a", .id = id, .text = "t", .addressed = SMA_ADDRESSED_NONE});
         if (i % 100 == 99)
             run(&w);
     }
