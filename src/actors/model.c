@@ -1,9 +1,9 @@
 /*
  * model.c — the model actor: questions in, answers out, deadlines, repetitions, cancelling.
  *
- * One wake time serves all requests: each knows its own next deadline (model_due), the actor asks to be woken at the
- * earliest and looks at all of them then. Deadlines that data has pushed back are found out at that look, so that data
- * costs no timer work.
+ * One wake time serves all requests: each knows its own next deadline (model_due), the actor asks
+ * to be woken at the earliest and looks at all of them then. Deadlines that data has pushed back
+ * are found out at that look, so that data costs no timer work.
  */
 #include "model_priv.h"
 
@@ -17,14 +17,15 @@
 #define MS 1000000u
 #define SECOND 1000000000u
 
-/* -- where requests go ---------------------------------------------------------------------------------------------- */
+/* -- where requests go ------------------------------------------------------------------------- */
 static bool ends_with(struct sma_str text, const char *end)
 {
     size_t len = strlen(end);
     return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
 }
 
-/* base + path; a query stays behind the path, and a base that names the whole path already is taken as it is. */
+/* base + path; a query stays behind the path, and a base that names the whole path already is taken
+ * as it is. */
 static char *make_url(const struct sma_config_llm *llm)
 {
     const char *path = llm->api == SMA_LLM_RESPONSES  ? "/responses"
@@ -78,7 +79,8 @@ static enum sma_err add_target(struct sma_model *model, const struct sma_config_
     target->first_byte_ns = timeout_ns(llm->first_byte_ms, SMA_MODEL_FIRST_BYTE_S);
     target->idle_ns = timeout_ns(llm->idle_ms, SMA_MODEL_IDLE_S);
     target->total_ns = timeout_ns(llm->total_ms, SMA_MODEL_TOTAL_S);
-    if (target->url == NULL || (llm->api != SMA_LLM_OFFLINE && model_net_prepare(target) != SMA_ERR_OK)) {
+    if (target->url == NULL ||
+        (llm->api != SMA_LLM_OFFLINE && model_net_prepare(target) != SMA_ERR_OK)) {
         destroy_target(target);
         return SMA_ERR_NOMEM;
     }
@@ -87,8 +89,9 @@ static enum sma_err add_target(struct sma_model *model, const struct sma_config_
     return SMA_ERR_OK;
 }
 
-/* -- life ----------------------------------------------------------------------------------------------------------- */
-enum sma_err sma_model_create(const struct sma_config *config, struct sma_model **ret_model, struct sma_error *error)
+/* -- life -------------------------------------------------------------------------------------- */
+enum sma_err sma_model_create(const struct sma_config *config, struct sma_model **ret_model,
+                              struct sma_error *error)
 {
     struct sma_model *model = calloc(1, sizeof *model);
     if (model == NULL)
@@ -142,7 +145,7 @@ void sma_model_destroy(struct sma_model *model)
     free(model);
 }
 
-/* -- time ----------------------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 void model_wake_by(struct sma_model *model, uint64_t at_ns)
 {
     if (at_ns >= model->wake_ns)
@@ -175,7 +178,7 @@ uint64_t model_due(const struct model_request *request)
     return request->state != MODEL_LINGERING && total_end < due ? total_end : due;
 }
 
-/* -- requests ------------------------------------------------------------------------------------------------------- */
+/* -- requests ---------------------------------------------------------------------------------- */
 static struct model_request *open_request(struct sma_model *model, struct sma_msg **question)
 {
     struct model_request *request = model->pool;
@@ -239,8 +242,8 @@ static uint64_t id_seed(const struct sma_model_ask *ask)
     return ask->seq * 64 + ask->round % 64;
 }
 
-static void finish_with(struct model_request *request, enum sma_model_status status, int http_status,
-                        struct sma_str error)
+static void finish_with(struct model_request *request, enum sma_model_status status,
+                        int http_status, struct sma_str error)
 {
     model_answer_status(request->model, request->question, status, http_status, error);
     model_release(request);
@@ -260,20 +263,22 @@ static void begin_attempt(struct model_request *request)
     request->state = MODEL_RUNNING;
     SMA_METRIC_ADD(model_requests_total, 1);
     if (model_net_start(request) != SMA_ERR_OK) {
-        finish_with(request, SMA_MODEL_FAILED, 0, SMA_STR("cannot start a model request: out of memory or descriptors"));
+        finish_with(request, SMA_MODEL_FAILED, 0,
+                    SMA_STR("cannot start a model request: out of memory or descriptors"));
         return;
     }
     model_wake_by(request->model, model_due(request));
 }
 
-/* -- how an attempt ends -------------------------------------------------------------------------------------------- */
+/* -- how an attempt ends ----------------------------------------------------------------------- */
 static bool try_again(struct model_request *request, const struct sma_failure *failure)
 {
     struct sma_model *model = request->model;
     if (request->attempt >= SMA_MODEL_RETRY_COUNT_MAX)
         return false;
-    uint64_t delay_ns =
-        sma_retry_delay_ms(request->attempt + 1, failure->retry_after_ms, sma_ctx_random(model->ctx)) * MS;
+    uint64_t delay_ns = sma_retry_delay_ms(request->attempt + 1, failure->retry_after_ms,
+                                           sma_ctx_random(model->ctx)) *
+                        MS;
     uint64_t now_ns = sma_ctx_now(model->ctx);
     if (now_ns + delay_ns >= request->begin_ns + request->target->total_ns)
         return false;
@@ -294,12 +299,14 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     struct sma_buf line;
     sma_buf_init(&line, 4096);
     sma_failure_describe(&line, failure, request->target->llm, request->target->url);
-    struct sma_str text = line.err == SMA_ERR_OK ? sma_buf_str(&line) : SMA_STR("the model request failed");
+    struct sma_str text =
+        line.err == SMA_ERR_OK ? sma_buf_str(&line) : SMA_STR("the model request failed");
     sma_ctx_log(model->ctx, SMA_LOG_WARN, "model request of run %llu failed (attempt %u%s): %.*s",
                 (unsigned long long)request->ask->seq, request->attempt + !is_again,
                 is_again ? ", will be repeated" : "", (int)text.len, text.ptr);
     if (!is_again)
-        finish_with(request, retry == SMA_RETRY_CONTEXT_LENGTH ? SMA_MODEL_CONTEXT_LENGTH : SMA_MODEL_FAILED,
+        finish_with(request,
+                    retry == SMA_RETRY_CONTEXT_LENGTH ? SMA_MODEL_CONTEXT_LENGTH : SMA_MODEL_FAILED,
                     failure->http_status, text);
     sma_buf_fini(&line);
 }
@@ -337,7 +344,8 @@ void model_conclude(struct model_request *request, bool is_network_done)
         model_fail(request, &failure);
         return;
     }
-    model_answer_decoded(model, request->question, decoded, request->out_ns, request->first_token_ns);
+    model_answer_decoded(model, request->question, decoded, request->out_ns,
+                         request->first_token_ns);
     if (is_network_done) {
         model_release(request);
         return;
@@ -348,7 +356,7 @@ void model_conclude(struct model_request *request, bool is_network_done)
     model_wake_by(model, request->due_ns);
 }
 
-/* -- the offline model ---------------------------------------------------------------------------------------------- */
+/* -- the offline model ------------------------------------------------------------------------- */
 static struct sma_str turn_of(const struct sma_model_ask *ask)
 {
     if (ask->turn_end > ask->body.len || ask->turn_offset > ask->turn_end)
@@ -356,7 +364,8 @@ static struct sma_str turn_of(const struct sma_model_ask *ask)
     return (struct sma_str){ask->body.ptr + ask->turn_offset, ask->turn_end - ask->turn_offset};
 }
 
-static void answer_offline(struct sma_model *model, const struct sma_msg *question, const struct sma_model_ask *ask)
+static void answer_offline(struct sma_model *model, const struct sma_msg *question,
+                           const struct sma_model_ask *ask)
 {
     struct sma_decoder *decoder = model->offline_decoder;
     struct sma_buf *answer = &model->offline_answer;
@@ -366,11 +375,14 @@ static void answer_offline(struct sma_model *model, const struct sma_msg *questi
     if (ask->round == 0 && ask->read_ns != 0)
         SMA_METRIC_TIME(read_to_model, now_ns - ask->read_ns);
     sma_buf_clear(answer);
-    enum sma_err err = sma_offline_answer(turn_of(ask), id_seed(ask), answer, &delay_ms, &is_failure);
+    enum sma_err err =
+        sma_offline_answer(turn_of(ask), id_seed(ask), answer, &delay_ms, &is_failure);
     if (err != SMA_ERR_OK || is_failure) {
-        model_answer_status(model, question, SMA_MODEL_FAILED, 0,
-                            is_failure ? SMA_STR("the offline model was asked to fail; ask it something else")
-                                       : SMA_STR("the offline model cannot read this request; report it as a defect"));
+        model_answer_status(
+            model, question, SMA_MODEL_FAILED, 0,
+            is_failure
+                ? SMA_STR("the offline model was asked to fail; ask it something else")
+                : SMA_STR("the offline model cannot read this request; report it as a defect"));
         return;
     }
     sma_decoder_reset(decoder, id_seed(ask));
@@ -389,14 +401,17 @@ static void ask_offline(struct sma_model *model, struct sma_msg **msg)
     if (model->offline_decoder == NULL)
         model->offline_decoder = sma_decoder_create(model->target->llm);
     if (model->offline_decoder == NULL) {
-        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0, SMA_STR("out of memory in the offline model"));
+        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0,
+                            SMA_STR("out of memory in the offline model"));
         return;
     }
     /* Only a turn that speaks of waiting needs to be read twice. */
     struct sma_str turn = turn_of(ask);
-    bool may_wait = memmem(turn.ptr, turn.len, "/slow ", 6) != NULL || memmem(turn.ptr, turn.len, "wait ", 5) != NULL;
+    bool may_wait = memmem(turn.ptr, turn.len, "/slow ", 6) != NULL ||
+                    memmem(turn.ptr, turn.len, "wait ", 5) != NULL;
     sma_buf_clear(&model->offline_answer);
-    if (may_wait && sma_offline_answer(turn, 0, &model->offline_answer, &delay_ms, &is_failure) != SMA_ERR_OK)
+    if (may_wait &&
+        sma_offline_answer(turn, 0, &model->offline_answer, &delay_ms, &is_failure) != SMA_ERR_OK)
         delay_ms = 0; /* answered as unreadable below */
     if (delay_ms == 0) {
         answer_offline(model, *msg, ask);
@@ -404,7 +419,8 @@ static void ask_offline(struct sma_model *model, struct sma_msg **msg)
     }
     struct model_request *request = open_request(model, msg);
     if (request == NULL) {
-        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0, SMA_STR("out of memory in the offline model"));
+        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0,
+                            SMA_STR("out of memory in the offline model"));
         return;
     }
     request->state = MODEL_WAITING;
@@ -412,12 +428,13 @@ static void ask_offline(struct sma_model *model, struct sma_msg **msg)
     model_wake_by(model, request->due_ns);
 }
 
-/* -- messages ------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static void take_question(struct sma_model *model, struct sma_msg **msg)
 {
     const struct sma_config_llm *llm = model->target->llm;
     if (model->is_draining) {
-        model_answer_status(model, *msg, SMA_MODEL_CANCELLED, 0, SMA_STR("the program is stopping"));
+        model_answer_status(model, *msg, SMA_MODEL_CANCELLED, 0,
+                            SMA_STR("the program is stopping"));
         return;
     }
     if (llm->api == SMA_LLM_OFFLINE) {
@@ -425,13 +442,15 @@ static void take_question(struct sma_model *model, struct sma_msg **msg)
         return;
     }
     if (llm->base_url[0] == '\0' || llm->model[0] == '\0') {
-        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0,
-                            SMA_STR("no language model is configured; set llm.model and llm.baseUrl in ship.json"));
+        model_answer_status(
+            model, *msg, SMA_MODEL_FAILED, 0,
+            SMA_STR("no language model is configured; set llm.model and llm.baseUrl in ship.json"));
         return;
     }
     struct model_request *request = open_request(model, msg);
     if (request == NULL) {
-        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0, SMA_STR("out of memory for a model request"));
+        model_answer_status(model, *msg, SMA_MODEL_FAILED, 0,
+                            SMA_STR("out of memory for a model request"));
         return;
     }
     begin_attempt(request);
@@ -446,7 +465,8 @@ static void take_cancel(struct sma_model *model, const struct sma_msg *msg)
 {
     uint64_t ask_id = SMA_MSG_BODY((struct sma_msg *)msg, struct sma_model_cancel)->ask_id;
     for (struct model_request *at = model->open.next; at != &model->open; at = at->next)
-        if (at->state != MODEL_LINGERING && at->question->ask_id == ask_id && at->question->from == msg->from) {
+        if (at->state != MODEL_LINGERING && at->question->ask_id == ask_id &&
+            at->question->from == msg->from) {
             cancel(at);
             return;
         }
@@ -454,7 +474,8 @@ static void take_cancel(struct sma_model *model, const struct sma_msg *msg)
 
 static void cancel_all(struct sma_model *model)
 {
-    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open; at = next, next = at->next) {
+    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open;
+         at = next, next = at->next) {
         if (at->state == MODEL_LINGERING)
             model_release(at);
         else
@@ -465,7 +486,8 @@ static void cancel_all(struct sma_model *model)
 static void take_reload(struct sma_model *model, const struct sma_config *config)
 {
     if (config->llm.api != model->target->llm->api) {
-        sma_ctx_log(model->ctx, SMA_LOG_WARN, "llm.api or llm.provider changed: restart to use the new one");
+        sma_ctx_log(model->ctx, SMA_LOG_WARN,
+                    "llm.api or llm.provider changed: restart to use the new one");
         return;
     }
     if (add_target(model, &config->llm) != SMA_ERR_OK)
@@ -498,11 +520,12 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         return;
     }
     default:
-        sma_ctx_log(ctx, SMA_LOG_ERROR, "model: unexpected message %s", sma_msg_kind_name((*msg)->kind));
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "model: unexpected message %s",
+                    sma_msg_kind_name((*msg)->kind));
     }
 }
 
-/* -- wake ----------------------------------------------------------------------------------------------------------- */
+/* -- wake -------------------------------------------------------------------------------------- */
 static void fail_silent(struct model_request *request, uint64_t now_ns)
 {
     bool is_total = now_ns >= request->begin_ns + request->target->total_ns;
@@ -510,8 +533,8 @@ static void fail_silent(struct model_request *request, uint64_t now_ns)
                         : request->event_ns == 0 ? request->target->first_byte_ns
                                                  : request->target->idle_ns;
     char detail[96];
-    snprintf(detail, sizeof detail, "%s within %.6g s", is_total ? "did not finish" : "sent no data",
-             (double)limit_ns / 1e9);
+    snprintf(detail, sizeof detail, "%s within %.6g s",
+             is_total ? "did not finish" : "sent no data", (double)limit_ns / 1e9);
     struct sma_failure failure = {
         .trouble = SMA_TROUBLE_SILENT,
         .api = request->target->llm->api,
@@ -555,7 +578,8 @@ static void wake(void *state, struct sma_ctx *ctx)
     sma_ctx_wake_at(ctx, UINT64_MAX);
     uint64_t now_ns = sma_ctx_now(ctx);
     model_wake_by(model, model_net_wake(model, now_ns));
-    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open; at = next, next = at->next)
+    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open;
+         at = next, next = at->next)
         if (now_ns >= model_due(at))
             go_on(at, now_ns);
     for (struct model_request *at = model->open.next; at != &model->open; at = at->next)
@@ -584,7 +608,8 @@ static void stop(void *state, struct sma_ctx *ctx)
 {
     struct sma_model *model = state;
     model->ctx = ctx;
-    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open; at = next, next = at->next)
+    for (struct model_request *at = model->open.next, *next = at->next; at != &model->open;
+         at = next, next = at->next)
         model_release(at); /* nobody listens any more */
     model_net_close(model);
 }

@@ -13,8 +13,8 @@ static struct sma_msg *new_answer(const struct sma_msg *question, size_t space)
     return msg;
 }
 
-void model_answer_status(struct sma_model *model, const struct sma_msg *question, enum sma_model_status status,
-                         int http_status, struct sma_str error)
+void model_answer_status(struct sma_model *model, const struct sma_msg *question,
+                         enum sma_model_status status, int http_status, struct sma_str error)
 {
     struct sma_msg *msg = new_answer(question, error.len + 1);
     if (msg == NULL)
@@ -33,7 +33,8 @@ static size_t answer_space(const struct sma_decoded *decoded)
     size_t space = decoded->text.len + decoded->fragment.len + 2;
     space += decoded->call_count * sizeof *decoded->calls + 16;
     for (size_t i = 0; i < decoded->call_count; i++)
-        space += decoded->calls[i].id.len + decoded->calls[i].name.len + decoded->calls[i].arguments.len + 3;
+        space += decoded->calls[i].id.len + decoded->calls[i].name.len +
+                 decoded->calls[i].arguments.len + 3;
     return space;
 }
 
@@ -46,7 +47,8 @@ static void count(const struct sma_model *model, const struct sma_decoded *decod
 }
 
 void model_answer_decoded(struct sma_model *model, const struct sma_msg *question,
-                          const struct sma_decoded *decoded, uint64_t out_ns, uint64_t first_token_ns)
+                          const struct sma_decoded *decoded, uint64_t out_ns,
+                          uint64_t first_token_ns)
 {
     struct sma_msg *msg = new_answer(question, answer_space(decoded));
     if (msg == NULL) {
@@ -79,7 +81,8 @@ void model_answer_decoded(struct sma_model *model, const struct sma_msg *questio
     sma_ctx_answer(model->ctx, question, &msg);
 }
 
-void model_signal_delta(struct sma_model *model, const struct sma_msg *question, struct sma_str text, bool is_send_text)
+void model_signal_delta(struct sma_model *model, const struct sma_msg *question,
+                        struct sma_str text, bool is_send_text)
 {
     const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL_DELTA, struct sma_model_delta, text.len + 1);
@@ -96,7 +99,8 @@ void model_show(struct model_request *request, uint64_t now_ns)
 {
     bool is_send_text = false;
     struct sma_str text = sma_decoder_progress(request->decoder, &is_send_text);
-    request->has_delta = text.len > 0 && (text.len != request->delta_len || is_send_text != request->is_delta_send);
+    request->has_delta =
+        text.len > 0 && (text.len != request->delta_len || is_send_text != request->is_delta_send);
     if (!request->has_delta)
         return;
     uint64_t pause_ns = MODEL_DELTA_NS * (1 + text.len / MODEL_DELTA_STEP_BYTES);

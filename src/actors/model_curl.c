@@ -1,10 +1,12 @@
 /*
- * model_curl.c — the network of the model actor: one libcurl multi handle on the actor's libuv loop.
+ * model_curl.c — the network of the model actor: one libcurl multi handle on the actor's libuv
+ * loop.
  *
- * libcurl names the sockets and the one time it wants to hear of; sockets become uv_poll handles, the time joins the
- * actor's own wake time. libcurl's callbacks only take notes (bytes to the decoder, request into the ready list); what
- * follows from them happens after libcurl has returned, because transfers may not be removed inside its callbacks.
- * An idle connection has no uv_poll and no timer: nothing wakes up.
+ * libcurl names the sockets and the one time it wants to hear of; sockets become uv_poll handles,
+ * the time joins the actor's own wake time. libcurl's callbacks only take notes (bytes to the
+ * decoder, request into the ready list); what follows from them happens after libcurl has
+ * returned, because transfers may not be removed inside its callbacks. An idle connection has no
+ * uv_poll and no timer: nothing wakes up.
  */
 #include "model_priv.h"
 
@@ -15,22 +17,20 @@
 #include <stdlib.h>
 #include <uv.h>
 
-struct model_net
-{
+struct model_net {
     struct sma_model *model;
     CURLM *multi;
     uint64_t timer_ns;           /* when libcurl wants to be called; UINT64_MAX = not */
     struct model_request *ready; /* got bytes since libcurl was last entered */
 };
 
-struct net_socket
-{
+struct net_socket {
     uv_poll_t poll;
     struct model_net *net;
     curl_socket_t fd;
 };
 
-/* -- what follows from the notes -------------------------------------------------------------------------------------- */
+/* -- what follows from the notes --------------------------------------------------------------- */
 static bool is_success(const struct model_request *request)
 {
     return request->http_status >= 200 && request->http_status < 300;
@@ -119,7 +119,7 @@ static void act(struct model_net *net, curl_socket_t fd, int events)
     }
 }
 
-/* -- libcurl's callbacks ------------------------------------------------------------------------------------------------ */
+/* -- libcurl's callbacks ----------------------------------------------------------------------- */
 static void on_socket_event(uv_poll_t *poll, int status, int events)
 {
     struct net_socket *socket = poll->data;
@@ -168,7 +168,8 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
 {
     struct model_net *net = user;
     (void)multi;
-    net->timer_ns = timeout_ms < 0 ? UINT64_MAX : sma_ctx_now(net->model->ctx) + (uint64_t)timeout_ms * 1000000u;
+    net->timer_ns = timeout_ms < 0 ? UINT64_MAX
+                                   : sma_ctx_now(net->model->ctx) + (uint64_t)timeout_ms * 1000000u;
     model_wake_by(net->model, net->timer_ns);
     return 0;
 }
@@ -204,12 +205,14 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) {
         note_sent(request);
     } else if (read_header(line, "retry-after-ms", &value)) {
-        int64_t wait_ms = sma_retry_after_parse(value, 0); /* a plain number: here of milliseconds */
+        int64_t wait_ms =
+            sma_retry_after_parse(value, 0); /* a plain number: here of milliseconds */
         request->retry_after_ms = wait_ms < 0 ? request->retry_after_ms : wait_ms / 1000;
         request->has_retry_after_ms = wait_ms >= 0;
     } else if (read_header(line, "retry-after", &value)) {
         if (!request->has_retry_after_ms)
-            request->retry_after_ms = sma_retry_after_parse(value, sma_ctx_wall(request->model->ctx));
+            request->retry_after_ms =
+                sma_retry_after_parse(value, sma_ctx_wall(request->model->ctx));
     } else if (read_header(line, "x-should-retry", &value)) {
         request->has_should_retry = true;
         request->should_retry = sma_str_is_equal_nocase(value, SMA_STR("true"));
@@ -259,7 +262,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return len;
 }
 
-/* -- transfers ------------------------------------------------------------------------------------------------------------ */
+/* -- transfers --------------------------------------------------------------------------------- */
 static enum sma_err add_header(struct curl_slist **list, const char *format, const char *value)
 {
     struct sma_buf line;
@@ -285,7 +288,9 @@ enum sma_err model_net_prepare(struct model_target *target)
         err = add_header(&list, "anthropic-version: ",
                          llm->anthropic_version[0] != '\0' ? llm->anthropic_version : "2023-06-01");
     if (err == SMA_ERR_OK && llm->api_key[0] != '\0')
-        err = add_header(&list, llm->api == SMA_LLM_MESSAGES ? "x-api-key: " : "Authorization: Bearer ", llm->api_key);
+        err = add_header(&list,
+                         llm->api == SMA_LLM_MESSAGES ? "x-api-key: " : "Authorization: Bearer ",
+                         llm->api_key);
     if (err != SMA_ERR_OK) {
         curl_slist_free_all(list);
         return err;
@@ -307,7 +312,8 @@ static CURL *create_easy(struct model_request *request)
         return NULL;
     curl_easy_setopt(easy, CURLOPT_PRIVATE, request);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for a name look-up */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT,
+                     1L); /* cancelling must not wait for a name look-up */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -380,7 +386,8 @@ enum sma_err model_net_open(struct sma_model *model, struct sma_error *error)
     struct model_net *net = calloc(1, sizeof *net);
     if (net == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model's network");
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || (net->multi = curl_multi_init()) == NULL) {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
+        (net->multi = curl_multi_init()) == NULL) {
         free(net);
         return sma_fail(error, SMA_ERR_IO, "libcurl cannot be initialised");
     }

@@ -1,9 +1,11 @@
 /*
- * fake_model — a model server on 127.0.0.1 for tests and benchmarks: one thread, epoll, keep-alive.
+ * fake_model — a model server on 127.0.0.1 for tests and benchmarks: one thread, epoll,
+ * keep-alive.
  *
- * It behaves like the offline model unless told otherwise: by "[[fault:NAME key=value ...]]" in the user's text (obeyed for
- * the first `times` requests of that text, default 1), by "[[plain]]" (answer as plain text, no chat_send), or by a script:
- * a JSON list with one entry a request, each null, "NAME key=value ...", or {"fault":"...","text":"...","calls":[{"name":
+ * It behaves like the offline model unless told otherwise: by "[[fault:NAME key=value ...]]" in
+ * the user's text (obeyed for the first `times` requests of that text, default 1), by "[[plain]]"
+ * (answer as plain text, no chat_send), or by a script: a JSON list with one entry a request, each
+ * null, "NAME key=value ...", or {"fault":"...","text":"...","calls":[{"name":
  * "...","arguments":{}}]}; after its end the default returns.
  */
 #include "fake_model.h"
@@ -28,8 +30,7 @@
 #define REQUEST_BYTES_MAX (16u << 20)
 #define SEEN_COUNT_MAX 8192
 
-struct connection
-{
+struct connection {
     int fd;
     uint64_t number;
     struct sma_buf in;
@@ -48,8 +49,7 @@ struct seen /* a text with a fault, or the prefix of a conversation */
     long count;
 };
 
-static struct
-{
+static struct {
     int epoll_fd, listen_fd;
     uint64_t connection_count, request_count;
     struct connection *paused;
@@ -89,7 +89,7 @@ static struct seen *find_seen(struct seen *table, uint64_t key)
     return NULL;
 }
 
-/* -- connections ---------------------------------------------------------------------------------------------------------- */
+/* -- connections ------------------------------------------------------------------------------- */
 static void pause_connection(struct connection *connection, uint64_t ms)
 {
     connection->resume_ms = now_ms() + ms;
@@ -140,7 +140,8 @@ static void watch_writing(struct connection *connection, bool is_wanted)
     if (connection->is_writing_watched == is_wanted)
         return;
     connection->is_writing_watched = is_wanted;
-    struct epoll_event event = {.events = EPOLLIN | (is_wanted ? EPOLLOUT : 0), .data.ptr = connection};
+    struct epoll_event event = {.events = EPOLLIN | (is_wanted ? EPOLLOUT : 0),
+                                .data.ptr = connection};
     epoll_ctl(fake.epoll_fd, EPOLL_CTL_MOD, connection->fd, &event);
 }
 
@@ -151,7 +152,8 @@ static size_t write_limit(struct connection *connection, uint64_t *ret_pause_ms)
     size_t limit = response->bytes.len;
     *ret_pause_ms = 0;
     if (response->drip_bytes > 0 && limit > response->drip_offset) {
-        size_t from = connection->sent_bytes < response->drip_offset ? response->drip_offset : connection->sent_bytes;
+        size_t from = connection->sent_bytes < response->drip_offset ? response->drip_offset
+                                                                     : connection->sent_bytes;
         if (from + response->drip_bytes < limit) {
             limit = from + response->drip_bytes;
             *ret_pause_ms = response->drip_ms;
@@ -203,9 +205,8 @@ static bool write_some(struct connection *connection)
     return true;
 }
 
-/* -- deciding --------------------------------------------------------------------------------------------------------------- */
-struct request
-{
+/* -- deciding ---------------------------------------------------------------------------------- */
+struct request {
     enum sma_llm_api api;
     bool is_known_path;
     struct sma_str head, body, path;
@@ -229,13 +230,16 @@ static bool is_authorised(const struct request *request)
 {
     char wanted[512];
     bool is_messages = request->api == SMA_LLM_MESSAGES;
-    snprintf(wanted, sizeof wanted, "%s%s", is_messages ? "" : "Bearer ", fake.key == NULL ? "" : fake.key);
+    snprintf(wanted, sizeof wanted, "%s%s", is_messages ? "" : "Bearer ",
+             fake.key == NULL ? "" : fake.key);
     if (is_messages && !has_header(request->head, "anthropic-version", "20"))
         return false;
-    return has_header(request->head, is_messages ? "x-api-key" : "authorization", wanted[0] == '\0' ? NULL : wanted);
+    return has_header(request->head, is_messages ? "x-api-key" : "authorization",
+                      wanted[0] == '\0' ? NULL : wanted);
 }
 
-/* The start of the first message that is not the system's, and its end: what names a conversation. */
+/* The start of the first message that is not the system's, and its end: what names a conversation.
+ * */
 static struct sma_str first_message(struct sma_str body)
 {
     const char *start = memmem(body.ptr, body.len, "{\"role\":\"user\"", 14);
@@ -276,10 +280,12 @@ static bool has_moved_prefix(struct sma_str body)
 /* Only the newest turn, found from the end: for benchmarks. */
 static json_t *parse_tail(struct sma_str body)
 {
-    static const char mark[] = "{\"role\":\"user\"", result[] = "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\"";
+    static const char mark[] = "{\"role\":\"user\"",
+                      result[] = "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\"";
     for (size_t at = body.len; at > 0; at--) {
         struct sma_str rest = {body.ptr + at - 1, body.len - at + 1};
-        if (rest.ptr[0] != '{' || !sma_str_starts_with(rest, sma_str(mark)) || sma_str_starts_with(rest, sma_str(result)))
+        if (rest.ptr[0] != '{' || !sma_str_starts_with(rest, sma_str(mark)) ||
+            sma_str_starts_with(rest, sma_str(result)))
             continue;
         struct sma_buf list;
         sma_buf_init(&list, REQUEST_BYTES_MAX + 16);
@@ -299,14 +305,18 @@ static const json_t *choose_fault(const struct sma_offline_turn *turn, char *fau
     const json_t *entry = json_array_get(fake.script, fake.script_at);
     if (entry != NULL) {
         fake.script_at++;
-        const char *name = json_is_string(entry) ? json_string_value(entry)
-                                                 : json_string_value(json_object_get(entry, "fault"));
+        const char *name = json_is_string(entry)
+                               ? json_string_value(entry)
+                               : json_string_value(json_object_get(entry, "fault"));
         snprintf(fault, size, "%s", name == NULL ? "" : name);
         return json_is_object(entry) ? entry : NULL;
     }
     const char *start = turn->has_result || turn->text.len == 0
-                            ? NULL : memmem(turn->text.ptr, turn->text.len, "[[fault:", 8);
-    const char *end = start == NULL ? NULL : memmem(start, (size_t)(turn->text.ptr + turn->text.len - start), "]]", 2);
+                            ? NULL
+                            : memmem(turn->text.ptr, turn->text.len, "[[fault:", 8);
+    const char *end =
+        start == NULL ? NULL
+                      : memmem(start, (size_t)(turn->text.ptr + turn->text.len - start), "]]", 2);
     if (end == NULL || (size_t)(end - start) - 8 >= size)
         return NULL;
     struct seen *seen = find_seen(fake.faults, hash_of(turn->text));
@@ -317,7 +327,8 @@ static const json_t *choose_fault(const struct sma_offline_turn *turn, char *fau
     return NULL;
 }
 
-static void script_answer(const json_t *entry, struct fake_answer *answer, struct sma_buf *arguments)
+static void script_answer(const json_t *entry, struct fake_answer *answer,
+                          struct sma_buf *arguments)
 {
     const json_t *text = json_object_get(entry, "text"), *calls = json_object_get(entry, "calls");
     if (json_is_string(text))
@@ -325,7 +336,8 @@ static void script_answer(const json_t *entry, struct fake_answer *answer, struc
     size_t starts[FAKE_CALL_COUNT_MAX + 1] = {0};
     for (size_t i = 0; i < json_array_size(calls) && i < FAKE_CALL_COUNT_MAX; i++) {
         const json_t *call = json_array_get(calls, i), *value = json_object_get(call, "arguments");
-        char *dump = json_is_string(value) ? strdup(json_string_value(value)) : json_dumps(value, JSON_COMPACT);
+        char *dump = json_is_string(value) ? strdup(json_string_value(value))
+                                           : json_dumps(value, JSON_COMPACT);
         sma_buf_put_text(arguments, dump == NULL ? "{}" : dump);
         free(dump);
         starts[i + 1] = arguments->len;
@@ -333,14 +345,16 @@ static void script_answer(const json_t *entry, struct fake_answer *answer, struc
         answer->call_count = i + 1;
     }
     for (size_t i = 0; i < answer->call_count; i++)
-        answer->calls[i].arguments = (struct sma_str){arguments->ptr + starts[i], starts[i + 1] - starts[i]};
+        answer->calls[i].arguments =
+            (struct sma_str){arguments->ptr + starts[i], starts[i + 1] - starts[i]};
 }
 
 static void default_answer(struct fake_answer *answer, const struct sma_offline_turn *turn,
                            struct sma_offline_decision *decision)
 {
     sma_offline_decide(turn, decision);
-    if (!turn->has_result && turn->text.len > 0 && memmem(turn->text.ptr, turn->text.len, "[[plain]]", 9) != NULL)
+    if (!turn->has_result && turn->text.len > 0 &&
+        memmem(turn->text.ptr, turn->text.len, "[[plain]]", 9) != NULL)
         answer->text = turn->text;
     else if (decision->tool == NULL)
         answer->text = SMA_STR("Done.");
@@ -351,13 +365,14 @@ static void default_answer(struct fake_answer *answer, const struct sma_offline_
     }
 }
 
-static void answer_messages(struct connection *connection, const struct request *request, const json_t *messages,
-                            bool is_stream, char *fault, size_t fault_size)
+static void answer_messages(struct connection *connection, const struct request *request,
+                            const json_t *messages, bool is_stream, char *fault, size_t fault_size)
 {
     struct fake_response *response = &connection->response;
     struct sma_offline_turn turn;
     struct sma_offline_decision decision;
-    struct fake_answer answer = {.number = (uint64_t)getpid() * 1000000 + fake.request_count, .input_tokens = request->body.len / 4};
+    struct fake_answer answer = {.number = (uint64_t)getpid() * 1000000 + fake.request_count,
+                                 .input_tokens = request->body.len / 4};
     sma_buf_init(&decision.arguments, 16u << 20);
     fake_read_turn(request->api, messages, &turn);
     const json_t *entry = choose_fault(&turn, fault, fault_size);
@@ -366,7 +381,8 @@ static void answer_messages(struct connection *connection, const struct request 
     else
         default_answer(&answer, &turn, &decision);
     if (fault[0] == '\0' || !fake_put_fault(response, request->api, fault))
-        fake_put_answer(response, request->api, is_stream, &answer, fault[0] == '\0' ? NULL : fault);
+        fake_put_answer(response, request->api, is_stream, &answer,
+                        fault[0] == '\0' ? NULL : fault);
     if (fake.delay_ms > 0 && response->pause_count == 0) {
         response->pauses[0].offset = 0;
         response->pauses[0].ms = (uint64_t)fake.delay_ms;
@@ -375,14 +391,16 @@ static void answer_messages(struct connection *connection, const struct request 
     sma_buf_fini(&decision.arguments);
 }
 
-static void write_log(const struct connection *connection, const struct request *request, const char *fault,
-                      const char *complaint)
+static void write_log(const struct connection *connection, const struct request *request,
+                      const char *fault, const char *complaint)
 {
     if (fake.log == NULL)
         return;
     struct sma_buf line;
     sma_buf_init(&line, 128u << 20);
-    sma_buf_printf(&line, "{\"n\":%llu,\"connection\":%llu,\"ms\":%llu,\"status\":%d,\"bytes\":%zu,\"hash\":\"%016llx\",\"path\":",
+    sma_buf_printf(&line,
+                   "{\"n\":%llu,\"connection\":%llu,\"ms\":%llu,\"status\":%d,\"bytes\":%zu,"
+                   "\"hash\":\"%016llx\",\"path\":",
                    (unsigned long long)fake.request_count, (unsigned long long)connection->number,
                    (unsigned long long)now_ms(), connection->response.status, request->body.len,
                    (unsigned long long)hash_of(request->body));
@@ -411,16 +429,20 @@ static void answer_request(struct connection *connection, const struct request *
     if (!request->is_known_path) {
         fake_put_error(response, request->api, 404, "not_found", "no such path", "");
     } else if (!is_authorised(request)) {
-        fake_put_error(response, request->api, 401, "invalid_api_key", "Incorrect API key provided", "");
+        fake_put_error(response, request->api, 401, "invalid_api_key", "Incorrect API key provided",
+                       "");
     } else if (!has_header(request->head, "content-type", "application/json")) {
-        fake_put_error(response, request->api, 415, "invalid_request_error", "content-type must be application/json", "");
+        fake_put_error(response, request->api, 415, "invalid_request_error",
+                       "content-type must be application/json", "");
     } else if (fake.is_lax) {
         json_t *messages = parse_tail(request->body);
-        bool is_stream = memmem(request->body.ptr, request->body.len, ",\"stream\":true", 14) != NULL;
+        bool is_stream =
+            memmem(request->body.ptr, request->body.len, ",\"stream\":true", 14) != NULL;
         answer_messages(connection, request, messages, is_stream, fault, sizeof fault);
         json_decref(messages);
     } else {
-        json_t *root = json_loadb(request->body.ptr, request->body.len, JSON_REJECT_DUPLICATES, NULL);
+        json_t *root =
+            json_loadb(request->body.ptr, request->body.len, JSON_REJECT_DUPLICATES, NULL);
         complaint = fake_check(request->api, root, fake.is_deepseek);
         if (complaint == NULL && fake.checks_prefix && has_moved_prefix(request->body))
             complaint = "the prefix of this conversation has moved";
@@ -434,11 +456,13 @@ static void answer_request(struct connection *connection, const struct request *
     write_log(connection, request, fault, complaint == NULL ? "" : complaint);
 }
 
-/* -- HTTP ------------------------------------------------------------------------------------------------------------------- */
+/* -- HTTP -------------------------------------------------------------------------------------- */
 static struct request read_head(const struct sma_buf *in, size_t head_len)
 {
     struct request request = {.head = {in->ptr, head_len}};
-    const char *path = memchr(in->ptr, ' ', head_len), *end = path == NULL ? NULL : memchr(path + 1, ' ', head_len - (size_t)(path + 1 - in->ptr));
+    const char *path = memchr(in->ptr, ' ', head_len),
+               *end = path == NULL ? NULL
+                                   : memchr(path + 1, ' ', head_len - (size_t)(path + 1 - in->ptr));
     if (end == NULL)
         return request;
     request.path = (struct sma_str){path + 1, (size_t)(end - path - 1)};
@@ -568,7 +592,8 @@ static int listen_on(long port)
     fake.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     fake.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     setsockopt(fake.listen_fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fake.listen_fd, (struct sockaddr *)&address, len) != 0 || listen(fake.listen_fd, 1024) != 0 ||
+    if (bind(fake.listen_fd, (struct sockaddr *)&address, len) != 0 ||
+        listen(fake.listen_fd, 1024) != 0 ||
         getsockname(fake.listen_fd, (struct sockaddr *)&address, &len) != 0) {
         perror("fake_model");
         return 1;
@@ -582,12 +607,17 @@ static int listen_on(long port)
 
 static int usage(void)
 {
-    fputs("fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] [--delay-ms N]\n"
+    fputs("fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] "
+          "[--delay-ms N]\n"
           "           [--deepseek] [--prefix] [--lax]\n"
-          "  prints PORT n. --deepseek: reasoning_content must be echoed. --prefix: 400 when the bytes of a\n"
-          "  conversation's earlier requests change. --lax: no checks, reads the newest turn only (benchmarks).\n"
-          "  Faults: 4xx/5xx [retry-after=S retry-after-ms=N should-retry=0|1] quota context html page200 reset cut\n"
-          "  nodone silence[ms] stall[ms] drip[bytes ms] comments[count ms] garbage error200 json shortlength\n"
+          "  prints PORT n. --deepseek: reasoning_content must be echoed. --prefix: 400 when the "
+          "bytes of a\n"
+          "  conversation's earlier requests change. --lax: no checks, reads the newest turn only "
+          "(benchmarks).\n"
+          "  Faults: 4xx/5xx [retry-after=S retry-after-ms=N should-retry=0|1] quota context html "
+          "page200 reset cut\n"
+          "  nodone silence[ms] stall[ms] drip[bytes ms] comments[count ms] garbage error200 json "
+          "shortlength\n"
           "  hugeline[bytes] hang[ms]; each also times=N.\n",
           stderr);
     return 2;

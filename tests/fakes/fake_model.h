@@ -1,8 +1,8 @@
 /*
  * fake_model.h — parts of the program fake_model, a model server for tests and benchmarks.
  *
- * It speaks the three wires at /v1/chat/completions, /v1/responses and /v1/messages, streamed and whole, refuses what
- * real platforms refuse, and misbehaves on demand. See --help.
+ * It speaks the three wires at /v1/chat/completions, /v1/responses and /v1/messages, streamed and
+ * whole, refuses what real platforms refuse, and misbehaves on demand. See --help.
  */
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
@@ -17,12 +17,10 @@
 #define FAKE_CALL_COUNT_MAX 8
 
 /* What an answer is made of. */
-struct fake_call
-{
+struct fake_call {
     struct sma_str name, arguments;
 };
-struct fake_answer
-{
+struct fake_answer {
     struct sma_str text;
     struct fake_call calls[FAKE_CALL_COUNT_MAX];
     size_t call_count;
@@ -31,42 +29,45 @@ struct fake_answer
 };
 
 /* Bytes of the response, and when they may leave. */
-struct fake_response
-{
+struct fake_response {
     struct sma_buf bytes;
-    struct
-    {
+    struct {
         size_t offset;
         uint64_t ms;
     } pauses[FAKE_PAUSE_COUNT_MAX]; /* before the byte at offset */
     size_t pause_count;
-    size_t drip_bytes, drip_offset; /* from drip_offset on, drip_bytes at a time with drip_ms between; 0 = no */
+    size_t drip_bytes,
+        drip_offset; /* from drip_offset on, drip_bytes at a time with drip_ms between; 0 = no */
     uint64_t drip_ms;
     bool is_closed; /* close the connection behind it */
     int status;
 };
 
-/* -- fake_model_check.c -------------------------------------------------------------------------------------------- */
-/** What a strict platform would say against this request, or NULL. `is_deepseek`: reasoning must be echoed. */
+/* -- fake_model_check.c ------------------------------------------------------------------------ */
+/** What a strict platform would say against this request, or NULL. `is_deepseek`: reasoning must be
+ *  echoed. */
 const char *fake_check(enum sma_llm_api api, const json_t *root, bool is_deepseek);
 /** The list of messages (or input items) of a request. */
 json_t *fake_messages(enum sma_llm_api api, const json_t *root);
 /** Read the newest user message and the last result after it; slices live as long as the tree. */
 void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_offline_turn *turn);
 
-/* -- fake_model_reply.c -------------------------------------------------------------------------------------------- */
-void fake_put_head(struct fake_response *response, int status, const char *type, const char *more, long length);
-/** A whole 200 answer, streamed (chunked, one chunk an event) or as one document. `fault` may bend it; NULL = none. */
+/* -- fake_model_reply.c ------------------------------------------------------------------------ */
+void fake_put_head(struct fake_response *response, int status, const char *type, const char *more,
+                   long length);
+/** A whole 200 answer, streamed (chunked, one chunk an event) or as one document. `fault` may bend
+ *  it; NULL = none. */
 void fake_put_answer(struct fake_response *response, enum sma_llm_api api, bool is_stream,
                      const struct fake_answer *answer, const char *fault);
 /** An error in the shape of the platform. */
-void fake_put_error(struct fake_response *response, enum sma_llm_api api, int status, const char *code,
-                    const char *message, const char *more_headers);
+void fake_put_error(struct fake_response *response, enum sma_llm_api api, int status,
+                    const char *code, const char *message, const char *more_headers);
 /** Value of key= in a fault text such as "429 retry-after=2 times=1", or fallback. */
 long fake_option(const char *fault, const char *key, long fallback);
 /** Is this the named fault? */
 bool fake_is(const char *fault, const char *name);
-/** Apply a fault that replaces the answer. false: the fault only bends the answer, see fake_put_answer. */
+/** Apply a fault that replaces the answer. false: the fault only bends the answer, see
+ *  fake_put_answer. */
 bool fake_put_fault(struct fake_response *response, enum sma_llm_api api, const char *fault);
 
 #endif

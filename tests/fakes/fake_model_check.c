@@ -17,9 +17,7 @@ static const char *check_members(json_t *object, const char *const *keys, const 
 {
     const char *key;
     json_t *value;
-    json_object_foreach (object, key, value)
-        if (!is_known(key, keys))
-            return complaint;
+    json_object_foreach(object, key, value) if (!is_known(key, keys)) return complaint;
     return NULL;
 }
 
@@ -34,10 +32,9 @@ static bool is(const json_t *object, const char *key, const char *text)
     return strcmp(text_of(object, key), text) == 0;
 }
 
-/* -- ids: each call once, each answered once ---------------------------------------------------------------------------- */
+/* -- ids: each call once, each answered once --------------------------------------------------- */
 #define OPEN_COUNT_MAX 64
-struct open_calls
-{
+struct open_calls {
     const char *ids[OPEN_COUNT_MAX];
     size_t count;
 };
@@ -65,7 +62,7 @@ static const char *close_call(struct open_calls *open, const char *id)
     return "a tool result answers no open call";
 }
 
-/* -- chat ---------------------------------------------------------------------------------------------------------------- */
+/* -- chat -------------------------------------------------------------------------------------- */
 static const char *check_text_blocks(const json_t *content, const char *type)
 {
     if (json_is_string(content))
@@ -93,10 +90,12 @@ static const char *check_assistant_call(const json_t *call)
     return NULL;
 }
 
-static const char *check_chat_assistant(json_t *message, struct open_calls *open, json_t *seen, bool is_deepseek)
+static const char *check_chat_assistant(json_t *message, struct open_calls *open, json_t *seen,
+                                        bool is_deepseek)
 {
-    static const char *const keys[] = {"role", "content", "tool_calls", "reasoning_content", "reasoning",
-                                       "reasoning_details", "name", "refusal", NULL};
+    static const char *const keys[] = {
+        "role", "content", "tool_calls", "reasoning_content", "reasoning", "reasoning_details",
+        "name", "refusal", NULL};
     const char *bad = check_members(message, keys, "unknown member in an assistant message");
     const json_t *calls = json_object_get(message, "tool_calls");
     const json_t *content = json_object_get(message, "content");
@@ -104,7 +103,8 @@ static const char *check_chat_assistant(json_t *message, struct open_calls *open
         bad = "an assistant message needs content or tool_calls";
     if (bad == NULL && calls != NULL && json_array_size(calls) == 0)
         bad = "tool_calls must not be empty";
-    if (bad == NULL && calls != NULL && is_deepseek && !json_is_string(json_object_get(message, "reasoning_content")))
+    if (bad == NULL && calls != NULL && is_deepseek &&
+        !json_is_string(json_object_get(message, "reasoning_content")))
         bad = "The reasoning_content in the thinking mode must be passed back to the API.";
     for (size_t i = 0; bad == NULL && i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
@@ -128,7 +128,8 @@ static const char *check_chat_messages(const json_t *messages, json_t *seen, boo
             continue;
         }
         if (open.count > 0)
-            return "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+            return "An assistant message with 'tool_calls' must be followed by tool messages "
+                   "responding to each "
                    "'tool_call_id'.";
         if (is(message, "role", "assistant"))
             bad = check_chat_assistant(message, &open, seen, is_deepseek);
@@ -142,14 +143,24 @@ static const char *check_chat_messages(const json_t *messages, json_t *seen, boo
 
 static const char *check_schema(const json_t *schema)
 {
-    return is(schema, "type", "object") ? NULL : "a tool's parameters must be a schema of type object";
+    return is(schema, "type", "object") ? NULL
+                                        : "a tool's parameters must be a schema of type object";
 }
 
 static const char *check_chat(json_t *root, bool is_deepseek)
 {
-    static const char *const keys[] = {"model", "messages", "tools", "stream", "stream_options", "max_tokens",
-                                       "max_completion_tokens", "temperature", "top_p", "frequency_penalty",
-                                       "presence_penalty", NULL};
+    static const char *const keys[] = {"model",
+                                       "messages",
+                                       "tools",
+                                       "stream",
+                                       "stream_options",
+                                       "max_tokens",
+                                       "max_completion_tokens",
+                                       "temperature",
+                                       "top_p",
+                                       "frequency_penalty",
+                                       "presence_penalty",
+                                       NULL};
     const char *bad = check_members(root, keys, "Unrecognized request argument supplied");
     const json_t *tools = json_object_get(root, "tools");
     if (bad == NULL && json_object_get(root, "stream_options") != NULL &&
@@ -157,8 +168,9 @@ static const char *check_chat(json_t *root, bool is_deepseek)
         bad = "stream_options needs stream";
     for (size_t i = 0; bad == NULL && i < json_array_size(tools); i++) {
         const json_t *function = json_object_get(json_array_get(tools, i), "function");
-        bad = text_of(function, "name")[0] == '\0' ? "a tool has no name"
-                                                   : check_schema(json_object_get(function, "parameters"));
+        bad = text_of(function, "name")[0] == '\0'
+                  ? "a tool has no name"
+                  : check_schema(json_object_get(function, "parameters"));
     }
     json_t *seen = json_object();
     if (bad == NULL)
@@ -167,11 +179,13 @@ static const char *check_chat(json_t *root, bool is_deepseek)
     return bad;
 }
 
-/* -- responses ------------------------------------------------------------------------------------------------------------ */
+/* -- responses --------------------------------------------------------------------------------- */
 static const char *check_responses(json_t *root)
 {
-    static const char *const keys[] = {"model", "input", "instructions", "tools", "stream", "store", "include",
-                                       "max_output_tokens", "temperature", "top_p", NULL};
+    static const char *const keys[] = {
+        "model", "input",   "instructions",      "tools",       "stream",
+        "store", "include", "max_output_tokens", "temperature", "top_p",
+        NULL};
     const char *bad = check_members(root, keys, "Unknown parameter");
     const json_t *tools = json_object_get(root, "tools"), *input = json_object_get(root, "input");
     for (size_t i = 0; bad == NULL && i < json_array_size(tools); i++)
@@ -185,18 +199,20 @@ static const char *check_responses(json_t *root)
         if (is(item, "type", "function_call_output")) {
             bad = close_call(&open, text_of(item, "call_id"));
         } else if (is(item, "type", "function_call")) {
-            bad = json_is_string(json_object_get(item, "arguments")) ? open_call(&open, seen, text_of(item, "call_id"))
-                                                                     : "arguments must be a string";
+            bad = json_is_string(json_object_get(item, "arguments"))
+                      ? open_call(&open, seen, text_of(item, "call_id"))
+                      : "arguments must be a string";
         } else if (is(item, "role", "user")) {
-            bad = open.count > 0 ? "No tool output found for function call"
-                                 : check_text_blocks(json_object_get(item, "content"), "input_text");
+            bad = open.count > 0
+                      ? "No tool output found for function call"
+                      : check_text_blocks(json_object_get(item, "content"), "input_text");
         }
     }
     json_decref(seen);
     return bad == NULL && open.count > 0 ? "No tool output found for function call" : bad;
 }
 
-/* -- messages ------------------------------------------------------------------------------------------------------------- */
+/* -- messages ---------------------------------------------------------------------------------- */
 static const char *check_results_first(const json_t *content, struct open_calls *open)
 {
     const char *bad = NULL;
@@ -204,7 +220,8 @@ static const char *check_results_first(const json_t *content, struct open_calls 
     for (size_t i = 0; bad == NULL && i < json_array_size(content); i++) {
         const json_t *block = json_array_get(content, i);
         if (is(block, "type", "tool_result")) {
-            bad = has_other ? "tool_result blocks must come first" : close_call(open, text_of(block, "tool_use_id"));
+            bad = has_other ? "tool_result blocks must come first"
+                            : close_call(open, text_of(block, "tool_use_id"));
         } else {
             has_other = true;
             if (is(block, "type", "text") && text_of(block, "text")[0] == '\0')
@@ -222,8 +239,9 @@ static const char *check_blocks(const json_t *content, struct open_calls *open, 
     for (size_t i = 0; bad == NULL && i < json_array_size(content); i++) {
         const json_t *block = json_array_get(content, i);
         if (is(block, "type", "tool_use"))
-            bad = json_is_object(json_object_get(block, "input")) ? open_call(open, seen, text_of(block, "id"))
-                                                                   : "tool_use.input must be an object";
+            bad = json_is_object(json_object_get(block, "input"))
+                      ? open_call(open, seen, text_of(block, "id"))
+                      : "tool_use.input must be an object";
         else if (is(block, "type", "text") && text_of(block, "text")[0] == '\0')
             bad = "text content blocks must be non-empty";
         else if (is(block, "type", "thinking") && text_of(block, "signature")[0] == '\0')
@@ -235,10 +253,14 @@ static const char *check_blocks(const json_t *content, struct open_calls *open, 
 static const char *check_message_list(const json_t *messages, json_t *seen)
 {
     struct open_calls open = {.count = 0};
-    const char *bad = is(json_array_get(messages, 0), "role", "user") ? NULL : "first message must be of the user";
+    const char *bad = is(json_array_get(messages, 0), "role", "user")
+                          ? NULL
+                          : "first message must be of the user";
     for (size_t i = 0; bad == NULL && i < json_array_size(messages); i++) {
-        const json_t *message = json_array_get(messages, i), *content = json_object_get(message, "content");
-        if (json_is_string(content) ? json_string_length(content) == 0 : json_array_size(content) == 0)
+        const json_t *message = json_array_get(messages, i),
+                     *content = json_object_get(message, "content");
+        if (json_is_string(content) ? json_string_length(content) == 0
+                                    : json_array_size(content) == 0)
             return "messages must have non-empty content";
         if (is(message, "role", "user"))
             bad = check_results_first(content, &open);
@@ -249,15 +271,16 @@ static const char *check_message_list(const json_t *messages, json_t *seen)
         else
             bad = check_blocks(content, &open, seen);
     }
-    if (bad == NULL && is(json_array_get(messages, json_array_size(messages) - 1), "role", "assistant"))
+    if (bad == NULL &&
+        is(json_array_get(messages, json_array_size(messages) - 1), "role", "assistant"))
         bad = "prefill is not supported";
     return bad;
 }
 
 static const char *check_messages(json_t *root)
 {
-    static const char *const keys[] = {"model", "messages", "system", "tools", "stream", "max_tokens",
-                                       "temperature", "top_p", NULL};
+    static const char *const keys[] = {"model",      "messages",    "system", "tools", "stream",
+                                       "max_tokens", "temperature", "top_p",  NULL};
     const char *bad = check_members(root, keys, "Extra inputs are not permitted");
     const json_t *tools = json_object_get(root, "tools");
     if (bad == NULL && json_integer_value(json_object_get(root, "max_tokens")) <= 0)
@@ -286,14 +309,16 @@ const char *fake_check(enum sma_llm_api api, const json_t *root, bool is_deepsee
         return "there are no messages";
     if (api == SMA_LLM_RESPONSES)
         return check_responses((json_t *)root);
-    return api == SMA_LLM_MESSAGES ? check_messages((json_t *)root) : check_chat((json_t *)root, is_deepseek);
+    return api == SMA_LLM_MESSAGES ? check_messages((json_t *)root)
+                                   : check_chat((json_t *)root, is_deepseek);
 }
 
-/* -- the newest turn -------------------------------------------------------------------------------------------------------- */
+/* -- the newest turn --------------------------------------------------------------------------- */
 static struct sma_str slice(const json_t *value)
 {
-    return json_is_string(value) ? (struct sma_str){json_string_value(value), json_string_length(value)}
-                                 : (struct sma_str){"", 0};
+    return json_is_string(value)
+               ? (struct sma_str){json_string_value(value), json_string_length(value)}
+               : (struct sma_str){"", 0};
 }
 
 static void read_user(const json_t *content, struct sma_offline_turn *turn)
@@ -306,7 +331,8 @@ static void read_user(const json_t *content, struct sma_offline_turn *turn)
         turn->facts = slice(json_object_get(json_array_get(content, 0), "text"));
 }
 
-static void take_result(struct sma_offline_turn *turn, json_t *names, const char *id, const json_t *result)
+static void take_result(struct sma_offline_turn *turn, json_t *names, const char *id,
+                        const json_t *result)
 {
     turn->has_result = true;
     turn->tool = slice(json_object_get(names, id));
@@ -328,19 +354,24 @@ void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_off
     json_t *names = json_object(); /* id of a call -> its name, borrowed from the tree */
     *turn = (struct sma_offline_turn){.text = {"", 0}, .facts = {"", 0}};
     for (size_t i = 0; i < json_array_size(messages); i++) {
-        const json_t *message = json_array_get(messages, i), *content = json_object_get(message, "content");
+        const json_t *message = json_array_get(messages, i),
+                     *content = json_object_get(message, "content");
         const json_t *first = json_array_get(content, 0);
         if (is(message, "role", "tool"))
             take_result(turn, names, text_of(message, "tool_call_id"), content);
         else if (is(message, "type", "function_call_output"))
-            take_result(turn, names, text_of(message, "call_id"), json_object_get(message, "output"));
+            take_result(turn, names, text_of(message, "call_id"),
+                        json_object_get(message, "output"));
         else if (is(message, "type", "function_call"))
             json_object_set(names, text_of(message, "call_id"), json_object_get(message, "name"));
         else if (is(message, "role", "assistant"))
-            note_calls(names, api == SMA_LLM_MESSAGES ? content : json_object_get(message, "tool_calls"));
+            note_calls(names,
+                       api == SMA_LLM_MESSAGES ? content : json_object_get(message, "tool_calls"));
         else if (is(message, "role", "user") && is(first, "type", "tool_result"))
-            take_result(turn, names, text_of(json_array_get(content, json_array_size(content) - 1), "tool_use_id"),
-                        json_object_get(json_array_get(content, json_array_size(content) - 1), "content"));
+            take_result(
+                turn, names,
+                text_of(json_array_get(content, json_array_size(content) - 1), "tool_use_id"),
+                json_object_get(json_array_get(content, json_array_size(content) - 1), "content"));
         else if (is(message, "role", "user"))
             read_user(content, turn);
     }

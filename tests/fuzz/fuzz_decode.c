@@ -1,7 +1,8 @@
 /*
- * Everything that reads bytes of a model server. The first byte chooses the reader: '0' chat, '1' responses, '2' messages,
- * '3' error body, '4' send text, '5' offline turn, '6' retry-after. Promise under test, besides not crashing: the result
- * of a decoder does not depend on how its input was split, and what it sends back is JSON.
+ * Everything that reads bytes of a model server. The first byte chooses the reader: '0' chat, '1'
+ * responses, '2' messages, '3' error body, '4' send text, '5' offline turn, '6' retry-after.
+ * Promise under test, besides not crashing: the result of a decoder does not depend on how its
+ * input was split, and what it sends back is JSON.
  */
 #include "fuzz.h"
 
@@ -15,7 +16,8 @@
 static const struct sma_config_llm *llm_of(enum sma_llm_api api)
 {
     static struct sma_config_llm llm;
-    llm = (struct sma_config_llm){.api = api, .provider = "custom", .model = "m", .base_url = "", .api_key = ""};
+    llm = (struct sma_config_llm){
+        .api = api, .provider = "custom", .model = "m", .base_url = "", .api_key = ""};
     return &llm;
 }
 
@@ -25,7 +27,8 @@ static void require(bool condition)
         abort();
 }
 
-static const struct sma_decoded *decode(struct sma_decoder *decoder, struct sma_str body, size_t piece)
+static const struct sma_decoded *decode(struct sma_decoder *decoder, struct sma_str body,
+                                        size_t piece)
 {
     sma_decoder_reset(decoder, 1);
     for (size_t at = 0; at < body.len; at += piece)
@@ -35,7 +38,8 @@ static const struct sma_decoded *decode(struct sma_decoder *decoder, struct sma_
 
 static void check_decoder(enum sma_llm_api api, struct sma_str body)
 {
-    struct sma_decoder *whole = sma_decoder_create(llm_of(api)), *split = sma_decoder_create(llm_of(api));
+    struct sma_decoder *whole = sma_decoder_create(llm_of(api)),
+                       *split = sma_decoder_create(llm_of(api));
     require(whole != NULL && split != NULL);
     const struct sma_decoded *a = decode(whole, body, body.len + 1);
     for (size_t piece = 1; piece <= 7; piece += 3) {

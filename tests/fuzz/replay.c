@@ -1,6 +1,7 @@
 /*
- * replay — run a fuzz target over every file of a corpus folder, then over seeded mutations of it (cut, flip, insert,
- * join), so that a build without libFuzzer tests something too. Same corpus and seed, same inputs.
+ * replay — run a fuzz target over every file of a corpus folder, then over seeded mutations of it
+ * (cut, flip, insert, join), so that a build without libFuzzer tests something too. Same corpus
+ * and seed, same inputs.
  */
 #include "fuzz.h"
 
@@ -13,8 +14,7 @@
 #define MUTATIONS_PER_FILE 200
 #define INPUT_BYTES_MAX (1u << 20)
 
-struct input
-{
+struct input {
     uint8_t *bytes;
     size_t len;
 };
@@ -41,7 +41,8 @@ static int load(const char *folder)
     DIR *directory = opendir(folder);
     if (directory == NULL)
         return -1;
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL && input_count < FILE_COUNT_MAX;) {
+    for (struct dirent *entry;
+         (entry = readdir(directory)) != NULL && input_count < FILE_COUNT_MAX;) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "rbe");
@@ -70,8 +71,10 @@ static void run(const uint8_t *bytes, size_t len)
 
 static size_t mutate(uint8_t *bytes, size_t len)
 {
-    static const char *const tokens[] = {"\n\n", "\r", "data: ", "{", "}", "[", "\"", "\\u", "\\", ":", ",", "null",
-                                         "\"index\":0", "[DONE]", "\xef\xbb\xbf", "\xff", "-1", "1e999", "\"id\":\"\""};
+    static const char *const tokens[] = {
+        "\n\n",         "\r",   "data: ", "{",     "}",          "[",           "\"",
+        "\\u",          "\\",   ":",      ",",     "null",       "\"index\":0", "[DONE]",
+        "\xef\xbb\xbf", "\xff", "-1",     "1e999", "\"id\":\"\""};
     switch (below(4)) {
     case 0:
         return len == 0 ? 0 : below(len);

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* -- life -------------------------------------------------------------------------------------------------------- */
+/* -- life -------------------------------------------------------------------------------------- */
 static void take_event(void *user, struct sma_str name, struct sma_str data);
 
 static bool wants_reasoning(const struct sma_config_llm *llm)
 {
-    return strcasecmp(llm->provider, "deepseek") == 0 || strstr(llm->base_url, "api.deepseek.com") != NULL;
+    return strcasecmp(llm->provider, "deepseek") == 0 ||
+           strstr(llm->base_url, "api.deepseek.com") != NULL;
 }
 
 struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
@@ -100,7 +101,7 @@ void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed)
     decoder->id_seed = id_seed;
 }
 
-/* -- what the formats build with --------------------------------------------------------------------------------- */
+/* -- what the formats build with --------------------------------------------------------------- */
 void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status)
 {
     if (decoder->status == SMA_DECODED_OK)
@@ -177,7 +178,8 @@ void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, str
     sma_send_text_feed(&part->send_text, sma_buf_str(&part->content));
 }
 
-void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str piece)
+void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part,
+                              struct sma_str piece)
 {
     if (piece.len == 0)
         return;
@@ -187,7 +189,8 @@ void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part
         sma_send_text_feed(&part->send_text, piece);
 }
 
-void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole)
+void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part,
+                              struct sma_str whole)
 {
     if (sma_str_is_equal(sma_buf_str(&part->content), whole))
         return;
@@ -198,7 +201,8 @@ void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part
     sma_decode_add_arguments(decoder, part, whole);
 }
 
-void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part, const json_t *value)
+void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part,
+                                    const json_t *value)
 {
     if (json_is_string(value)) {
         sma_decode_add_arguments(decoder, part, sma_json_str(value));
@@ -231,7 +235,7 @@ bool sma_decode_has_calls(const struct sma_decoder *decoder)
     return decoder->status == SMA_DECODED_OK && !decoder->is_length && !decoder->is_filtered;
 }
 
-/* -- input ------------------------------------------------------------------------------------------------------- */
+/* -- input ------------------------------------------------------------------------------------- */
 static void take_event(void *user, struct sma_str name, struct sma_str data)
 {
     struct sma_decoder *decoder = user;
@@ -247,7 +251,8 @@ static void take_event(void *user, struct sma_str name, struct sma_str data)
     json_t *event = sma_json_parse(data);
     if (!json_is_object(event)) {
         /* Cut in the middle of an event: the end of the stream decides, not this. */
-        sma_decode_fail(decoder, decoder->is_finished ? SMA_DECODED_TRUNCATED : SMA_DECODED_GARBAGE);
+        sma_decode_fail(decoder,
+                        decoder->is_finished ? SMA_DECODED_TRUNCATED : SMA_DECODED_GARBAGE);
         json_decref(event);
         return;
     }
@@ -281,8 +286,9 @@ static void take_document(struct sma_decoder *decoder)
 
 static bool is_blank(char byte)
 {
-    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' || (unsigned char)byte == 0xef ||
-           (unsigned char)byte == 0xbb || (unsigned char)byte == 0xbf; /* the last three: a byte order mark */
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' ||
+           (unsigned char)byte == 0xef || (unsigned char)byte == 0xbb ||
+           (unsigned char)byte == 0xbf; /* the last three: a byte order mark */
 }
 
 void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len)
@@ -327,7 +333,7 @@ uint64_t sma_decoder_event_count(const struct sma_decoder *decoder)
     return decoder->event_count;
 }
 
-/* -- output ------------------------------------------------------------------------------------------------------ */
+/* -- output ------------------------------------------------------------------------------------ */
 struct sma_str sma_visible_text(struct sma_str content)
 {
     static const struct sma_str open = {"<think>", 7}, close = {"</think>", 8};
@@ -337,7 +343,8 @@ struct sma_str sma_visible_text(struct sma_str content)
         start++;
     struct sma_str rest = {content.ptr + start, content.len - start};
     if (!sma_str_starts_with(rest, open)) {
-        bool may_become = rest.len > 0 && rest.len < open.len && memcmp(open.ptr, rest.ptr, rest.len) == 0;
+        bool may_become =
+            rest.len > 0 && rest.len < open.len && memcmp(open.ptr, rest.ptr, rest.len) == 0;
         return may_become ? (struct sma_str){"", 0} : content;
     }
     const char *end = memmem(rest.ptr, rest.len, close.ptr, close.len);
@@ -405,7 +412,8 @@ static void settle_call(struct sma_decoder *decoder, size_t number)
     if (is_object_text(whole))
         return;
     /* Some servers repeat the whole arguments in the last piece. */
-    struct sma_str last = {part->content.ptr + part->last_piece, part->content.len - part->last_piece};
+    struct sma_str last = {part->content.ptr + part->last_piece,
+                           part->content.len - part->last_piece};
     if (part->last_piece > 0 && is_object_text(last)) {
         memmove(part->content.ptr, last.ptr, last.len);
         part->content.len = last.len;
@@ -471,16 +479,17 @@ const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
         sma_decode_fail(decoder, SMA_DECODED_TRUNCATED);
     settle_calls(decoder);
     put_fragment(decoder);
-    struct sma_str content = filled(decoder->content.len > 0 ? &decoder->content : &decoder->refusal);
+    struct sma_str content =
+        filled(decoder->content.len > 0 ? &decoder->content : &decoder->refusal);
     decoded->status = decoder->status;
     decoded->text = sma_visible_text(content);
     decoded->reasoning = filled(&decoder->reasoning);
     decoded->fragment = filled(&decoder->fragment);
     decoded->calls = decoder->calls;
     decoded->call_count = decoder->status == SMA_DECODED_OK ? decoder->call_count : 0;
-    decoded->finish = decoder->is_length          ? SMA_FINISH_LENGTH
-                      : decoder->is_filtered      ? SMA_FINISH_FILTERED
-                      : decoder->call_count > 0   ? SMA_FINISH_TOOLS
-                                                  : SMA_FINISH_STOP;
+    decoded->finish = decoder->is_length        ? SMA_FINISH_LENGTH
+                      : decoder->is_filtered    ? SMA_FINISH_FILTERED
+                      : decoder->call_count > 0 ? SMA_FINISH_TOOLS
+                                                : SMA_FINISH_STOP;
     return decoded;
 }

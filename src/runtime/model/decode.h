@@ -1,14 +1,17 @@
 /*
- * decode.h — the answer of a model, streamed or whole, in any of the three formats, into one neutral struct.
+ * decode.h — the answer of a model, streamed or whole, in any of the three formats, into one
+ * neutral struct.
  *
- * The decoder is fed the bytes of the HTTP body in any pieces; whether they are a stream of events or one JSON document
- * is decided by the first byte that is not white space ('{' and '[' begin a document), because servers answer stream
- * requests with either. Source: protocols/llm.md §1–§5.
+ * The decoder is fed the bytes of the HTTP body in any pieces; whether they are a stream of events
+ * or one JSON document is decided by the first byte that is not white space ('{' and '[' begin a
+ * document), because servers answer stream requests with either. Source: protocols/llm.md §1–§5.
  *
- * Invariants: the result does not depend on how the bytes were split; calls are present only in an answer that is
- *             complete and was not cut by a limit or filter; every call has an id, unique in its answer.
- * Limits:     SMA_ANSWER_BYTES_MAX for all text, reasoning and arguments together, SMA_DECODE_CALL_COUNT_MAX calls and
- *             blocks, SMA_SSE_LINE_BYTES_MAX for a line or a document, SMA_JSON_DEPTH_MAX.
+ * Invariants: the result does not depend on how the bytes were split; calls are present only in an
+ *             answer that is complete and was not cut by a limit or filter; every call has an id,
+ *             unique in its answer.
+ * Limits:     SMA_ANSWER_BYTES_MAX for all text, reasoning and arguments together,
+ *             SMA_DECODE_CALL_COUNT_MAX calls and blocks, SMA_SSE_LINE_BYTES_MAX for a line or a
+ *             document, SMA_JSON_DEPTH_MAX.
  * Threads:    the owner only.
  */
 #ifndef SMA_MODEL_DECODE_H
@@ -20,15 +23,13 @@
 #define SMA_DECODE_CALL_COUNT_MAX 256
 
 /* What a server said went wrong. Empty strings where it said nothing. */
-struct sma_wire_error
-{
+struct sma_wire_error {
     int status; /* an HTTP status named inside the error object, else 0 */
     char type[64], code[64];
     char message[320]; /* one line, cut at a character boundary */
 };
 
-enum sma_decoded_status
-{
+enum sma_decoded_status {
     SMA_DECODED_OK,
     SMA_DECODED_TRUNCATED, /* the connection ended before the answer did */
     SMA_DECODED_ERROR,     /* the server reported an error; see error */
@@ -38,13 +39,13 @@ enum sma_decoded_status
 };
 
 /* Slices belong to the decoder and live until its next reset or destruction. */
-struct sma_decoded
-{
+struct sma_decoded {
     enum sma_decoded_status status;
     enum sma_finish finish;
     struct sma_str text;      /* visible text: without a leading <think> block */
     struct sma_str reasoning; /* for tests and logs */
-    struct sma_str fragment;  /* as it goes back on the wire; empty when there is nothing to send back */
+    struct sma_str
+        fragment; /* as it goes back on the wire; empty when there is nothing to send back */
     struct sma_model_call *calls;
     size_t call_count;
     uint64_t input_tokens, cached_tokens, output_tokens;
@@ -56,7 +57,8 @@ struct sma_decoder;
 /** @return NULL when out of memory. Destroy with sma_decoder_destroy. */
 struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm);
 void sma_decoder_destroy(struct sma_decoder *decoder); /* accepts NULL */
-/** Ready for another answer. `id_seed` goes into ids made up for calls without one: unique in a conversation. */
+/** Ready for another answer. `id_seed` goes into ids made up for calls without one: unique in a
+ *  conversation. */
 void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed);
 /** More bytes of the body. Trouble is kept and shows in the result. */
 void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len);
@@ -67,14 +69,16 @@ bool sma_decoder_is_finishing(const struct sma_decoder *decoder);
 /** Data events seen; comments and empty events do not count. Of a document: its pieces. */
 uint64_t sma_decoder_event_count(const struct sma_decoder *decoder);
 /**
- * What could be shown by now: the text of the latest chat_send call if there is one (*ret_is_send_text), else the
+ * What could be shown by now: the text of the latest chat_send call if there is one
+ * (*ret_is_send_text), else the
  * visible text. Empty when there is none. Valid until the next feed.
  */
 struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret_is_send_text);
 /** The body has ended (or is_done): the result, borrowed until reset. */
 const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder);
 
-/** The visible part of a model's text: a leading <think>...</think> block and the white space after it are left out;
+/** The visible part of a model's text: a leading <think>...</think> block and the white space after
+ *  it are left out;
  *  while the block is open (or may yet turn out to be one) nothing is visible. */
 struct sma_str sma_visible_text(struct sma_str content);
 

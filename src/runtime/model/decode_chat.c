@@ -1,4 +1,5 @@
-/* OpenAI chat completions and everything that calls itself compatible. Source: protocols/llm.md §2, §5. */
+/* OpenAI chat completions and everything that calls itself compatible. Source: protocols/llm.md §2,
+ * §5. */
 #include "decode_priv.h"
 
 #include <stdio.h>
@@ -29,7 +30,8 @@ static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, cons
     return true;
 }
 
-/* The same thought may come under several names: read one of them, keep the list for sending it back. */
+/* The same thought may come under several names: read one of them, keep the list for sending it
+ * back. */
 static void take_reasoning(struct sma_decoder *decoder, const json_t *delta)
 {
     bool is_taken = add_reasoning(decoder, delta, "reasoning_content");
@@ -73,8 +75,8 @@ static struct sma_part *latest_call(struct sma_decoder *decoder)
 }
 
 /* Which call a piece belongs to; NULL = a new one. The rule that survives every known server. */
-static struct sma_part *find_call(struct sma_decoder *decoder, const json_t *piece, struct sma_str id,
-                                  struct sma_str name)
+static struct sma_part *find_call(struct sma_decoder *decoder, const json_t *piece,
+                                  struct sma_str id, struct sma_str name)
 {
     const json_t *index = json_object_get(piece, "index");
     struct sma_part *part;
@@ -88,7 +90,8 @@ static struct sma_part *find_call(struct sma_decoder *decoder, const json_t *pie
             return NULL;
     }
     /* All calls under one index, told apart by their ids (Ollama). */
-    if (part != NULL && id.len > 0 && part->id.len > 0 && !sma_str_is_equal(sma_buf_str(&part->id), id))
+    if (part != NULL && id.len > 0 && part->id.len > 0 &&
+        !sma_str_is_equal(sma_buf_str(&part->id), id))
         return NULL;
     return part;
 }
@@ -213,7 +216,8 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_json_string(buf, sma_buf_str(&part->name));
     sma_buf_put_text(buf, ",\"arguments\":");
     if (part->is_invalid) {
-        /* Several servers parse old arguments when rendering their template: broken ones would fail every later
+        /* Several servers parse old arguments when rendering their template: broken ones would fail
+         * every later
          * request of the session. */
         struct sma_buf wrapped;
         sma_buf_init(&wrapped, buf->max);
@@ -229,7 +233,8 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_text(buf, "}}");
 }
 
-/* Reasoning belongs to turns with calls only: without them every provider takes the turn bare, and some refuse it. */
+/* Reasoning belongs to turns with calls only: without them every provider takes the turn bare, and
+ * some refuse it. */
 static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf)
 {
     if (decoder->reasoning_name[0] != '\0') {
@@ -248,7 +253,8 @@ static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf)
 void sma_decode_chat_fragment(struct sma_decoder *decoder)
 {
     struct sma_buf *buf = &decoder->fragment;
-    const struct sma_buf *content = decoder->content.len > 0 ? &decoder->content : &decoder->refusal;
+    const struct sma_buf *content =
+        decoder->content.len > 0 ? &decoder->content : &decoder->refusal;
     bool has_calls = decoder->part_count > 0 && sma_decode_has_calls(decoder);
     if (content->len == 0 && !has_calls)
         return;
@@ -256,7 +262,8 @@ void sma_decode_chat_fragment(struct sma_decoder *decoder)
     if (content->len == 0 && !decoder->has_content)
         sma_buf_put_text(buf, "null");
     else
-        sma_buf_put_json_string(buf, (struct sma_str){content->len > 0 ? content->ptr : "", content->len});
+        sma_buf_put_json_string(
+            buf, (struct sma_str){content->len > 0 ? content->ptr : "", content->len});
     if (has_calls) {
         put_reasoning(decoder, buf);
         for (size_t i = 0; i < decoder->part_count; i++) {

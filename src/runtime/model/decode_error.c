@@ -1,9 +1,11 @@
-/* Error objects in every place and shape servers put them. Source: protocols/llm.md §2 Errors, §4 Errors, §5. */
+/* Error objects in every place and shape servers put them. Source: protocols/llm.md §2 Errors, §4
+ * Errors, §5. */
 #include "decode_priv.h"
 
 #include "sma/text.h"
 
-/* One line: runs of white space and control characters become one space; cut where a character ends. */
+/* One line: runs of white space and control characters become one space; cut where a character
+ * ends. */
 static void copy_line(char *to, size_t size, struct sma_str text)
 {
     text = sma_str_trim(text);

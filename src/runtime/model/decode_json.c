@@ -95,7 +95,8 @@ static size_t character_length(struct sma_str text, size_t at)
     return sma_utf8_is_valid((struct sma_str){text.ptr + at, length}) ? length : 0;
 }
 
-/* Some gateways cut characters and surrogate pairs between two events; jansson refuses the whole event then. */
+/* Some gateways cut characters and surrogate pairs between two events; jansson refuses the whole
+ * event then. */
 static void put_repaired(struct sma_buf *buf, struct sma_str text)
 {
     size_t i = 0;

@@ -31,7 +31,8 @@ static void take_stop_reason(struct sma_decoder *decoder, struct sma_str reason)
     } else if (sma_str_is_equal(reason, SMA_STR("model_context_window_exceeded"))) {
         struct sma_wire_error *error = &decoder->decoded.error;
         snprintf(error->code, sizeof error->code, "model_context_window_exceeded");
-        snprintf(error->message, sizeof error->message, "the answer ran into the model's context window");
+        snprintf(error->message, sizeof error->message,
+                 "the answer ran into the model's context window");
         sma_decode_fail(decoder, SMA_DECODED_ERROR);
     }
 }
@@ -62,7 +63,8 @@ static struct sma_part *begin_block(struct sma_decoder *decoder, const json_t *b
         sma_decode_add(decoder, &part->id, sma_json_get_str(block, "id"));
         sma_decode_set_name(decoder, part, sma_json_get_str(block, "name"));
         const json_t *input = json_object_get(block, "input");
-        if (is_whole || json_object_size(input) > 0) /* {} at the start of a stream is a placeholder */
+        if (is_whole ||
+            json_object_size(input) > 0) /* {} at the start of a stream is a placeholder */
             sma_decode_add_arguments_value(decoder, part, input);
         part->is_object = json_object_size(input) > 0;
         break;
@@ -86,7 +88,8 @@ static void take_delta(struct sma_decoder *decoder, struct sma_part *part, const
     struct sma_str type = sma_json_get_str(delta, "type");
     if (sma_str_is_equal(type, SMA_STR("text_delta")) && part->kind == SMA_PART_TEXT) {
         add_text(decoder, part, sma_json_get_str(delta, "text"));
-    } else if (sma_str_is_equal(type, SMA_STR("thinking_delta")) && part->kind == SMA_PART_THINKING) {
+    } else if (sma_str_is_equal(type, SMA_STR("thinking_delta")) &&
+               part->kind == SMA_PART_THINKING) {
         add_text(decoder, part, sma_json_get_str(delta, "thinking"));
     } else if (sma_str_is_equal(type, SMA_STR("signature_delta"))) {
         sma_decode_add(decoder, &part->signature, sma_json_get_str(delta, "signature"));
@@ -104,7 +107,8 @@ static void take_block_event(struct sma_decoder *decoder, struct sma_str type, c
 {
     const json_t *index = json_object_get(event, "index");
     if (sma_str_is_equal(type, SMA_STR("content_block_start"))) {
-        struct sma_part *part = begin_block(decoder, json_object_get(event, "content_block"), false);
+        struct sma_part *part =
+            begin_block(decoder, json_object_get(event, "content_block"), false);
         if (part != NULL) {
             part->has_index = json_is_integer(index);
             part->index = json_integer_value(index);
@@ -126,7 +130,8 @@ void sma_decode_messages_event(struct sma_decoder *decoder, struct sma_str name,
     if (type.len == 0)
         type = name;
     const json_t *error = json_object_get(event, "error");
-    if (sma_str_is_equal(type, SMA_STR("error")) || json_is_object(error) || json_is_string(error)) {
+    if (sma_str_is_equal(type, SMA_STR("error")) || json_is_object(error) ||
+        json_is_string(error)) {
         sma_decode_fail_with(decoder, event);
     } else if (sma_str_is_equal(type, SMA_STR("message_start"))) {
         take_usage(decoder, json_object_get(json_object_get(event, "message"), "usage"));
@@ -149,7 +154,8 @@ void sma_decode_messages_document(struct sma_decoder *decoder, json_t *document)
     }
     take_usage(decoder, json_object_get(document, "usage"));
     for (size_t i = 0; i < json_array_size(content) && decoder->status == SMA_DECODED_OK; i++)
-        (void)begin_block(decoder, json_array_get(content, i), true); /* failure is kept in the decoder */
+        (void)begin_block(decoder, json_array_get(content, i),
+                          true); /* failure is kept in the decoder */
     take_stop_reason(decoder, sma_json_get_str(document, "stop_reason"));
     decoder->is_finishing = true;
 }
@@ -172,8 +178,9 @@ static bool put_block(struct sma_buf *buf, const struct sma_part *part, bool has
         sma_buf_put_char(buf, '}');
     } else if (part->kind == SMA_PART_THINKING && part->signature.len > 0) {
         sma_buf_printf(buf, "%s{\"type\":\"thinking\",\"thinking\":", separator);
-        sma_buf_put_json_string(buf, (struct sma_str){part->content.len > 0 ? part->content.ptr : "",
-                                                      part->content.len});
+        sma_buf_put_json_string(
+            buf,
+            (struct sma_str){part->content.len > 0 ? part->content.ptr : "", part->content.len});
         sma_buf_put_json_key(buf, "signature");
         sma_buf_put_json_string(buf, sma_buf_str(&part->signature));
         sma_buf_put_char(buf, '}');

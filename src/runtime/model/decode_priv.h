@@ -1,5 +1,6 @@
 /*
- * decode_priv.h — what the three decoders share: the accumulators, and helpers over jansson values.
+ * decode_priv.h — what the three decoders share: the accumulators, and helpers over jansson
+ * values.
  */
 #ifndef SMA_MODEL_DECODE_PRIV_H
 #define SMA_MODEL_DECODE_PRIV_H
@@ -12,8 +13,7 @@
 
 #include <jansson.h>
 
-enum sma_part_kind
-{
+enum sma_part_kind {
     SMA_PART_CALL,
     SMA_PART_TEXT,
     SMA_PART_THINKING,
@@ -21,8 +21,7 @@ enum sma_part_kind
 };
 
 /* One call, content block or output item, in the order of arrival. */
-struct sma_part
-{
+struct sma_part {
     enum sma_part_kind kind;
     bool has_index, is_closed, is_send, is_object;
     int64_t index;
@@ -35,8 +34,7 @@ struct sma_part
     struct sma_send_text send_text;
 };
 
-struct sma_decoder
-{
+struct sma_decoder {
     enum sma_llm_api api;
     bool is_reasoning_echoed; /* the provider wants the member even when it is empty */
     uint64_t id_seed;
@@ -70,7 +68,7 @@ void sma_decode_messages_event(struct sma_decoder *decoder, struct sma_str name,
 void sma_decode_messages_document(struct sma_decoder *decoder, json_t *document);
 void sma_decode_messages_fragment(struct sma_decoder *decoder);
 
-/* -- helpers ---------------------------------------------------------------------------------------------------- */
+/* -- helpers ----------------------------------------------------------------------------------- */
 /** Trouble: the first one is kept and ends decoding. */
 void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status);
 /** The server's own error, from an object that holds one in any known shape. */
@@ -84,11 +82,14 @@ struct sma_part *sma_decode_find_part(struct sma_decoder *decoder, int64_t index
 /** Set a call's name (and watch it when it is chat_send). */
 void sma_decode_set_name(struct sma_decoder *decoder, struct sma_part *part, struct sma_str name);
 /** A piece of a call's arguments. */
-void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str piece);
+void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_part *part,
+                              struct sma_str piece);
 /** Arguments from a JSON value: a string is appended, an object serialised, null ignored. */
-void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part, const json_t *value);
+void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part *part,
+                                    const json_t *value);
 /** Replace a call's arguments (the server repeats them whole). */
-void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole);
+void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part,
+                              struct sma_str whole);
 /** The arguments as one JSON value for formats that want an object: invalid text is wrapped. */
 void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part);
 /** May the calls of this answer run? */
@@ -101,7 +102,8 @@ uint64_t sma_json_get_u64(const json_t *object, const char *key);
 bool sma_json_is(const json_t *object, const char *key, const char *text);
 /** Compact dump, member order kept. */
 void sma_json_dump(struct sma_buf *buf, const json_t *value);
-/** Parse JSON of at most SMA_JSON_DEPTH_MAX levels; broken UTF-8 and lone surrogates are repaired. NULL when it is not
+/** Parse JSON of at most SMA_JSON_DEPTH_MAX levels; broken UTF-8 and lone surrogates are repaired.
+ *  NULL when it is not
  *  JSON. Free with json_decref. */
 json_t *sma_json_parse(struct sma_str text);
 

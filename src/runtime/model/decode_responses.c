@@ -21,7 +21,8 @@ static enum sma_part_kind item_kind(const json_t *item)
 }
 
 /* Fragments are keyed by output_index, or by item_id where a server leaves the index out. */
-static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *event, const json_t *item)
+static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *event,
+                                  const json_t *item)
 {
     const json_t *index = json_object_get(event, "output_index");
     if (json_is_integer(index))
@@ -35,7 +36,8 @@ static struct sma_part *find_item(struct sma_decoder *decoder, const json_t *eve
     return NULL;
 }
 
-static struct sma_part *add_item(struct sma_decoder *decoder, const json_t *event, const json_t *item)
+static struct sma_part *add_item(struct sma_decoder *decoder, const json_t *event,
+                                 const json_t *item)
 {
     struct sma_part *part = sma_decode_add_part(decoder, item_kind(item));
     if (part == NULL)
@@ -103,7 +105,8 @@ static void close_item(struct sma_decoder *decoder, struct sma_part *part, const
         sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
 }
 
-static void take_item(struct sma_decoder *decoder, const json_t *event, const json_t *item, bool is_done)
+static void take_item(struct sma_decoder *decoder, const json_t *event, const json_t *item,
+                      bool is_done)
 {
     if (!json_is_object(item))
         return;
@@ -129,8 +132,8 @@ static void take_end(struct sma_decoder *decoder, const json_t *response)
 {
     const json_t *output = json_object_get(response, "output");
     take_usage(decoder, json_object_get(response, "usage"));
-    if (json_is_object(json_object_get(response, "error")) || sma_json_is(response, "status", "failed") ||
-        sma_json_is(response, "status", "cancelled")) {
+    if (json_is_object(json_object_get(response, "error")) ||
+        sma_json_is(response, "status", "failed") || sma_json_is(response, "status", "cancelled")) {
         sma_decode_fail_with(decoder, response);
         return;
     }
@@ -165,7 +168,8 @@ static void take_piece(struct sma_decoder *decoder, struct sma_str type, const j
                 sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {
         sma_decode_add(decoder, &part->content, delta);
         if (decoder->status == SMA_DECODED_OK)
-            sma_buf_put_str(&decoder->content, delta); /* as it can be shown now; settled at the end */
+            sma_buf_put_str(&decoder->content,
+                            delta); /* as it can be shown now; settled at the end */
     }
 }
 
@@ -176,7 +180,8 @@ void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name
         type = name;
     const json_t *response = json_object_get(event, "response");
     const json_t *error = json_object_get(event, "error");
-    if (sma_str_is_equal(type, SMA_STR("error")) || json_is_object(error) || json_is_string(error)) {
+    if (sma_str_is_equal(type, SMA_STR("error")) || json_is_object(error) ||
+        json_is_string(error)) {
         if (!json_is_object(error) && !json_is_string(error))
             json_object_del(event, "type"); /* the event's own name, not the kind of error */
         sma_decode_fail_with(decoder, event);
@@ -185,7 +190,8 @@ void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name
     } else if (sma_str_is_equal(type, SMA_STR("response.completed")) ||
                sma_str_is_equal(type, SMA_STR("response.incomplete"))) {
         take_end(decoder, response);
-        decoder->is_length |= sma_str_is_equal(type, SMA_STR("response.incomplete")) && !decoder->is_filtered;
+        decoder->is_length |=
+            sma_str_is_equal(type, SMA_STR("response.incomplete")) && !decoder->is_filtered;
     } else if (sma_str_is_equal(type, SMA_STR("response.output_item.added"))) {
         take_item(decoder, event, json_object_get(event, "item"), false);
     } else if (sma_str_is_equal(type, SMA_STR("response.output_item.done"))) {
@@ -230,7 +236,8 @@ void sma_decode_responses_fragment(struct sma_decoder *decoder)
     bool has_calls = sma_decode_has_calls(decoder);
     for (size_t i = 0; i < decoder->part_count; i++) {
         const struct sma_part *part = &decoder->parts[i];
-        bool is_sent = part->kind == SMA_PART_CALL ? has_calls : part->raw.len > 0 || part->content.len > 0;
+        bool is_sent =
+            part->kind == SMA_PART_CALL ? has_calls : part->raw.len > 0 || part->content.len > 0;
         /* Of a cut answer only the text is kept: reasoning without what it led to is refused. */
         if (!is_sent || (part->kind == SMA_PART_OTHER && !has_calls))
             continue;

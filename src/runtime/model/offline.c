@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* -- reading the user's words ------------------------------------------------------------------------------------- */
+/* -- reading the user's words ------------------------------------------------------------------ */
 static const char *find_nocase(struct sma_str text, const char *word)
 {
     size_t len = strlen(word);
@@ -28,8 +28,9 @@ static bool has_any(struct sma_str text, const char *const *words, size_t count)
 
 static bool asks_about_past(struct sma_str text)
 {
-    static const char *const words[] = {"history",  "earlier", "before", "last time", "previous", "remember",
-                                        "之前",     "刚才",    "历史",   "上次",      "记得"};
+    static const char *const words[] = {"history",  "earlier",  "before", "last time",
+                                        "previous", "remember", "之前",   "刚才",
+                                        "历史",     "上次",     "记得"};
     return has_any(text, words, SMA_COUNT_OF(words));
 }
 
@@ -43,10 +44,12 @@ static uint64_t read_delay(struct sma_str text)
         uint64_t number = 0;
         const char *end = text.ptr + text.len;
         const char *digit = at + strlen(words[i]);
-        for (; digit < end && *digit >= '0' && *digit <= '9' && number <= SMA_OFFLINE_DELAY_MAX_MS; digit++)
+        for (; digit < end && *digit >= '0' && *digit <= '9' && number <= SMA_OFFLINE_DELAY_MAX_MS;
+             digit++)
             number = number * 10 + (uint64_t)(*digit - '0');
         struct sma_str rest = {digit, (size_t)(end - digit)};
-        if (i == 0 || sma_str_starts_with(rest, SMA_STR(" ms")) || sma_str_starts_with(rest, SMA_STR("ms")))
+        if (i == 0 || sma_str_starts_with(rest, SMA_STR(" ms")) ||
+            sma_str_starts_with(rest, SMA_STR("ms")))
             return number > SMA_OFFLINE_DELAY_MAX_MS ? SMA_OFFLINE_DELAY_MAX_MS : number;
     }
     return 0;
@@ -62,7 +65,8 @@ static bool read_contact(struct sma_str text, struct sma_str *ret_name, struct s
     if (colon == NULL)
         return false;
     *ret_name = sma_str_trim((struct sma_str){text.ptr + 5, (size_t)(colon - text.ptr) - 5});
-    *ret_text = sma_str_trim((struct sma_str){colon + 1, (size_t)(text.ptr + text.len - colon - 1)});
+    *ret_text =
+        sma_str_trim((struct sma_str){colon + 1, (size_t)(text.ptr + text.len - colon - 1)});
     return ret_name->len > 0 && ret_name->len <= 128 && ret_text->len > 0;
 }
 
@@ -80,7 +84,7 @@ static struct sma_str find_fact(struct sma_str facts, const char *word)
     return (struct sma_str){"", 0};
 }
 
-/* -- deciding ----------------------------------------------------------------------------------------------------- */
+/* -- deciding ---------------------------------------------------------------------------------- */
 /* Replies quote at most this much of what was said. */
 #define QUOTE_BYTES_MAX 2000
 
@@ -97,13 +101,16 @@ static void put_reply(struct sma_buf *buf, const struct sma_offline_turn *turn)
 {
     struct sma_str text = sma_str_trim(turn->text);
     if (sma_str_is_equal_nocase(text, SMA_STR("help"))) {
-        sma_buf_put_text(buf, "I am the offline model: I repeat what you say, answer \\\"what time is it\\\", and look into "
-                              "the history when you ask about earlier messages. Set llm.provider, llm.model and "
-                              "llm.apiKey in ship.json to talk to a real model.");
+        sma_buf_put_text(
+            buf, "I am the offline model: I repeat what you say, answer \\\"what time is it\\\", "
+                 "and look into "
+                 "the history when you ask about earlier messages. Set llm.provider, llm.model and "
+                 "llm.apiKey in ship.json to talk to a real model.");
         return;
     }
     struct sma_str when = find_fact(turn->facts, "time");
-    if (when.len > 0 && text.len < 200 && (find_nocase(text, "time") != NULL || find_nocase(text, "几点") != NULL)) {
+    if (when.len > 0 && text.len < 200 &&
+        (find_nocase(text, "time") != NULL || find_nocase(text, "几点") != NULL)) {
         put_quote(buf, when);
         return;
     }
@@ -154,7 +161,8 @@ static void put_history_summary(struct sma_buf *buf, struct sma_str result)
         sma_buf_put_text(buf, "I find no earlier messages in this chat.");
     } else {
         const json_t *last = json_array_get(messages, count - 1);
-        sma_buf_printf(buf, "I find %zu earlier message%s. The last one, from the %s: ", count, count == 1 ? "" : "s",
+        sma_buf_printf(buf, "I find %zu earlier message%s. The last one, from the %s: ", count,
+                       count == 1 ? "" : "s",
                        sma_json_is(last, "role", "assistant") ? "assistant" : "user");
         put_quote(buf, sma_json_get_str(last, "content"));
     }
@@ -188,7 +196,7 @@ void sma_offline_decide(const struct sma_offline_turn *turn, struct sma_offline_
         decide_first(turn, decision);
 }
 
-/* -- as a chat server's stream ------------------------------------------------------------------------------------- */
+/* -- as a chat server's stream ----------------------------------------------------------------- */
 static void read_user(const json_t *message, struct sma_offline_turn *turn)
 {
     const json_t *content = json_object_get(message, "content");
@@ -233,24 +241,25 @@ static void read_turn(const json_t *messages, struct sma_offline_turn *turn)
     }
 }
 
-static void put_answer(struct sma_buf *buf, const struct sma_offline_decision *decision, uint64_t id_seed,
-                       size_t turn_bytes)
+/* One event holds all: the fewer there are, the less a benchmark measures of this model. */
+static void put_answer(struct sma_buf *buf, const struct sma_offline_decision *decision,
+                       uint64_t id_seed, size_t turn_bytes)
 {
-    const char *finish = "stop";
+    sma_buf_put_text(buf, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":");
     if (decision->tool != NULL) {
-        finish = "tool_calls";
         sma_buf_printf(buf,
-                       "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":"
-                       "[{\"index\":0,\"id\":\"call_%llx\",\"type\":\"function\",\"function\":{\"name\":\"%s\","
-                       "\"arguments\":",
+                       "null,\"tool_calls\":[{\"index\":0,\"id\":\"call_%llx\",\"type\":"
+                       "\"function\",\"function\":"
+                       "{\"name\":\"%s\",\"arguments\":",
                        (unsigned long long)id_seed, decision->tool);
         sma_buf_put_json_string(buf, sma_buf_str(&decision->arguments));
-        sma_buf_put_text(buf, "}}]},\"finish_reason\":null}]}\n\n");
+        sma_buf_put_text(buf, "}}]},\"finish_reason\":\"tool_calls\"}]");
+    } else {
+        sma_buf_put_text(buf, "\"\"},\"finish_reason\":\"stop\"}]");
     }
-    sma_buf_printf(buf,
-                   "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},\"finish_reason\":\"%s\"}],\"usage\":"
-                   "{\"prompt_tokens\":%zu,\"completion_tokens\":%zu}}\n\ndata: [DONE]\n\n",
-                   finish, turn_bytes / 4 + 1, decision->arguments.len / 4 + 1);
+    sma_buf_printf(
+        buf, ",\"usage\":{\"prompt_tokens\":%zu,\"completion_tokens\":%zu}}\n\ndata: [DONE]\n\n",
+        turn_bytes / 4 + 1, decision->arguments.len / 4 + 1);
 }
 
 enum sma_err sma_offline_answer(struct sma_str turn, uint64_t id_seed, struct sma_buf *answer,

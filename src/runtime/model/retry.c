@@ -27,11 +27,12 @@ static bool has_one_of(const char *text, const char *const *list, size_t count)
 /* Money: trying again never helps. */
 static bool is_quota(const struct sma_failure *failure)
 {
-    static const char *const words[] = {"insufficient_quota",         "billing_error",        "billing_not_active",
-                                        "billing_hard_limit_reached", "insufficient_balance", "insufficient_user_quota",
+    static const char *const words[] = {"insufficient_quota",          "billing_error",
+                                        "billing_not_active",          "billing_hard_limit_reached",
+                                        "insufficient_balance",        "insufficient_user_quota",
                                         "exceeded_current_quota_error"};
-    static const char *const texts[] = {"exceeded your current quota", "insufficient balance", "insufficient credits",
-                                        "credit balance is too low"};
+    static const char *const texts[] = {"exceeded your current quota", "insufficient balance",
+                                        "insufficient credits", "credit balance is too low"};
     const struct sma_wire_error *error = &failure->error;
     return failure->http_status == 402 || error->status == 402 ||
            is_one_of(error->code, words, SMA_COUNT_OF(words)) ||
@@ -43,31 +44,36 @@ static bool is_context_length(const struct sma_failure *failure)
 {
     static const char *const words[] = {"context_length_exceeded", "exceed_context_size_error",
                                         "model_context_window_exceeded", "request_too_large"};
-    static const char *const texts[] = {"context_length",   "context length",     "maximum context",
-                                        "context window",   "context size",       "context limit",
-                                        "prompt is too long", "input is too long", "maximum prompt length",
-                                        "reduce the length", "too long"};
+    static const char *const texts[] = {
+        "context_length",     "context length",    "maximum context",
+        "context window",     "context size",      "context limit",
+        "prompt is too long", "input is too long", "maximum prompt length",
+        "reduce the length",  "too long"};
     const struct sma_wire_error *error = &failure->error;
     if (failure->http_status == 413 || error->status == 413 ||
-        is_one_of(error->code, words, SMA_COUNT_OF(words)) || is_one_of(error->type, words, SMA_COUNT_OF(words)))
+        is_one_of(error->code, words, SMA_COUNT_OF(words)) ||
+        is_one_of(error->type, words, SMA_COUNT_OF(words)))
         return true;
     int status = failure->http_status;
     bool may_be = status == 0 || status == 200 || status == 400 || status == 422 || status == 500;
     return may_be && has_one_of(error->message, texts, SMA_COUNT_OF(texts));
 }
 
-/* Errors inside a 200 answer carry no status of their own most of the time: judge by their names. */
+/* Errors inside a 200 answer carry no status of their own most of the time: judge by their names.
+ * */
 static bool is_event_final(const struct sma_wire_error *error)
 {
-    static const char *const words[] = {"invalid_request_error", "authentication_error", "permission_error",
-                                        "not_found_error",       "invalid_api_key",      "invalid_prompt",
-                                        "model_not_found",       "content_filter"};
-    return is_one_of(error->type, words, SMA_COUNT_OF(words)) || is_one_of(error->code, words, SMA_COUNT_OF(words));
+    static const char *const words[] = {
+        "invalid_request_error", "authentication_error", "permission_error", "not_found_error",
+        "invalid_api_key",       "invalid_prompt",       "model_not_found",  "content_filter"};
+    return is_one_of(error->type, words, SMA_COUNT_OF(words)) ||
+           is_one_of(error->code, words, SMA_COUNT_OF(words));
 }
 
 static enum sma_retry classify_status(const struct sma_failure *failure, int status)
 {
-    /* Anthropic names the wait of every true rate limit; without it the account has reached its spending cap. */
+    /* Anthropic names the wait of every true rate limit; without it the account has reached its
+     * spending cap. */
     if (status == 429 && failure->api == SMA_LLM_MESSAGES && failure->http_status == 429 &&
         failure->retry_after_ms < 0)
         return SMA_RETRY_NO;
@@ -166,15 +172,18 @@ static const char *remedy_for_status(int status)
 
 static void put_said(struct sma_buf *buf, const struct sma_wire_error *error)
 {
-    const char *said = error->message[0] != '\0' ? error->message : error->code[0] != '\0' ? error->code : error->type;
+    const char *said = error->message[0] != '\0' ? error->message
+                       : error->code[0] != '\0'  ? error->code
+                                                 : error->type;
     if (said[0] != '\0')
         sma_buf_printf(buf, ": %s", said);
 }
 
-static void put_answered(struct sma_buf *buf, const struct sma_failure *failure, const struct sma_config_llm *llm,
-                         const char *url)
+static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
+                         const struct sma_config_llm *llm, const char *url)
 {
-    int status = failure->trouble == SMA_TROUBLE_HTTP ? failure->http_status : failure->error.status;
+    int status =
+        failure->trouble == SMA_TROUBLE_HTTP ? failure->http_status : failure->error.status;
     if (failure->trouble == SMA_TROUBLE_HTTP)
         sma_buf_printf(buf, "HTTP %d from ", failure->http_status);
     else
@@ -182,7 +191,8 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
     put_url(buf, url);
     put_said(buf, &failure->error);
     if (failure->retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
-        sma_buf_printf(buf, "; it asks to wait %lld s", (long long)(failure->retry_after_ms / 1000));
+        sma_buf_printf(buf, "; it asks to wait %lld s",
+                       (long long)(failure->retry_after_ms / 1000));
     const char *remedy = is_quota(failure) ? remedy_for_status(402)
                          : status == 0     ? "try again later"
                                            : remedy_for_status(status);
@@ -191,8 +201,8 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
     sma_buf_printf(buf, "; %s", remedy);
 }
 
-static void describe(struct sma_buf *buf, const struct sma_failure *failure, const struct sma_config_llm *llm,
-                     const char *url)
+static void describe(struct sma_buf *buf, const struct sma_failure *failure,
+                     const struct sma_config_llm *llm, const char *url)
 {
     const char *detail = failure->detail == NULL ? "" : failure->detail;
     switch (failure->trouble) {
@@ -247,8 +257,8 @@ static void put_without(struct sma_buf *buf, struct sma_str text, struct sma_str
     sma_buf_put_str(buf, text);
 }
 
-void sma_failure_describe(struct sma_buf *buf, const struct sma_failure *failure, const struct sma_config_llm *llm,
-                          const char *url)
+void sma_failure_describe(struct sma_buf *buf, const struct sma_failure *failure,
+                          const struct sma_config_llm *llm, const char *url)
 {
     struct sma_buf line;
     sma_buf_init(&line, 4096);

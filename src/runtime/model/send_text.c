@@ -1,7 +1,6 @@
 #include "runtime/model/send_text.h"
 
-enum
-{
+enum {
     AT_START,
     BEFORE_KEY,
     IN_KEY,

@@ -1,8 +1,9 @@
 /*
- * send_text.h — the "text" member of a chat_send call, read while the call's arguments are still arriving.
+ * send_text.h — the "text" member of a chat_send call, read while the call's arguments are still
+ * arriving.
  *
- * A byte machine over the arguments text: finds the top-level member "text" of the object, decodes its escapes and
- * appends what is complete. Anything malformed stops it; what was read stays.
+ * A byte machine over the arguments text: finds the top-level member "text" of the object, decodes
+ * its escapes and appends what is complete. Anything malformed stops it; what was read stays.
  * Threads: the owner only. Limits: the buffer's maximum.
  */
 #ifndef SMA_MODEL_SEND_TEXT_H
@@ -10,12 +11,11 @@
 
 #include "sma/buf.h"
 
-struct sma_send_text
-{
+struct sma_send_text {
     struct sma_buf text; /* decoded so far; ends at a character boundary */
     uint8_t state;
-    uint8_t key_len;     /* bytes of the current key compared so far; 255 = not "text" */
-    uint8_t escape;      /* 0 none, 1 after backslash, 2..5 digits of \uXXXX */
+    uint8_t key_len; /* bytes of the current key compared so far; 255 = not "text" */
+    uint8_t escape;  /* 0 none, 1 after backslash, 2..5 digits of \uXXXX */
     bool is_other_in_string, is_other_escaped;
     uint32_t depth;      /* of a skipped value */
     uint32_t code, high; /* escape being read; first half of a surrogate pair */

@@ -1,11 +1,12 @@
 /*
  * sse.h — bytes to server-sent events, fed in any pieces.
  *
- * Rules (protocols/llm.md §1): LF, CRLF or lone CR ends a line; an empty line dispatches; lines that start with ':' are
- * comments; one space after the colon is dropped; several data lines join with LF; a BOM may stand at the start; events
- * without data are skipped.
+ * Rules (protocols/llm.md §1): LF, CRLF or lone CR ends a line; an empty line dispatches; lines
+ * that start with ':' are comments; one space after the colon is dropped; several data lines join
+ * with LF; a BOM may stand at the start; events without data are skipped.
  * Invariants: the events do not depend on how the bytes were split.
- * Limits:     SMA_SSE_LINE_BYTES_MAX for a line and for an event's data; over it the parser stops with TOOBIG.
+ * Limits:     SMA_SSE_LINE_BYTES_MAX for a line and for an event's data; over it the parser stops
+ *             with TOOBIG.
  * Threads:    the owner only.
  */
 #ifndef SMA_MODEL_SSE_H
@@ -13,11 +14,11 @@
 
 #include "sma/buf.h"
 
-/** One event. `name` is empty when the stream named none; both slices are valid during the call only. */
+/** One event. `name` is empty when the stream named none; both slices are valid during the call
+ *  only. */
 typedef void sma_sse_event_fn(void *user, struct sma_str name, struct sma_str data);
 
-struct sma_sse
-{
+struct sma_sse {
     sma_sse_event_fn *on_event;
     void *user;
     struct sma_buf line, name, data;
@@ -34,7 +35,8 @@ void sma_sse_reset(struct sma_sse *sse);
  * Allocates: grows its buffers. Blocks: never.
  */
 SMA_CHECKED enum sma_err sma_sse_feed(struct sma_sse *sse, const char *bytes, size_t len);
-/** The stream has ended: an unfinished last line and event are dispatched too (the consumer judges them). */
+/** The stream has ended: an unfinished last line and event are dispatched too (the consumer judges
+ *  them). */
 SMA_CHECKED enum sma_err sma_sse_finish(struct sma_sse *sse);
 
 #endif

@@ -53,10 +53,12 @@ void sma_wire_put_option(struct sma_buf *buf, const char *key, bool is_set, doub
 
 void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json)
 {
-    sma_buf_put_str(buf, parameters_json.len > 0 ? parameters_json : SMA_STR(SMA_WIRE_NO_PARAMETERS));
+    sma_buf_put_str(buf,
+                    parameters_json.len > 0 ? parameters_json : SMA_STR(SMA_WIRE_NO_PARAMETERS));
 }
 
-void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks, size_t block_count)
+void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks,
+                         size_t block_count)
 {
     size_t filled_count = 0;
     struct sma_str only = {"", 0};
@@ -96,8 +98,9 @@ bool sma_wire_has_stream_usage(const struct sma_config_llm *llm)
 {
     static const char *const providers[] = {"openai", "deepseek",  "openrouter", "moonshot",
                                             "kimi",   "dashscope", "qwen"};
-    static const char *const hosts[] = {"//api.openai.com",    "//api.deepseek.com", "//openrouter.ai",
-                                        "//api.moonshot.",     "//dashscope",        ".maas.aliyuncs.com"};
+    static const char *const hosts[] = {"//api.openai.com", "//api.deepseek.com",
+                                        "//openrouter.ai",  "//api.moonshot.",
+                                        "//dashscope",      ".maas.aliyuncs.com"};
     for (size_t i = 0; i < SMA_COUNT_OF(providers); i++)
         if (strcasecmp(llm->provider, providers[i]) == 0)
             return true;

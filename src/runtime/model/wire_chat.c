@@ -1,4 +1,5 @@
-/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2, §5. */
+/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2,
+ * §5. */
 #include "wire_priv.h"
 
 static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, size_t tool_count)
@@ -31,7 +32,8 @@ static void put_head(struct sma_buf *buf, const struct sma_config_llm *llm, stru
     }
     sma_wire_put_option(buf, "temperature", llm->has_temperature, llm->temperature);
     sma_wire_put_option(buf, "top_p", llm->has_top_p, llm->top_p);
-    sma_wire_put_option(buf, "frequency_penalty", llm->has_frequency_penalty, llm->frequency_penalty);
+    sma_wire_put_option(buf, "frequency_penalty", llm->has_frequency_penalty,
+                        llm->frequency_penalty);
     sma_wire_put_option(buf, "presence_penalty", llm->has_presence_penalty, llm->presence_penalty);
     if (llm->is_stream) {
         sma_buf_put_text(buf, ",\"stream\":true");
@@ -61,7 +63,8 @@ static void put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t b
     sma_buf_put_char(buf, '}');
 }
 
-static void put_results(struct sma_buf *buf, const struct sma_tool_result *results, size_t result_count)
+static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
+                        size_t result_count)
 {
     for (size_t i = 0; i < result_count; i++) {
         sma_buf_put_text(buf, i == 0 ? "" : ",");

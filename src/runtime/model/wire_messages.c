@@ -1,18 +1,19 @@
 /* Anthropic Messages. Source: protocols/llm.md §4, §6. */
 #include "wire_priv.h"
 
-/* max_tokens is required. The most each family accepts (reference §2.4); unknown models get a value all accept. */
+/* max_tokens is required. The most each family accepts (reference §2.4); unknown models get a value
+ * all accept. */
 static int64_t default_max_tokens(const char *model)
 {
-    static const struct
-    {
+    static const struct {
         const char *part;
         int64_t max_tokens;
     } table[] = {
-        {"opus-4-2025", 32000}, {"opus-4-0", 32000},     {"opus-4-1", 32000},        {"3-7-sonnet", 64000},
-        {"3-5-haiku", 8192},    {"3-5-sonnet", 8192},    {"claude-3-haiku", 4096},   {"claude-3-opus", 4096},
-        {"sonnet-4", 64000},    {"opus-4-", 64000},      {"haiku-4", 64000},         {"claude-haiku", 64000},
-        {"claude-opus", 64000}, {"claude-sonnet", 64000},
+        {"opus-4-2025", 32000},   {"opus-4-0", 32000},      {"opus-4-1", 32000},
+        {"3-7-sonnet", 64000},    {"3-5-haiku", 8192},      {"3-5-sonnet", 8192},
+        {"claude-3-haiku", 4096}, {"claude-3-opus", 4096},  {"sonnet-4", 64000},
+        {"opus-4-", 64000},       {"haiku-4", 64000},       {"claude-haiku", 64000},
+        {"claude-opus", 64000},   {"claude-sonnet", 64000},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(table); i++)
         if (strstr(model, table[i].part) != NULL)
@@ -51,13 +52,15 @@ static void put_head(struct sma_buf *buf, const struct sma_config_llm *llm, stru
     sma_buf_put_json_string(buf, sma_str(llm->model));
     sma_buf_put_json_key(buf, "max_tokens");
     sma_buf_put_i64(buf, llm->max_tokens > 0 ? llm->max_tokens : default_max_tokens(llm->model));
-    sma_wire_put_option(buf, "temperature", llm->has_temperature && has_sampling(llm), llm->temperature);
+    sma_wire_put_option(buf, "temperature", llm->has_temperature && has_sampling(llm),
+                        llm->temperature);
     sma_wire_put_option(buf, "top_p", llm->has_top_p && has_sampling(llm), llm->top_p);
     if (llm->is_stream)
         sma_buf_put_text(buf, ",\"stream\":true");
     put_tools(buf, tools, tool_count);
     if (system.len > 0) {
-        /* The one cache mark: it covers tools and system, which come first in the provider's order too, and it never
+        /* The one cache mark: it covers tools and system, which come first in the provider's order
+         * too, and it never
          * moves, so that the bytes of a session's prefix stay equal from request to request. */
         sma_buf_put_text(buf, ",\"system\":[{\"type\":\"text\",\"text\":");
         sma_buf_put_json_string(buf, system);
@@ -81,7 +84,8 @@ static void put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t b
 }
 
 /* All results in one user message, nothing before them: any other order is refused. */
-static void put_results(struct sma_buf *buf, const struct sma_tool_result *results, size_t result_count)
+static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
+                        size_t result_count)
 {
     if (result_count == 0)
         return;

@@ -1,8 +1,8 @@
 /*
  * wire_priv.h — what the three encoders share: provider facts and the writers of common members.
  *
- * Invariants: deterministic bytes; a member that was not configured is not written (many servers answer 400 on
- *             members they do not know).
+ * Invariants: deterministic bytes; a member that was not configured is not written (many servers
+ *             answer 400 on members they do not know).
  * Threads:    any; no state.
  */
 #ifndef SMA_MODEL_WIRE_PRIV_H
@@ -14,7 +14,8 @@ extern const struct sma_wire sma_wire_chat;
 extern const struct sma_wire sma_wire_responses;
 extern const struct sma_wire sma_wire_messages;
 
-/* The encoders build on whatever buffer they are given; this schema stands for a tool without parameters. */
+/* The encoders build on whatever buffer they are given; this schema stands for a tool without
+ * parameters. */
 #define SMA_WIRE_NO_PARAMETERS "{\"type\":\"object\",\"properties\":{}}"
 
 /** The shortest decimal that reads back as the same double, with '.' in any locale. */
@@ -23,9 +24,11 @@ void sma_wire_put_number(struct sma_buf *buf, double number);
 void sma_wire_put_option(struct sma_buf *buf, const char *key, bool is_set, double number);
 /** A tool's schema as given, or the schema of no parameters. */
 void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json);
-/** `"content":` of one user message: a string for one block, else a list of {"type":type,"text":...}; empty blocks are
+/** `"content":` of one user message: a string for one block, else a list of
+ *  {"type":type,"text":...}; empty blocks are
  *  left out because servers refuse them. */
-void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks, size_t block_count);
+void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks,
+                         size_t block_count);
 /** Is this the platform api.openai.com itself (max_completion_tokens, encrypted reasoning)? */
 bool sma_wire_is_openai(const struct sma_config_llm *llm);
 /** Does the provider know stream_options.include_usage? Source: protocols/llm.md §5. */

@@ -1,4 +1,5 @@
-/* OpenAI Responses API, stateless (store:false, everything sent each time). Source: protocols/llm.md §3. */
+/* OpenAI Responses API, stateless (store:false, everything sent each time). Source:
+ * protocols/llm.md §3. */
 #include "wire_priv.h"
 
 static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, size_t tool_count)
@@ -26,7 +27,8 @@ static void put_head(struct sma_buf *buf, const struct sma_config_llm *llm, stru
     sma_buf_put_text(buf, "{\"model\":");
     sma_buf_put_json_string(buf, sma_str(llm->model));
     sma_buf_put_text(buf, ",\"store\":false");
-    if (sma_wire_is_openai(llm)) /* reasoning items must travel with their calls when nothing is stored */
+    if (sma_wire_is_openai(
+            llm)) /* reasoning items must travel with their calls when nothing is stored */
         sma_buf_put_text(buf, ",\"include\":[\"reasoning.encrypted_content\"]");
     if (llm->max_tokens > 0) {
         sma_buf_put_json_key(buf, "max_output_tokens");
@@ -58,7 +60,8 @@ static void put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t b
     sma_buf_put_char(buf, '}');
 }
 
-static void put_results(struct sma_buf *buf, const struct sma_tool_result *results, size_t result_count)
+static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
+                        size_t result_count)
 {
     for (size_t i = 0; i < result_count; i++) {
         sma_buf_put_text(buf, i == 0 ? "" : ",");

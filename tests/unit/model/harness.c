@@ -14,14 +14,12 @@
 #define POLL_NS 500000u
 #define WAIT_S 20
 
-struct order
-{
+struct order {
     struct sma_msg *msg; /* MODEL; or NULL: cancel */
     size_t record;
 };
 
-struct harness
-{
+struct harness {
     struct sma_config config;
     char base_url[128], directory[64], log_path[128];
     pid_t fake_pid;
@@ -37,7 +35,7 @@ struct harness
     size_t record_count;
 };
 
-/* -- the stand-in agent ------------------------------------------------------------------------------------------- */
+/* -- the stand-in agent ------------------------------------------------------------------------ */
 static void copy(char *to, size_t size, struct sma_str text)
 {
     snprintf(to, size, "%.*s", (int)text.len, text.len == 0 ? "" : text.ptr);
@@ -125,7 +123,7 @@ static enum sma_err agent_start(void *state, struct sma_ctx *ctx, struct sma_err
 static const struct sma_actor_ops agent_ops = {
     .name = "agent", .start = agent_start, .handle = agent_handle, .wake = agent_wake};
 
-/* -- the fake ------------------------------------------------------------------------------------------------------ */
+/* -- the fake ---------------------------------------------------------------------------------- */
 static void start_fake(struct harness *harness, const char *const *options)
 {
     int out[2];
@@ -188,7 +186,8 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
     harness->system = sma_system_create(&options);
     CHECK(harness->system != NULL);
     CHECK_OK(sma_model_create(&harness->config, &harness->model, &error));
-    CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_MODEL, &sma_model_actor_ops, harness->model));
+    CHECK_OK(
+        sma_system_add(harness->system, SMA_ACTOR_MODEL, &sma_model_actor_ops, harness->model));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_AGENT, &agent_ops, harness));
     CHECK_OK(sma_system_start(harness->system, &error));
     CHECK(pthread_create(&harness->supervisor, NULL, supervise, harness) == 0);
@@ -223,7 +222,7 @@ void harness_destroy(struct harness *harness)
     free(harness);
 }
 
-/* -- the test's side ------------------------------------------------------------------------------------------------- */
+/* -- the test's side --------------------------------------------------------------------------- */
 static size_t add_order(struct harness *harness, struct sma_msg *msg, size_t record)
 {
     CHECK(harness->order_end < HARNESS_RECORD_COUNT_MAX);
@@ -343,7 +342,7 @@ long harness_wakeups(struct harness *harness)
     return wakeups;
 }
 
-/* -- what most cases need --------------------------------------------------------------------------------------------- */
+/* -- what most cases need ---------------------------------------------------------------------- */
 struct sma_config_llm harness_llm(enum sma_llm_api api)
 {
     return (struct sma_config_llm){

@@ -1,6 +1,6 @@
 /*
- * harness.h — the real model actor on its thread, fake_model as a child process, and a stand-in for the agent that asks
- * on behalf of the test's thread and keeps what comes back.
+ * harness.h — the real model actor on its thread, fake_model as a child process, and a stand-in
+ * for the agent that asks on behalf of the test's thread and keeps what comes back.
  */
 #ifndef SMA_TEST_MODEL_HARNESS_H
 #define SMA_TEST_MODEL_HARNESS_H
@@ -10,8 +10,7 @@
 
 #define HARNESS_RECORD_COUNT_MAX 2048
 
-struct harness_record
-{
+struct harness_record {
     bool is_answered;
     uint64_t ask_id;
     int answer_count;

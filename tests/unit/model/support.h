@@ -1,4 +1,5 @@
-/* support.h — reading golden files of tests/golden/llm and feeding decoders. Include once per test program. */
+/* support.h — reading golden files of tests/golden/llm and feeding decoders. Include once per test
+ * program. */
 #ifndef SMA_TEST_MODEL_SUPPORT_H
 #define SMA_TEST_MODEL_SUPPORT_H
 
@@ -15,7 +16,8 @@ static inline char *read_golden(const char *name, size_t *ret_len)
     return bytes;
 }
 
-/* The body of a vector: without the first line (where it comes from) and without a response head. */
+/* The body of a vector: without the first line (where it comes from) and without a response head.
+ * */
 static inline struct sma_str vector_body(const char *bytes, size_t len)
 {
     struct sma_str text = {bytes, len};

@@ -1,7 +1,7 @@
 /*
- * Aim: the model actor keeps its promises against a real server over loopback: answers on all wires, final errors with a
- * remedy, cancel, connection reuse, streamed text, and silence when idle. Method: fake_model misbehaves by directives in
- * the user's text.
+ * Aim: the model actor keeps its promises against a real server over loopback: answers on all
+ *      wires, final errors with a remedy, cancel, connection reuse, streamed text, and silence
+ *      when idle. Method: fake_model misbehaves by directives in the user's text.
  */
 #include "harness.h"
 #include "support/check.h"
@@ -30,8 +30,12 @@ static void all_wires_answer_streamed_and_whole(void)
 static void odd_streams_need_no_repetition(void)
 {
     static const char *const texts[] = {
-        "a [[fault:drip bytes=1]]", "b [[fault:drip bytes=7]]", "c [[fault:nodone]]", "d [[fault:json]]",
-        "e [[fault:comments count=5 ms=1]]", "f [[fault:hugeline bytes=2000000]]",
+        "a [[fault:drip bytes=1]]",
+        "b [[fault:drip bytes=7]]",
+        "c [[fault:nodone]]",
+        "d [[fault:json]]",
+        "e [[fault:comments count=5 ms=1]]",
+        "f [[fault:hugeline bytes=2000000]]",
         "g [[fault:shortlength]]",
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
@@ -47,13 +51,13 @@ static void odd_streams_need_no_repetition(void)
 
 static void final_faults_fail_at_once_with_a_remedy(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *text, *part;
         int status, http_status;
     } cases[] = {
         {"a [[fault:quota times=9]]", "top it up", SMA_MODEL_FAILED, 429},
-        {"b [[fault:401 times=9]]", "set llm.apiKey in ship.json or LLM_API_KEY in .env", SMA_MODEL_FAILED, 401},
+        {"b [[fault:401 times=9]]", "set llm.apiKey in ship.json or LLM_API_KEY in .env",
+         SMA_MODEL_FAILED, 401},
         {"c [[fault:404 times=9]]", "check llm.model", SMA_MODEL_FAILED, 404},
         {"d [[fault:400 times=9]]", "the request was refused", SMA_MODEL_FAILED, 400},
         {"e [[fault:302 times=9]]", "HTTP 302", SMA_MODEL_FAILED, 302},
@@ -64,7 +68,8 @@ static void final_faults_fail_at_once_with_a_remedy(void)
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
-        const struct harness_record *record = harness_wait(harness, harness_ask(harness, cases[i].text));
+        const struct harness_record *record =
+            harness_wait(harness, harness_ask(harness, cases[i].text));
         CHECK_INT(cases[i].status, record->status);
         CHECK_INT(cases[i].http_status, record->http_status);
         if (strstr(record->error, cases[i].part) == NULL)
@@ -81,8 +86,10 @@ static void an_open_end_after_the_reason_is_accepted(void)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, NULL);
-    const struct harness_record *record = harness_wait(harness, harness_ask(harness, "x [[fault:hang ms=5000]]"));
-    harness_check_said(record, "x [[fault:hang ms=5000]]"); /* [DONE] came, the end of the body did not */
+    const struct harness_record *record =
+        harness_wait(harness, harness_ask(harness, "x [[fault:hang ms=5000]]"));
+    harness_check_said(record,
+                       "x [[fault:hang ms=5000]]"); /* [DONE] came, the end of the body did not */
     CHECK(record->answered_ns - record->asked_ns < 600 * MS);
     harness_destroy(harness);
 }
@@ -100,7 +107,8 @@ static void cancel_answers_at_once(void)
     uint64_t begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     harness_cancel(harness, silent);
     harness_cancel(harness, waiting);
-    const struct harness_record *first = harness_wait(harness, silent), *second = harness_wait(harness, waiting);
+    const struct harness_record *first = harness_wait(harness, silent),
+                                *second = harness_wait(harness, waiting);
     CHECK_INT(SMA_MODEL_CANCELLED, first->status);
     CHECK_INT(SMA_MODEL_CANCELLED, second->status);
     CHECK(first->answered_ns - begin_ns < 50 * MS);
@@ -152,7 +160,8 @@ static void sixty_four_requests_run_side_by_side(void)
         harness_check_said(record, text);
         last_ns = record->answered_ns > last_ns ? record->answered_ns : last_ns;
     }
-    CHECK(last_ns - harness_get(harness, records[0])->asked_ns < 5000 * MS); /* one after the other: 12.8 s */
+    CHECK(last_ns - harness_get(harness, records[0])->asked_ns <
+          5000 * MS); /* one after the other: 12.8 s */
     harness_destroy(harness);
 }
 
@@ -161,8 +170,9 @@ static void text_is_shown_while_it_comes(void)
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.idle_ms = 5000;
     struct harness *harness = harness_create(&llm, NULL);
-    static const char text[] = "[[plain]] a long text that comes in many pieces, slowly, one after the other "
-                               "[[fault:drip bytes=40 ms=10]]";
+    static const char text[] =
+        "[[plain]] a long text that comes in many pieces, slowly, one after the other "
+        "[[fault:drip bytes=40 ms=10]]";
     const struct harness_record *record = harness_wait(harness, harness_ask(harness, text));
     CHECK_TEXT(text, record->text);
     CHECK(record->delta_count >= 2);

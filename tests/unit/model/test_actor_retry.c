@@ -1,6 +1,7 @@
 /*
- * Aim: what passes is overcome by repeating, what lasts ends, and deadlines count data only. Method: fake_model
- * misbehaves by directives in the user's text; the times given to the actor are short.
+ * Aim: what passes is overcome by repeating, what lasts ends, and deadlines count data only.
+ *      Method: fake_model misbehaves by directives in the user's text; the times given to the
+ *      actor are short.
  */
 #include "harness.h"
 #include "support/check.h"
@@ -12,11 +13,20 @@
 static void passing_faults_are_overcome(void)
 {
     static const char *const texts[] = {
-        "a [[fault:429 retry-after-ms=20]]", "b [[fault:500 retry-after-ms=20]]",
-        "c [[fault:503 retry-after-ms=20 times=2]]", "d [[fault:529 retry-after-ms=20]]",
-        "e [[fault:408 retry-after-ms=20]]", "f [[fault:cut]]", "g [[fault:error200]]",
-        "h [[fault:garbage]]", "i [[fault:reset]]", "j [[fault:silence ms=3000]]", "k [[fault:stall ms=3000]]",
-        "l [[fault:page200]]", "m [[fault:html]]", "n [[fault:400 should-retry=1 retry-after-ms=20]]",
+        "a [[fault:429 retry-after-ms=20]]",
+        "b [[fault:500 retry-after-ms=20]]",
+        "c [[fault:503 retry-after-ms=20 times=2]]",
+        "d [[fault:529 retry-after-ms=20]]",
+        "e [[fault:408 retry-after-ms=20]]",
+        "f [[fault:cut]]",
+        "g [[fault:error200]]",
+        "h [[fault:garbage]]",
+        "i [[fault:reset]]",
+        "j [[fault:silence ms=3000]]",
+        "k [[fault:stall ms=3000]]",
+        "l [[fault:page200]]",
+        "m [[fault:html]]",
+        "n [[fault:400 should-retry=1 retry-after-ms=20]]",
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, NULL);
@@ -61,8 +71,8 @@ static void comments_do_not_count_as_data(void)
     llm.first_byte_ms = 100;
     llm.total_ms = 600;
     struct harness *harness = harness_create(&llm, NULL);
-    const struct harness_record *record =
-        harness_wait(harness, harness_ask(harness, "x [[fault:comments count=2000 ms=10 times=9]]"));
+    const struct harness_record *record = harness_wait(
+        harness, harness_ask(harness, "x [[fault:comments count=2000 ms=10 times=9]]"));
     CHECK_INT(SMA_MODEL_FAILED, record->status);
     CHECK(strstr(record->error, "s; try again later") != NULL);
     CHECK(record->answered_ns - record->asked_ns < 3000 * MS);

@@ -1,7 +1,8 @@
 /*
- * Aim: what the decoder gives back can be sent back: whole conversations with tool calls pass the strict checks of the
- * fake platforms (pairing, ids, order, reasoning echo) and keep their prefix byte for byte. Method: two turns on each
- * wire, streamed and whole, against fake_model --prefix --deepseek.
+ * Aim: what the decoder gives back can be sent back: whole conversations with tool calls pass the
+ *      strict checks of the fake platforms (pairing, ids, order, reasoning echo) and keep their
+ *      prefix byte for byte. Method: two turns on each wire, streamed and whole, against
+ *      fake_model --prefix --deepseek.
  */
 #include "harness.h"
 #include "sma/wire.h"
@@ -9,8 +10,7 @@
 
 #define ROUND_COUNT_MAX 6
 
-struct conversation
-{
+struct conversation {
     struct harness *harness;
     const struct sma_wire *wire;
     const struct sma_config_llm *llm;
@@ -49,7 +49,8 @@ static struct sma_str id_in(const char *fragment)
     return (struct sma_str){0};
 }
 
-static void run_turn(struct conversation *conversation, const char *text, const char *result, size_t rounds_wanted)
+static void run_turn(struct conversation *conversation, const char *text, const char *result,
+                     size_t rounds_wanted)
 {
     struct sma_str blocks[2] = {SMA_STR("[facts]\ntime: noon"), sma_str(text)};
     size_t rounds = 0;
@@ -66,7 +67,8 @@ static void run_turn(struct conversation *conversation, const char *text, const 
         }
         if (record->call_count == 0)
             break;
-        struct sma_tool_result answer = {.call_id = id_in(record->fragment), .content = sma_str(result)};
+        struct sma_tool_result answer = {.call_id = id_in(record->fragment),
+                                         .content = sma_str(result)};
         add_comma(conversation);
         conversation->wire->put_results(&conversation->messages, &answer, 1);
     }
@@ -81,14 +83,17 @@ static void conversations_pass_the_strict_checks(void)
         struct sma_config_llm llm = harness_llm(apis[i / 2]);
         llm.provider = "deepseek";
         llm.is_stream = i % 2 == 0;
-        struct conversation conversation = {
-            .harness = harness_create(&llm, options), .wire = sma_wire_get(apis[i / 2]), .llm = &llm};
+        struct conversation conversation = {.harness = harness_create(&llm, options),
+                                            .wire = sma_wire_get(apis[i / 2]),
+                                            .llm = &llm};
         sma_buf_init(&conversation.messages, 1 << 20);
         run_turn(&conversation, "hello \xe6\x9d\xad", "{\"success\":true}", 1);
         run_turn(&conversation, "what did we say earlier?",
-                 "{\"success\":true,\"inserted\":1,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}", 2);
-        CHECK(memmem(conversation.messages.ptr, conversation.messages.len, "1 earlier message. The last one, from the user: hi",
-                     50) != NULL);
+                 "{\"success\":true,\"inserted\":1,\"messages\":[{\"role\":\"user\",\"content\":"
+                 "\"hi\"}]}",
+                 2);
+        CHECK(memmem(conversation.messages.ptr, conversation.messages.len,
+                     "1 earlier message. The last one, from the user: hi", 50) != NULL);
         harness_destroy(conversation.harness);
         sma_buf_fini(&conversation.messages);
     }
@@ -97,34 +102,45 @@ static void conversations_pass_the_strict_checks(void)
 static void the_fake_refuses_what_platforms_refuse(void)
 {
     static const char *const options[] = {"--prefix", "--deepseek", NULL};
-    static const struct
-    {
+    static const struct {
         const char *body, *part;
     } cases[] = {
-        {"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"bogus\":1}", "Unrecognized"},
-        {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"reasoning_content\":\"\",\"tool_calls\":[{\"id\":\"a\",\"type\":"
-         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"user\",\"content\":\"a\"}]}",
+        {"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"bogus\":1}",
+         "Unrecognized"},
+        {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"reasoning_content\":\"\",\"tool_"
+         "calls\":[{\"id\":\"a\",\"type\":"
+         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"user\","
+         "\"content\":\"a\"}]}",
          "must be followed by tool messages"},
-        {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":"
-         "{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"\"}]}",
+        {"{\"model\":\"m\",\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\","
+         "\"type\":\"function\",\"function\":"
+         "{\"name\":\"f\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"a\","
+         "\"content\":\"\"}]}",
          "must be passed back"},
-        {"{\"model\":\"m\",\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"\"}]}", "answers no open call"},
+        {"{\"model\":\"m\",\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":"
+         "\"\"}]}",
+         "answers no open call"},
         {"{\"model\":\"m\",\"messages\":[]}", "no messages"},
         {"{\"model\":\"m\"", "not a JSON object"},
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, options);
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
-        const struct harness_record *record = harness_wait(harness, harness_ask_body(harness, sma_str(cases[i].body)));
+        const struct harness_record *record =
+            harness_wait(harness, harness_ask_body(harness, sma_str(cases[i].body)));
         CHECK_INT(SMA_MODEL_FAILED, record->status);
         CHECK_INT(400, record->http_status);
         CHECK(strstr(record->error, cases[i].part) != NULL);
     }
-    static const char first[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}";
-    static const char moved[] = "{\"model\":\"n\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
-                                "{\"role\":\"user\",\"content\":\"b\"}]}";
-    CHECK_INT(SMA_MODEL_OK, harness_wait(harness, harness_ask_body(harness, sma_str(first)))->status);
-    const struct harness_record *record = harness_wait(harness, harness_ask_body(harness, sma_str(moved)));
+    static const char first[] =
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}";
+    static const char moved[] =
+        "{\"model\":\"n\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"},"
+        "{\"role\":\"user\",\"content\":\"b\"}]}";
+    CHECK_INT(SMA_MODEL_OK,
+              harness_wait(harness, harness_ask_body(harness, sma_str(first)))->status);
+    const struct harness_record *record =
+        harness_wait(harness, harness_ask_body(harness, sma_str(moved)));
     CHECK(strstr(record->error, "prefix of this conversation has moved") != NULL);
     harness_destroy(harness);
 }

@@ -1,15 +1,14 @@
 /*
- * Aim: every stored stream of tests/golden/llm decodes to the stated answer, whatever the sizes of the pieces it comes
- * in. Method: each is fed whole, byte by byte and in pieces of 2..17 bytes; results are compared member by member.
+ * Aim: every stored stream of tests/golden/llm decodes to the stated answer, whatever the sizes of
+ *      the pieces it comes in. Method: each is fed whole, byte by byte and in pieces of 2..17
+ *      bytes; results are compared member by member.
  */
 #include "support.h"
 
-struct wanted_call
-{
+struct wanted_call {
     const char *id, *name, *arguments; /* id NULL = made up */
 };
-struct wanted
-{
+struct wanted {
     const char *file;
     enum sma_llm_api api;
     const char *provider;
@@ -24,79 +23,151 @@ struct wanted
     const char *error;    /* part of the error message */
 };
 
-#define CHAT_CALL(id, name, args)                                                                  \
-    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name "\",\"arguments\":\"" args "\"}}"
+#define CHAT_CALL(id, name, args)                                             \
+    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name \
+    "\",\"arguments\":\"" args "\"}}"
 
 static const struct wanted table[] = {
-    {.file = "oai-chat-stream-text.txt", .text = "Hello, world. This is streamed.", .input = 2, .output = 8,
+    {.file = "oai-chat-stream-text.txt",
+     .text = "Hello, world. This is streamed.",
+     .input = 2,
+     .output = 8,
      .fragment = "{\"role\":\"assistant\",\"content\":\"Hello, world. This is streamed.\"}"},
-    {.file = "oai-chat-stream-reasoning.txt", .text = "42", .reasoning = "Let me think about it.",
+    {.file = "oai-chat-stream-reasoning.txt",
+     .text = "42",
+     .reasoning = "Let me think about it.",
      .fragment = "{\"role\":\"assistant\",\"content\":\"42\"}"},
-    {.file = "oai-chat-stream-tools.txt", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 2, .input = 3,
+    {.file = "oai-chat-stream-tools.txt",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 2,
+     .input = 3,
      .output = 14,
      .calls = {{"call__97BMkpW8kjIfo7J", "get_weather", "{\"city\":\"Paris\"}"},
                {"call_JgrvloRDHORn7WbR", "get_time", "{\"tz\":\"Europe/Paris\"}"}},
-     .fragment = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
-                 CHAT_CALL("call__97BMkpW8kjIfo7J", "get_weather", "{\\\"city\\\":\\\"Paris\\\"}") ","
-                 CHAT_CALL("call_JgrvloRDHORn7WbR", "get_time", "{\\\"tz\\\":\\\"Europe/Paris\\\"}") "]}"},
-    {.file = "oai-chat-stream-tools.txt", .provider = "deepseek", .finish = SMA_FINISH_TOOLS, .text = "",
-     .call_count = 2, .input = 3, .output = 14,
+     .fragment = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" CHAT_CALL(
+         "call__97BMkpW8kjIfo7J", "get_weather",
+         "{\\\"city\\\":\\\"Paris\\\"}") "," CHAT_CALL("call_JgrvloRDHORn7WbR", "get_time",
+                                                       "{\\\"tz\\\":\\\"Europe/Paris\\\"}") "]}"},
+    {.file = "oai-chat-stream-tools.txt",
+     .provider = "deepseek",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 2,
+     .input = 3,
+     .output = 14,
      .calls = {{"call__97BMkpW8kjIfo7J", "get_weather", "{\"city\":\"Paris\"}"},
                {"call_JgrvloRDHORn7WbR", "get_time", "{\"tz\":\"Europe/Paris\"}"}},
-     .fragment = "{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"\",\"tool_calls\":["
-                 CHAT_CALL("call__97BMkpW8kjIfo7J", "get_weather", "{\\\"city\\\":\\\"Paris\\\"}") ","
-                 CHAT_CALL("call_JgrvloRDHORn7WbR", "get_time", "{\\\"tz\\\":\\\"Europe/Paris\\\"}") "]}"},
-    {.file = "oai-chat-json-tools.txt", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 2, .input = 3,
+     .fragment =
+         "{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"\",\"tool_calls\":"
+         "[" CHAT_CALL("call__97BMkpW8kjIfo7J", "get_weather",
+                       "{\\\"city\\\":\\\"Paris\\\"}") "," CHAT_CALL("call_JgrvloRDHORn7WbR",
+                                                                     "get_time",
+                                                                     "{\\\"tz\\\":\\\"Europe/"
+                                                                     "Paris\\\"}") "]}"},
+    {.file = "oai-chat-json-tools.txt",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 2,
+     .input = 3,
      .output = 14,
      .calls = {{"call_M8wMEruAYDChtr4M", "get_weather", "{\"city\":\"Paris\"}"},
                {"call_na99JWjTfHwkqeEq", "get_time", "{\"tz\":\"Europe/Paris\"}"}}},
-    {.file = "oai-chat-429.txt", .status = SMA_DECODED_ERROR, .text = "", .error = "Rate limit reached"},
+    {.file = "oai-chat-429.txt",
+     .status = SMA_DECODED_ERROR,
+     .text = "",
+     .error = "Rate limit reached"},
     {.file = "quirk-crlf-nospace-multiline.sse", .text = "ab"},
     {.file = "quirk-empty-choices-first.sse", .text = "ok"},
-    {.file = "quirk-empty-id-on-continuation.sse", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 1,
-     .calls = {{"call_1", "f", "{\"city\": \"杭州\"}"}}, .input = 5, .cached = 4, .output = 6,
-     .fragment = "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":["
-                 CHAT_CALL("call_1", "f", "{\\\"city\\\": \\\"杭州\\\"}") "]}"},
-    {.file = "quirk-error-only-event.sse", .status = SMA_DECODED_ERROR, .text = "",
+    {.file = "quirk-empty-id-on-continuation.sse",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 1,
+     .calls = {{"call_1", "f", "{\"city\": \"杭州\"}"}},
+     .input = 5,
+     .cached = 4,
+     .output = 6,
+     .fragment = "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[" CHAT_CALL(
+         "call_1", "f", "{\\\"city\\\": \\\"杭州\\\"}") "]}"},
+    {.file = "quirk-error-only-event.sse",
+     .status = SMA_DECODED_ERROR,
+     .text = "",
      .error = "The server had an error"},
     {.file = "quirk-keepalive-and-comments.sse", .text = "hi"},
-    {.file = "quirk-midstream-error.sse", .status = SMA_DECODED_ERROR, .text = "par",
+    {.file = "quirk-midstream-error.sse",
+     .status = SMA_DECODED_ERROR,
+     .text = "par",
      .error = "Provider disconnected"},
-    {.file = "quirk-missing-index.sse", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 1,
+    {.file = "quirk-missing-index.sse",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 1,
      .calls = {{"call_1", "f", "{\"a\":1}"}}},
     {.file = "quirk-no-done-no-finish.sse", .status = SMA_DECODED_TRUNCATED, .text = "partial"},
-    {.file = "quirk-ollama-index-zero.sse", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 2,
+    {.file = "quirk-ollama-index-zero.sse",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 2,
      .calls = {{"call_a", "f", "{\"x\":1}"}, {"call_b", "g", "{\"y\":2}"}}},
     {.file = "quirk-reasoning-fields.sse", .text = "42", .reasoning = "thinking more"},
     {.file = "quirk-usage-in-last-choice.sse", .text = "hi", .input = 1, .output = 1},
-    {.file = "quirk-no-id-no-index-object-args.txt", .finish = SMA_FINISH_TOOLS, .text = "", .call_count = 1,
-     .calls = {{NULL, "f", "{\"x\":1}"}}, .input = 1, .output = 1,
-     .fragment = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
-                 CHAT_CALL("call_abc_1", "f", "{\\\"x\\\":1}") "]}"},
+    {.file = "quirk-no-id-no-index-object-args.txt",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 1,
+     .calls = {{NULL, "f", "{\"x\":1}"}},
+     .input = 1,
+     .output = 1,
+     .fragment = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" CHAT_CALL(
+         "call_abc_1", "f", "{\\\"x\\\":1}") "]}"},
     {.file = "quirk-json-answer-to-stream-request.txt", .text = "ok"},
-    {.file = "oai-responses-stream-tools.txt", .api = SMA_LLM_RESPONSES, .finish = SMA_FINISH_TOOLS, .text = "",
+    {.file = "oai-responses-stream-tools.txt",
+     .api = SMA_LLM_RESPONSES,
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
      .call_count = 2,
      .calls = {{"call_lyUbAMMMy0sPTgNm", "get_weather", "{\"city\":\"Paris\"}"},
                {"call_Iyfd_Vi3GVFZwWYF", "get_time", "{\"tz\":\"Europe/Paris\"}"}},
-     .fragment = "{\"type\":\"function_call\",\"id\":\"fc-rZag6R_M7Zk__BgZ\",\"call_id\":\"call_lyUbAMMMy0sPTgNm\","
+     .fragment = "{\"type\":\"function_call\",\"id\":\"fc-rZag6R_M7Zk__BgZ\",\"call_id\":\"call_"
+                 "lyUbAMMMy0sPTgNm\","
                  "\"name\":\"get_weather\",\"arguments\":\"{\\\"city\\\":\\\"Paris\\\"}\"},"
-                 "{\"type\":\"function_call\",\"id\":\"fc-rnlX4BGKooXuaz2O\",\"call_id\":\"call_Iyfd_Vi3GVFZwWYF\","
+                 "{\"type\":\"function_call\",\"id\":\"fc-rnlX4BGKooXuaz2O\",\"call_id\":\"call_"
+                 "Iyfd_Vi3GVFZwWYF\","
                  "\"name\":\"get_time\",\"arguments\":\"{\\\"tz\\\":\\\"Europe/Paris\\\"}\"}"},
-    {.file = "anthropic-full-stream.sse", .api = SMA_LLM_MESSAGES, .finish = SMA_FINISH_TOOLS,
-     .text = "I'll check.", .reasoning = "Let me", .call_count = 2, .input = 1520, .cached = 1500, .output = 89,
+    {.file = "anthropic-full-stream.sse",
+     .api = SMA_LLM_MESSAGES,
+     .finish = SMA_FINISH_TOOLS,
+     .text = "I'll check.",
+     .reasoning = "Let me",
+     .call_count = 2,
+     .input = 1520,
+     .cached = 1500,
+     .output = 89,
      .calls = {{"toolu_1", "get_weather", "{\"city\": \"Paris\"}"}, {"toolu_2", "now", "{}"}},
-     .fragment = "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Let me\","
-                 "\"signature\":\"c2ln\"},{\"type\":\"text\",\"text\":\"I'll check.\"},{\"type\":\"tool_use\","
-                 "\"id\":\"toolu_1\",\"name\":\"get_weather\",\"input\":{\"city\": \"Paris\"}},{\"type\":\"tool_use\","
-                 "\"id\":\"toolu_2\",\"name\":\"now\",\"input\":{}}]}"},
-    {.file = "anthropic-stream-both.txt", .api = SMA_LLM_MESSAGES, .finish = SMA_FINISH_TOOLS,
-     .text = "I will look.", .call_count = 1,
+     .fragment =
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"Let me\","
+         "\"signature\":\"c2ln\"},{\"type\":\"text\",\"text\":\"I'll "
+         "check.\"},{\"type\":\"tool_use\","
+         "\"id\":\"toolu_1\",\"name\":\"get_weather\",\"input\":{\"city\": "
+         "\"Paris\"}},{\"type\":\"tool_use\","
+         "\"id\":\"toolu_2\",\"name\":\"now\",\"input\":{}}]}"},
+    {.file = "anthropic-stream-both.txt",
+     .api = SMA_LLM_MESSAGES,
+     .finish = SMA_FINISH_TOOLS,
+     .text = "I will look.",
+     .call_count = 1,
      .calls = {{"toolu_PEx_cWtFSU7XrihJ", "get_weather", "{\"city\":\"Rome\"}"}}},
-    {.file = "anthropic-json-tools.txt", .api = SMA_LLM_MESSAGES, .finish = SMA_FINISH_TOOLS, .text = "",
+    {.file = "anthropic-json-tools.txt",
+     .api = SMA_LLM_MESSAGES,
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
      .call_count = 2,
      .calls = {{"toolu_af2YbA1XwHzULf1f", "get_weather", "{\"city\":\"Paris\"}"},
                {"toolu_gZDPSX76QFolJ-ZR", "get_time", "{\"tz\":\"Europe/Paris\"}"}}},
-    {.file = "anthropic-midstream-error.sse", .api = SMA_LLM_MESSAGES, .status = SMA_DECODED_ERROR, .text = "",
+    {.file = "anthropic-midstream-error.sse",
+     .api = SMA_LLM_MESSAGES,
+     .status = SMA_DECODED_ERROR,
+     .text = "",
      .error = "Overloaded"},
 };
 
@@ -106,7 +177,8 @@ static void check_decoded(const struct wanted *wanted, const struct sma_decoded 
     CHECK_STR(wanted->text, decoded->text);
     CHECK_INT(wanted->call_count, decoded->call_count);
     for (size_t i = 0; i < wanted->call_count; i++) {
-        CHECK_STR(wanted->calls[i].id == NULL ? "call_abc_1" : wanted->calls[i].id, decoded->calls[i].id);
+        CHECK_STR(wanted->calls[i].id == NULL ? "call_abc_1" : wanted->calls[i].id,
+                  decoded->calls[i].id);
         CHECK_STR(wanted->calls[i].name, decoded->calls[i].name);
         CHECK_STR(wanted->calls[i].arguments, decoded->calls[i].arguments);
         CHECK(!decoded->calls[i].is_invalid);
@@ -147,7 +219,7 @@ static void every_vector_decodes_however_it_is_split(void)
     }
 }
 
-/* -- made here: one string in, the neutral answer out -------------------------------------------------------------- */
+/* -- made here: one string in, the neutral answer out ------------------------------------------ */
 static struct sma_decoder *decode(enum sma_llm_api api, const char *body)
 {
     struct sma_config_llm llm = test_llm(api, "custom");
@@ -181,8 +253,9 @@ static void a_cut_stream_never_yields_calls(void)
 
 static void a_reason_to_stop_is_enough_without_done(void)
 {
-    struct sma_decoder *decoder =
-        decode(SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n");
+    struct sma_decoder *decoder = decode(
+        SMA_LLM_CHAT,
+        "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n");
     CHECK(sma_decoder_is_finishing(decoder));
     CHECK(!sma_decoder_is_done(decoder));
     CHECK_INT(SMA_DECODED_OK, sma_decoder_finish(decoder)->status);
@@ -191,10 +264,12 @@ static void a_reason_to_stop_is_enough_without_done(void)
 
 static void length_drops_open_calls(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT,
-        "data: {\"choices\":[{\"delta\":{\"content\":\"so\",\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":"
-        "\"f\",\"arguments\":\"{\\\"x\\\":\"}}]},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "data: "
+                             "{\"choices\":[{\"delta\":{\"content\":\"so\",\"tool_calls\":[{"
+                             "\"index\":0,\"id\":\"a\",\"function\":{\"name\":"
+                             "\"f\",\"arguments\":\"{\\\"x\\\":\"}}]},\"finish_reason\":\"length\"}"
+                             "]}\n\ndata: [DONE]\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_DECODED_OK, decoded->status);
     CHECK_INT(SMA_FINISH_LENGTH, decoded->finish);
@@ -207,10 +282,16 @@ static void interleaved_indexes_are_assembled(void)
 {
     struct sma_decoder *decoder = decode(
         SMA_LLM_CHAT,
-        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}},"
+        "data: "
+        "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{"
+        "\"name\":\"f\",\"arguments\":\"{\"}},"
         "{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{\"}}]}}]}\n\n"
-        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":1,\"function\":{\"arguments\":\"\\\"y\\\":2}\"}}]}}]}\n\n"
-        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"x\\\":1}\"}}]},"
+        "data: "
+        "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":1,\"function\":{\"arguments\":"
+        "\"\\\"y\\\":2}\"}}]}}]}\n\n"
+        "data: "
+        "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
+        "\"\\\"x\\\":1}\"}}]},"
         "\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(2, decoded->call_count);
@@ -222,12 +303,15 @@ static void interleaved_indexes_are_assembled(void)
 
 static void repeated_whole_arguments_replace_the_pieces(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT,
-        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":"
-        "\"{\\\"x\\\":1}\"}}]}}]}\n\n"
-        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"x\\\":1}\"}}]},"
-        "\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "data: "
+                             "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\","
+                             "\"function\":{\"name\":\"f\",\"arguments\":"
+                             "\"{\\\"x\\\":1}\"}}]}}]}\n\n"
+                             "data: "
+                             "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+                             "\"arguments\":\"{\\\"x\\\":1}\"}}]},"
+                             "\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_STR("{\"x\":1}", decoded->calls[0].arguments);
     CHECK(!decoded->calls[0].is_invalid);
@@ -236,30 +320,37 @@ static void repeated_whole_arguments_replace_the_pieces(void)
 
 static void broken_arguments_are_marked_and_go_back_as_json(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT, "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":"
-                      "\"{oops\"}},{\"id\":\"a\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}]},\"finish_reason\":\"tool_calls\"}]}");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"a\","
+                             "\"function\":{\"name\":\"f\",\"arguments\":"
+                             "\"{oops\"}},{\"id\":\"a\",\"function\":{\"name\":\"g\",\"arguments\":"
+                             "\"\"}}]},\"finish_reason\":\"tool_calls\"}]}");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(2, decoded->call_count);
     CHECK(decoded->calls[0].is_invalid);
     CHECK_STR("{oops", decoded->calls[0].arguments);
     CHECK_STR("{}", decoded->calls[1].arguments);
     CHECK_STR("call_1_2", decoded->calls[1].id); /* the repeated id was replaced */
-    CHECK_STR("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
-              CHAT_CALL("a", "f", "{\\\"invalid_arguments\\\":\\\"{oops\\\"}") ","
-              CHAT_CALL("call_1_2", "g", "{}") "]}", decoded->fragment);
+    CHECK_STR("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" CHAT_CALL(
+                  "a", "f", "{\\\"invalid_arguments\\\":\\\"{oops\\\"}") "," CHAT_CALL("call_1_2",
+                                                                                       "g",
+                                                                                       "{}") "]}",
+              decoded->fragment);
     sma_decoder_destroy(decoder);
 }
 
 static void think_blocks_are_hidden_but_go_back(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"content\":\"\\n<think>hm\"}}]}\n\n"
-                      "data: {\"choices\":[{\"delta\":{\"content\":\"</think>\\n\\nyes\"},\"finish_reason\":\"stop\"}]}\n\n"
-                      "data: [DONE]\n\n");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"content\":\"\\n<think>hm\"}}]}\n\n"
+                             "data: "
+                             "{\"choices\":[{\"delta\":{\"content\":\"</"
+                             "think>\\n\\nyes\"},\"finish_reason\":\"stop\"}]}\n\n"
+                             "data: [DONE]\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_STR("yes", decoded->text);
-    CHECK_STR("{\"role\":\"assistant\",\"content\":\"\\n<think>hm</think>\\n\\nyes\"}", decoded->fragment);
+    CHECK_STR("{\"role\":\"assistant\",\"content\":\"\\n<think>hm</think>\\n\\nyes\"}",
+              decoded->fragment);
     sma_decoder_destroy(decoder);
     CHECK_STR("", sma_visible_text(sma_str("<thi")));
     CHECK_STR("", sma_visible_text(sma_str("<think>open")));
@@ -269,30 +360,38 @@ static void think_blocks_are_hidden_but_go_back(void)
 
 static void reasoning_goes_back_under_its_own_name(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"reasoning\":\"a\",\"reasoning_details\":[{\"type\":\"reasoning.text\","
-                      "\"text\":\"a\"}]}}]}\n\ndata: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"i\","
-                      "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "data: "
+                             "{\"choices\":[{\"delta\":{\"reasoning\":\"a\",\"reasoning_details\":["
+                             "{\"type\":\"reasoning.text\","
+                             "\"text\":\"a\"}]}}]}\n\ndata: "
+                             "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"i\","
+                             "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_"
+                             "reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_STR("a", decoded->reasoning);
-    CHECK_STR("{\"role\":\"assistant\",\"content\":null,\"reasoning\":\"a\",\"reasoning_details\":[{\"type\":"
-              "\"reasoning.text\",\"text\":\"a\"}],\"tool_calls\":[" CHAT_CALL("i", "f", "{}") "]}", decoded->fragment);
+    CHECK_STR("{\"role\":\"assistant\",\"content\":null,\"reasoning\":\"a\",\"reasoning_details\":["
+              "{\"type\":"
+              "\"reasoning.text\",\"text\":\"a\"}],\"tool_calls\":[" CHAT_CALL("i", "f", "{}") "]}",
+              decoded->fragment);
     sma_decoder_destroy(decoder);
 }
 
 static void broken_text_is_repaired_not_refused(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n"
-                      "data: {\"choices\":[{\"delta\":{\"content\":\"\xe6\x9d\\\\\\ud83d\\ude00\"},\"finish_reason\":\"stop\"}]}\n\n");
-    CHECK_STR("a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\\xf0\x9f\x98\x80", sma_decoder_finish(decoder)->text);
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_CHAT, "data: {\"choices\":[{\"delta\":{\"content\":\"a\\ud83d\"}}]}\n\n"
+                             "data: "
+                             "{\"choices\":[{\"delta\":{\"content\":\"\xe6\x9d\\\\\\ud83d\\ude00\"}"
+                             ",\"finish_reason\":\"stop\"}]}\n\n");
+    CHECK_STR("a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\\\xf0\x9f\x98\x80",
+              sma_decoder_finish(decoder)->text);
     sma_decoder_destroy(decoder);
 }
 
 static void garbage_and_pages_are_errors(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *body;
         enum sma_decoded_status status;
     } cases[] = {
@@ -349,7 +448,8 @@ static void answers_are_bounded(void)
     sma_decoder_reset(decoder, 1);
     for (int i = 0; i <= SMA_DECODE_CALL_COUNT_MAX && !sma_decoder_is_done(decoder); i++) {
         sma_buf_clear(&event);
-        sma_buf_printf(&event, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d}]}}]}\n\n", i);
+        sma_buf_printf(
+            &event, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d}]}}]}\n\n", i);
         sma_decoder_feed(decoder, event.ptr, event.len);
         CHECK_INT(i == SMA_DECODE_CALL_COUNT_MAX, sma_decoder_is_done(decoder));
     }
@@ -362,10 +462,12 @@ static void send_text_can_be_shown_while_it_streams(void)
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
     struct sma_decoder *decoder = sma_decoder_create(&llm);
     bool is_send = false;
-    static const char first[] = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":"
-                                "{\"name\":\"chat_send\",\"arguments\":\"{\\\"text\\\":\\\"He\\\\\"}}]}}]}\n\n";
-    static const char second[] = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":"
-                                 "{\"arguments\":\"nllo\\\",\\\"x\\\":1}\"}}]}}]}\n\n";
+    static const char first[] =
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":"
+        "{\"name\":\"chat_send\",\"arguments\":\"{\\\"text\\\":\\\"He\\\\\"}}]}}]}\n\n";
+    static const char second[] =
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":"
+        "{\"arguments\":\"nllo\\\",\\\"x\\\":1}\"}}]}}]}\n\n";
     sma_decoder_feed(decoder, first, strlen(first));
     CHECK_STR("He", sma_decoder_progress(decoder, &is_send));
     CHECK(is_send);
@@ -378,36 +480,47 @@ static void responses_text_and_limits(void)
 {
     struct sma_decoder *decoder = decode(
         SMA_LLM_RESPONSES,
-        "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":"
+        "event: response.output_item.added\ndata: "
+        "{\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":"
         "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}}\n\n"
-        "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":"
+        "event: response.output_item.done\ndata: "
+        "{\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":"
         "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"zzz\"}}\n\n"
-        "event: response.output_item.added\ndata: {\"output_index\":1,\"item\":{\"type\":\"function_call\",\"id\":\"fc_1\","
+        "event: response.output_item.added\ndata: "
+        "{\"output_index\":1,\"item\":{\"type\":\"function_call\",\"id\":\"fc_1\","
         "\"call_id\":\"c1\",\"name\":\"f\",\"arguments\":\"\"}}\n\n"
-        "event: response.completed\ndata: {\"response\":{\"status\":\"completed\",\"output\":[],\"usage\":{\"input_tokens\":9,"
+        "event: response.completed\ndata: "
+        "{\"response\":{\"status\":\"completed\",\"output\":[],\"usage\":{\"input_tokens\":9,"
         "\"input_tokens_details\":{\"cached_tokens\":4},\"output_tokens\":3}}}\n\n");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_DECODED_OK, decoded->status);
-    CHECK_STR("{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"zzz\"},"
-              "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"f\",\"arguments\":\"{}\"}",
-              decoded->fragment);
+    CHECK_STR(
+        "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"zzz\"},"
+        "{\"type\":\"function_call\",\"id\":\"fc_1\",\"call_id\":\"c1\",\"name\":\"f\","
+        "\"arguments\":\"{}\"}",
+        decoded->fragment);
     CHECK_INT(4, decoded->cached_tokens);
     sma_decoder_destroy(decoder);
 
-    decoder = decode(SMA_LLM_RESPONSES,
-                     "{\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"max_output_tokens\"},\"error\":null,"
-                     "\"output\":[{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":"
-                     "\"so\"}]},{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\",\"arguments\":\"{\"}]}");
+    decoder = decode(SMA_LLM_RESPONSES, "{\"status\":\"incomplete\",\"incomplete_details\":{"
+                                        "\"reason\":\"max_output_tokens\"},\"error\":null,"
+                                        "\"output\":[{\"type\":\"message\",\"role\":\"assistant\","
+                                        "\"content\":[{\"type\":\"output_text\",\"text\":"
+                                        "\"so\"}]},{\"type\":\"function_call\",\"call_id\":\"c\","
+                                        "\"name\":\"f\",\"arguments\":\"{\"}]}");
     decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_FINISH_LENGTH, decoded->finish);
     CHECK_STR("so", decoded->text);
     CHECK_INT(0, decoded->call_count);
-    CHECK_STR("{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"so\"}]}",
+    CHECK_STR("{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","
+              "\"text\":\"so\"}]}",
               decoded->fragment);
     sma_decoder_destroy(decoder);
 
-    decoder = decode(SMA_LLM_RESPONSES, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":"
-                                        "\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"broke\"}}}\n\n");
+    decoder = decode(
+        SMA_LLM_RESPONSES,
+        "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":"
+        "\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"broke\"}}}\n\n");
     decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_DECODED_ERROR, decoded->status);
     CHECK_TEXT("server_error", decoded->error.code);
@@ -416,8 +529,9 @@ static void responses_text_and_limits(void)
 
 static void context_window_stop_reasons_are_errors(void)
 {
-    struct sma_decoder *decoder = decode(
-        SMA_LLM_MESSAGES, "{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_reason\":\"model_context_window_exceeded\"}");
+    struct sma_decoder *decoder =
+        decode(SMA_LLM_MESSAGES, "{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_"
+                                 "reason\":\"model_context_window_exceeded\"}");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_DECODED_ERROR, decoded->status);
     CHECK_TEXT("model_context_window_exceeded", decoded->error.code);
@@ -427,7 +541,8 @@ static void context_window_stop_reasons_are_errors(void)
 static void empty_end_turns_send_nothing_back(void)
 {
     struct sma_decoder *decoder =
-        decode(SMA_LLM_MESSAGES, "{\"content\":[{\"type\":\"text\",\"text\":\"\"}],\"stop_reason\":\"end_turn\"}");
+        decode(SMA_LLM_MESSAGES,
+               "{\"content\":[{\"type\":\"text\",\"text\":\"\"}],\"stop_reason\":\"end_turn\"}");
     const struct sma_decoded *decoded = sma_decoder_finish(decoder);
     CHECK_INT(SMA_DECODED_OK, decoded->status);
     CHECK_INT(0, decoded->fragment.len);

@@ -1,19 +1,23 @@
 /*
- * Aim: requests have exactly the stated bytes on each wire, only configured members are written, and a longer session
- * begins with the bytes of the shorter one. Method: golden strings.
+ * Aim: requests have exactly the stated bytes on each wire, only configured members are written,
+ *      and a longer session begins with the bytes of the shorter one. Method: golden strings.
  */
 #include "sma/wire.h"
 #include "support.h"
 
-#define TEXT(literal) {literal, sizeof(literal) - 1}
+#define TEXT(literal)                \
+    {                                \
+        literal, sizeof(literal) - 1 \
+    }
 
 static const struct sma_tool_spec tools[] = {
-    {TEXT("chat_send"), TEXT("Send \"it\"."), TEXT("{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}")},
+    {TEXT("chat_send"), TEXT("Send \"it\"."),
+     TEXT("{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}")},
     {TEXT("now"), TEXT(""), TEXT("")},
 };
 
-static void check_head(enum sma_llm_api api, const struct sma_config_llm *llm, const char *system, size_t tool_count,
-                       const char *wanted)
+static void check_head(enum sma_llm_api api, const struct sma_config_llm *llm, const char *system,
+                       size_t tool_count, const char *wanted)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 65536);
@@ -25,33 +29,42 @@ static void check_head(enum sma_llm_api api, const struct sma_config_llm *llm, c
 static void chat_heads(void)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
-    check_head(SMA_LLM_CHAT, &llm, "S", 2,
-               "{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"chat_send\","
-               "\"description\":\"Send \\\"it\\\".\",\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
-               "\"string\"}}}}},{\"type\":\"function\",\"function\":{\"name\":\"now\",\"description\":\"\",\"parameters\":"
-               "{\"type\":\"object\",\"properties\":{}}}}],\"messages\":[{\"role\":\"system\",\"content\":\"S\"},");
+    check_head(
+        SMA_LLM_CHAT, &llm, "S", 2,
+        "{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"type\":\"function\",\"function\":{"
+        "\"name\":\"chat_send\","
+        "\"description\":\"Send "
+        "\\\"it\\\".\",\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
+        "\"string\"}}}}},{\"type\":\"function\",\"function\":{\"name\":\"now\",\"description\":"
+        "\"\",\"parameters\":"
+        "{\"type\":\"object\",\"properties\":{}}}}],\"messages\":[{\"role\":\"system\",\"content\":"
+        "\"S\"},");
     llm.is_stream = false;
     check_head(SMA_LLM_CHAT, &llm, "", 0, "{\"model\":\"m-1\",\"messages\":[");
     llm.is_stream = true;
-    llm.has_temperature = llm.has_top_p = llm.has_frequency_penalty = llm.has_presence_penalty = true;
+    llm.has_temperature = llm.has_top_p = llm.has_frequency_penalty = llm.has_presence_penalty =
+        true;
     llm.temperature = 0.7;
     llm.top_p = 1;
     llm.frequency_penalty = -0.1;
     llm.presence_penalty = 1e-7;
     llm.max_tokens = 99;
     check_head(SMA_LLM_CHAT, &llm, "", 0,
-               "{\"model\":\"m-1\",\"max_tokens\":99,\"temperature\":0.7,\"top_p\":1,\"frequency_penalty\":-0.1,"
+               "{\"model\":\"m-1\",\"max_tokens\":99,\"temperature\":0.7,\"top_p\":1,\"frequency_"
+               "penalty\":-0.1,"
                "\"presence_penalty\":1e-07,\"stream\":true,\"messages\":[");
     llm = test_llm(SMA_LLM_CHAT, "openai");
     llm.base_url = "https://api.openai.com/v1";
     llm.max_tokens = 99;
     check_head(SMA_LLM_CHAT, &llm, "", 0,
-               "{\"model\":\"m-1\",\"max_completion_tokens\":99,\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+               "{\"model\":\"m-1\",\"max_completion_tokens\":99,\"stream\":true,\"stream_options\":"
+               "{\"include_usage\":true},"
                "\"messages\":[");
     llm.provider = "custom";
     llm.base_url = "https://api.deepseek.com";
     check_head(SMA_LLM_CHAT, &llm, "", 0,
-               "{\"model\":\"m-1\",\"max_tokens\":99,\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+               "{\"model\":\"m-1\",\"max_tokens\":99,\"stream\":true,\"stream_options\":{\"include_"
+               "usage\":true},"
                "\"messages\":[");
 }
 
@@ -61,10 +74,14 @@ static void responses_heads(void)
     llm.base_url = "https://api.openai.com/v1";
     llm.max_tokens = 5;
     check_head(SMA_LLM_RESPONSES, &llm, "S\n", 2,
-               "{\"model\":\"m-1\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],\"max_output_tokens\":5,"
-               "\"stream\":true,\"tools\":[{\"type\":\"function\",\"name\":\"chat_send\",\"description\":\"Send \\\"it\\\".\","
-               "\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}},\"strict\":false},"
-               "{\"type\":\"function\",\"name\":\"now\",\"description\":\"\",\"parameters\":{\"type\":\"object\",\"properties\":"
+               "{\"model\":\"m-1\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],"
+               "\"max_output_tokens\":5,"
+               "\"stream\":true,\"tools\":[{\"type\":\"function\",\"name\":\"chat_send\","
+               "\"description\":\"Send \\\"it\\\".\","
+               "\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}"
+               "},\"strict\":false},"
+               "{\"type\":\"function\",\"name\":\"now\",\"description\":\"\",\"parameters\":{"
+               "\"type\":\"object\",\"properties\":"
                "{}},\"strict\":false}],\"instructions\":\"S\\n\",\"input\":[");
     llm = test_llm(SMA_LLM_RESPONSES, "custom");
     llm.is_stream = false;
@@ -78,52 +95,62 @@ static void messages_heads(void)
     llm.has_temperature = true;
     llm.temperature = 0.5;
     check_head(SMA_LLM_MESSAGES, &llm, "S", 1,
-               "{\"model\":\"claude-sonnet-4-5\",\"max_tokens\":64000,\"temperature\":0.5,\"stream\":true,\"tools\":[{\"name\":"
-               "\"chat_send\",\"description\":\"Send \\\"it\\\".\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"text\":"
-               "{\"type\":\"string\"}}}}],\"system\":[{\"type\":\"text\",\"text\":\"S\",\"cache_control\":{\"type\":"
+               "{\"model\":\"claude-sonnet-4-5\",\"max_tokens\":64000,\"temperature\":0.5,"
+               "\"stream\":true,\"tools\":[{\"name\":"
+               "\"chat_send\",\"description\":\"Send "
+               "\\\"it\\\".\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"text\":"
+               "{\"type\":\"string\"}}}}],\"system\":[{\"type\":\"text\",\"text\":\"S\",\"cache_"
+               "control\":{\"type\":"
                "\"ephemeral\"}}],\"messages\":[");
     llm.anthropic_version = "2026-10-21"; /* refuses sampling members */
     llm.model = "unheard-of";
-    check_head(SMA_LLM_MESSAGES, &llm, "", 0, "{\"model\":\"unheard-of\",\"max_tokens\":8192,\"stream\":true,\"messages\":[");
-    static const struct
-    {
+    check_head(SMA_LLM_MESSAGES, &llm, "", 0,
+               "{\"model\":\"unheard-of\",\"max_tokens\":8192,\"stream\":true,\"messages\":[");
+    static const struct {
         const char *model;
         int max_tokens;
     } models[] = {
-        {"claude-3-haiku-20240307", 4096},   {"claude-3-5-haiku-latest", 8192}, {"claude-3-7-sonnet-latest", 64000},
-        {"claude-opus-4-20250514", 32000},   {"claude-opus-4-1", 32000},        {"claude-opus-4-5", 64000},
+        {"claude-3-haiku-20240307", 4096},   {"claude-3-5-haiku-latest", 8192},
+        {"claude-3-7-sonnet-latest", 64000}, {"claude-opus-4-20250514", 32000},
+        {"claude-opus-4-1", 32000},          {"claude-opus-4-5", 64000},
         {"claude-sonnet-4-20250514", 64000}, {"claude-haiku-4-5", 64000},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(models); i++) {
         char wanted[256];
         llm.model = models[i].model;
-        snprintf(wanted, sizeof wanted, "{\"model\":\"%s\",\"max_tokens\":%d,\"stream\":true,\"messages\":[", models[i].model,
-                 models[i].max_tokens);
+        snprintf(wanted, sizeof wanted,
+                 "{\"model\":\"%s\",\"max_tokens\":%d,\"stream\":true,\"messages\":[",
+                 models[i].model, models[i].max_tokens);
         check_head(SMA_LLM_MESSAGES, &llm, "", 0, wanted);
     }
 }
 
 static void fragments_have_their_form(void)
 {
-    static const struct
-    {
+    static const struct {
         enum sma_llm_api api;
         const char *one, *two, *results, *assistant;
     } cases[] = {
         {SMA_LLM_CHAT, "{\"role\":\"user\",\"content\":\"a\\\"b\"}",
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\"},{\"type\":\"text\",\"text\":\"\xe6\x9d\xad\"}]}",
-         "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{\\\"x\\\":1}\"},{\"role\":\"tool\",\"tool_call_id\":\"c2\","
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\"},{\"type\":"
+         "\"text\",\"text\":\"\xe6\x9d\xad\"}]}",
+         "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{\\\"x\\\":1}\"},{\"role\":"
+         "\"tool\",\"tool_call_id\":\"c2\","
          "\"content\":\"\"}",
          "{\"role\":\"assistant\",\"content\":\"t\"}"},
         {SMA_LLM_RESPONSES, "{\"role\":\"user\",\"content\":\"a\\\"b\"}",
-         "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"a\\\"b\"},{\"type\":\"input_text\",\"text\":"
+         "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"a\\\"b\"},{\"type\":"
+         "\"input_text\",\"text\":"
          "\"\xe6\x9d\xad\"}]}",
-         "{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"{\\\"x\\\":1}\"},{\"type\":"
+         "{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"{\\\"x\\\":1}\"},{"
+         "\"type\":"
          "\"function_call_output\",\"call_id\":\"c2\",\"output\":\"\"}",
          "{\"role\":\"assistant\",\"content\":\"t\"}"},
         {SMA_LLM_MESSAGES, "{\"role\":\"user\",\"content\":\"a\\\"b\"}",
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\"},{\"type\":\"text\",\"text\":\"\xe6\x9d\xad\"}]}",
-         "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"{\\\"x\\\":1}\"},"
+         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\"},{\"type\":"
+         "\"text\",\"text\":\"\xe6\x9d\xad\"}]}",
+         "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\","
+         "\"content\":\"{\\\"x\\\":1}\"},"
          "{\"type\":\"tool_result\",\"tool_use_id\":\"c2\",\"is_error\":true}]}",
          "{\"role\":\"assistant\",\"content\":\"t\"}"},
     };

@@ -1,40 +1,54 @@
 /*
- * Aim: the offline model goes through the tool loop, deterministically, and the actor serves it in the simulation: delays
- * by virtual time, cancel, failure, drain. Method: turns in, decoded answers out; then the actor under the scheduler.
+ * Aim: the offline model goes through the tool loop, deterministically, and the actor serves it in
+ *      the simulation: delays by virtual time, cancel, failure, drain. Method: turns in, decoded
+ *      answers out; then the actor under the scheduler.
  */
 #include "runtime/model/offline.h"
 #include "sma/actors.h"
 #include "sma/sim.h"
 #include "support.h"
 
-#define FACTS "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[facts]\\ntime: noon on Saturday\"},{\"type\":\"text\",\"text\":"
-#define CALLED(name) ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"" \
-                     name "\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":"
+#define FACTS                                                                                \
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[facts]\\ntime: noon on " \
+    "Saturday\"},{\"type\":\"text\",\"text\":"
+#define CALLED(name)                                                                    \
+    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":" \
+    "\"function\",\"function\":{\"name\":\"" name                                       \
+    "\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":"
 
 static void turns_get_their_answers(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *turn, *tool, *arguments;
         uint64_t delay_ms;
     } cases[] = {
-        {"{\"role\":\"user\",\"content\":\"hi \\\"you\\\"\"}", "chat_send", "{\"text\":\"You said: hi \\\"you\\\"\"}", 0},
-        {FACTS "\"\xe4\xbd\xa0\xe5\xa5\xbd\"}]}", "chat_send", "{\"text\":\"You said: \xe4\xbd\xa0\xe5\xa5\xbd\"}", 0},
+        {"{\"role\":\"user\",\"content\":\"hi \\\"you\\\"\"}", "chat_send",
+         "{\"text\":\"You said: hi \\\"you\\\"\"}", 0},
+        {FACTS "\"\xe4\xbd\xa0\xe5\xa5\xbd\"}]}", "chat_send",
+         "{\"text\":\"You said: \xe4\xbd\xa0\xe5\xa5\xbd\"}", 0},
         {FACTS "\"what time is it\"}]}", "chat_send", "{\"text\":\"time: noon on Saturday\"}", 0},
         {FACTS "\"What did I say earlier?\"}]}", "chat_load_history", "{\"limit\":20}", 0},
-        {FACTS "\"\xe4\xb8\x8a\xe6\xac\xa1\xe8\xaf\xb4\xe4\xba\x86\xe4\xbb\x80\xe4\xb9\x88\"}]}", "chat_load_history", "{\"limit\":20}", 0},
-        {FACTS "\"tell Ann: come\"}]}", "chat_contact_send", "{\"username\":\"Ann\",\"text\":\"come\"}", 0},
-        {FACTS "\"please wait 250 ms\"}]}", "chat_send", "{\"text\":\"You said: please wait 250 ms\"}", 250},
-        {FACTS "\"/slow 9999999999\"}]}", "chat_send", "{\"text\":\"You said: /slow 9999999999\"}", SMA_OFFLINE_DELAY_MAX_MS},
+        {FACTS "\"\xe4\xb8\x8a\xe6\xac\xa1\xe8\xaf\xb4\xe4\xba\x86\xe4\xbb\x80\xe4\xb9\x88\"}]}",
+         "chat_load_history", "{\"limit\":20}", 0},
+        {FACTS "\"tell Ann: come\"}]}", "chat_contact_send",
+         "{\"username\":\"Ann\",\"text\":\"come\"}", 0},
+        {FACTS "\"please wait 250 ms\"}]}", "chat_send",
+         "{\"text\":\"You said: please wait 250 ms\"}", 250},
+        {FACTS "\"/slow 9999999999\"}]}", "chat_send", "{\"text\":\"You said: /slow 9999999999\"}",
+         SMA_OFFLINE_DELAY_MAX_MS},
         {FACTS "\"wait 5 minutes\"}]}", "chat_send", "{\"text\":\"You said: wait 5 minutes\"}", 0},
         {FACTS "\"x\"}]}" CALLED("chat_send") "\"{}\"}", NULL, NULL, 0},
         {FACTS "\"x\"}]}" CALLED("unknown") "\"{}\"}", NULL, NULL, 0},
-        {FACTS "\"x\"}]}" CALLED("chat_load_history") "\"{\\\"messages\\\":[{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"a\\\"},"
-         "{\\\"role\\\":\\\"assistant\\\",\\\"content\\\":\\\"b\\\"}]}\"}",
-         "chat_send", "{\"text\":\"I find 2 earlier messages. The last one, from the assistant: b\"}", 0},
+        {FACTS "\"x\"}]}" CALLED(
+             "chat_load_history") "\"{\\\"messages\\\":[{\\\"role\\\":\\\"user\\\",\\\"content\\\":"
+                                  "\\\"a\\\"},"
+                                  "{\\\"role\\\":\\\"assistant\\\",\\\"content\\\":\\\"b\\\"}]}\"}",
+         "chat_send",
+         "{\"text\":\"I find 2 earlier messages. The last one, from the assistant: b\"}", 0},
         {FACTS "\"x\"}]}" CALLED("chat_load_history") "\"broken\"}", "chat_send",
          "{\"text\":\"I find no earlier messages in this chat.\"}", 0},
-        {FACTS "\"x\"}]}" CALLED("chat_contact_send") "\"{\\\"success\\\":true}\"}", "chat_send", "{\"text\":\"Passed on.\"}", 0},
+        {FACTS "\"x\"}]}" CALLED("chat_contact_send") "\"{\\\"success\\\":true}\"}", "chat_send",
+         "{\"text\":\"Passed on.\"}", 0},
         {FACTS "\"wait 250 ms\"}]}" CALLED("chat_send") "\"{}\"}", NULL, NULL, 0},
     };
     struct sma_config_llm llm = test_llm(SMA_LLM_OFFLINE, "offline");
@@ -68,13 +82,13 @@ static void what_is_no_turn_is_refused(void)
     bool is_failure = false;
     sma_buf_init(&answer, 65536);
     for (size_t i = 0; i < SMA_COUNT_OF(turns); i++)
-        CHECK_ERR(SMA_ERR_BADINPUT, sma_offline_answer(sma_str(turns[i]), 7, &answer, &delay_ms, &is_failure));
+        CHECK_ERR(SMA_ERR_BADINPUT,
+                  sma_offline_answer(sma_str(turns[i]), 7, &answer, &delay_ms, &is_failure));
     sma_buf_fini(&answer);
 }
 
-/* -- the actor in the simulation ------------------------------------------------------------------------------------- */
-struct asker
-{
+/* -- the actor in the simulation --------------------------------------------------------------- */
+struct asker {
     int answer_count, delta_count;
     uint8_t status;
     char arguments[256], delta[256];
@@ -94,8 +108,8 @@ static void take(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         asker->status = answer->status;
         asker->answered_ns = sma_ctx_now(ctx);
         if (answer->call_count > 0)
-            snprintf(asker->arguments, sizeof asker->arguments, "%.*s", (int)answer->calls[0].arguments.len,
-                     answer->calls[0].arguments.ptr);
+            snprintf(asker->arguments, sizeof asker->arguments, "%.*s",
+                     (int)answer->calls[0].arguments.len, answer->calls[0].arguments.ptr);
     }
 }
 
@@ -119,7 +133,8 @@ static uint64_t ask(struct sma_system *system, const char *text)
     question->turn_offset = (uint32_t)begin;
     question->turn_end = (uint32_t)end;
     uint64_t ask_id = 0;
-    CHECK_OK(sma_ctx_ask(sma_system_ctx(system, SMA_ACTOR_AGENT), SMA_ACTOR_MODEL, &msg, 0, &ask_id));
+    CHECK_OK(
+        sma_ctx_ask(sma_system_ctx(system, SMA_ACTOR_AGENT), SMA_ACTOR_MODEL, &msg, 0, &ask_id));
     sma_buf_fini(&body);
     return ask_id;
 }

@@ -1,5 +1,6 @@
 /*
- * Aim: what is repeated, what is not, what asks for a shorter request, how long to wait, and what people read.
+ * Aim: what is repeated, what is not, what asks for a shorter request, how long to wait, and what
+ *      people read.
  * Method: the stored error bodies with their verdicts, and tables.
  */
 #include "runtime/model/retry.h"
@@ -17,8 +18,7 @@ static struct sma_failure http_failure(enum sma_llm_api api, int status, const c
 
 static void stored_errors_have_their_verdicts(void)
 {
-    static const struct
-    {
+    static const struct {
         enum sma_retry retry;
         const char *message;
     } wanted[] = {
@@ -45,7 +45,8 @@ static void stored_errors_have_their_verdicts(void)
         struct sma_failure failure =
             http_failure(strcmp(api, "anthropic") == 0 ? SMA_LLM_MESSAGES : SMA_LLM_CHAT,
                          (int)json_integer_value(json_object_get(entry, "http")), body);
-        const char *after = json_string_value(json_object_get(json_object_get(entry, "headers"), "retry-after"));
+        const char *after =
+            json_string_value(json_object_get(json_object_get(entry, "headers"), "retry-after"));
         if (after != NULL)
             failure.retry_after_ms = sma_retry_after_parse(sma_str(after), 0);
         CHECK_INT(wanted[i].retry, sma_retry_classify(&failure));
@@ -58,15 +59,15 @@ static void stored_errors_have_their_verdicts(void)
 
 static void statuses_are_classified(void)
 {
-    static const struct
-    {
+    static const struct {
         int status;
         enum sma_retry retry;
     } cases[] = {
-        {301, SMA_RETRY_NO},  {400, SMA_RETRY_NO},  {401, SMA_RETRY_NO},  {402, SMA_RETRY_NO},
-        {403, SMA_RETRY_NO},  {404, SMA_RETRY_NO},  {408, SMA_RETRY_YES}, {409, SMA_RETRY_YES},
-        {413, SMA_RETRY_CONTEXT_LENGTH},            {422, SMA_RETRY_NO},  {429, SMA_RETRY_YES},
-        {500, SMA_RETRY_YES}, {502, SMA_RETRY_YES}, {503, SMA_RETRY_YES}, {504, SMA_RETRY_YES},
+        {301, SMA_RETRY_NO},  {400, SMA_RETRY_NO},  {401, SMA_RETRY_NO},
+        {402, SMA_RETRY_NO},  {403, SMA_RETRY_NO},  {404, SMA_RETRY_NO},
+        {408, SMA_RETRY_YES}, {409, SMA_RETRY_YES}, {413, SMA_RETRY_CONTEXT_LENGTH},
+        {422, SMA_RETRY_NO},  {429, SMA_RETRY_YES}, {500, SMA_RETRY_YES},
+        {502, SMA_RETRY_YES}, {503, SMA_RETRY_YES}, {504, SMA_RETRY_YES},
         {529, SMA_RETRY_YES},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
@@ -93,8 +94,10 @@ static void context_length_is_recognised(void)
 {
     static const char *const bodies[] = {
         "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"x\"}}",
-        "{\"error\":{\"code\":400,\"type\":\"exceed_context_size_error\",\"message\":\"x\",\"n_ctx\":1}}",
-        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 9 tokens\"}}",
+        "{\"error\":{\"code\":400,\"type\":\"exceed_context_size_error\",\"message\":\"x\",\"n_"
+        "ctx\":1}}",
+        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is "
+        "too long: 9 tokens\"}}",
         "{\"message\":\"This model's maximum context length is 4096 tokens\"}",
         "{\"error\":\"the request exceeds the available context size\"}",
         "{\"detail\":[{\"msg\":\"input is too long for requested model\"}]}",
@@ -105,14 +108,14 @@ static void context_length_is_recognised(void)
         struct sma_failure failure = http_failure(SMA_LLM_CHAT, 400, bodies[i]);
         CHECK_INT(SMA_RETRY_CONTEXT_LENGTH, sma_retry_classify(&failure));
     }
-    struct sma_failure rate = http_failure(SMA_LLM_CHAT, 429, "{\"error\":{\"message\":\"took too long\"}}");
+    struct sma_failure rate =
+        http_failure(SMA_LLM_CHAT, 429, "{\"error\":{\"message\":\"took too long\"}}");
     CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&rate));
 }
 
 static void errors_inside_answers_are_classified(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *body;
         enum sma_retry retry;
     } cases[] = {
@@ -134,13 +137,19 @@ static void errors_inside_answers_are_classified(void)
 
 static void retry_after_is_read(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *text;
         int64_t ms;
     } cases[] = {
-        {"2", 2000}, {" 0 ", 0}, {"1.5", 1500}, {"", -1}, {"soon", -1}, {"-3", -1}, {"5 s", -1},
-        {"Sat, 21 Nov 2026 22:17:30 GMT", 30000}, {"Sat, 21 Nov 2026 22:16:00 GMT", 0},
+        {"2", 2000},
+        {" 0 ", 0},
+        {"1.5", 1500},
+        {"", -1},
+        {"soon", -1},
+        {"-3", -1},
+        {"5 s", -1},
+        {"Sat, 21 Nov 2026 22:17:30 GMT", 30000},
+        {"Sat, 21 Nov 2026 22:16:00 GMT", 0},
         {"99999999999999999999", -1},
     };
     int64_t wall_ms = 1795299420000; /* Sat, 21 Nov 2026 22:17:00 GMT */
@@ -166,25 +175,33 @@ static void check_line(const struct sma_failure *failure, const char *wanted)
     llm.api_key = "sk-abcdef";
     struct sma_buf line;
     sma_buf_init(&line, 4096);
-    sma_failure_describe(&line, failure, &llm, "https://user:pass@h.example/v1/chat/completions?key=1");
+    sma_failure_describe(&line, failure, &llm,
+                         "https://user:pass@h.example/v1/chat/completions?key=1");
     CHECK_STR(wanted, sma_buf_str(&line));
     sma_buf_fini(&line);
 }
 
 static void lines_for_people_name_the_remedy_and_no_secret(void)
 {
-    struct sma_failure failure =
-        http_failure(SMA_LLM_CHAT, 401, "{\"error\":{\"message\":\"Incorrect\\n API key: sk-abcdef.\"}}");
-    check_line(&failure, "HTTP 401 from https://h.example/v1/chat/completions: Incorrect API key: ***.; set llm.apiKey in "
+    struct sma_failure failure = http_failure(
+        SMA_LLM_CHAT, 401, "{\"error\":{\"message\":\"Incorrect\\n API key: sk-abcdef.\"}}");
+    check_line(&failure, "HTTP 401 from https://h.example/v1/chat/completions: Incorrect API key: "
+                         "***.; set llm.apiKey in "
                          "ship.json or LLM_API_KEY in .env");
     failure = http_failure(SMA_LLM_CHAT, 502, "<html>\n<TITLE>502 Bad\nGateway</title>");
-    check_line(&failure, "HTTP 502 from https://h.example/v1/chat/completions: 502 Bad Gateway; the provider has trouble "
+    check_line(&failure, "HTTP 502 from https://h.example/v1/chat/completions: 502 Bad Gateway; "
+                         "the provider has trouble "
                          "at the moment: try again later");
-    failure = (struct sma_failure){.trouble = SMA_TROUBLE_SILENT, .retry_after_ms = -1, .detail = "sent no data within 90 s"};
-    check_line(&failure, "https://h.example/v1/chat/completions sent no data within 90 s; try again later, or raise "
-                         "llm.timeouts in ship.json");
-    failure = (struct sma_failure){.trouble = SMA_TROUBLE_UNREACHABLE, .retry_after_ms = -1, .detail = "refused"};
-    check_line(&failure, "cannot reach https://h.example/v1/chat/completions: refused; check llm.baseUrl in ship.json and "
+    failure = (struct sma_failure){
+        .trouble = SMA_TROUBLE_SILENT, .retry_after_ms = -1, .detail = "sent no data within 90 s"};
+    check_line(
+        &failure,
+        "https://h.example/v1/chat/completions sent no data within 90 s; try again later, or raise "
+        "llm.timeouts in ship.json");
+    failure = (struct sma_failure){
+        .trouble = SMA_TROUBLE_UNREACHABLE, .retry_after_ms = -1, .detail = "refused"};
+    check_line(&failure, "cannot reach https://h.example/v1/chat/completions: refused; check "
+                         "llm.baseUrl in ship.json and "
                          "the network");
 }
 

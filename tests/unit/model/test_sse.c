@@ -1,6 +1,6 @@
 /*
- * Aim: the event-stream rules, and the text of a chat_send call read while it arrives. Method: tables, each input in
- * every size of pieces; limits at max and max + 1.
+ * Aim: the event-stream rules, and the text of a chat_send call read while it arrives. Method:
+ *      tables, each input in every size of pieces; limits at max and max + 1.
  */
 #include "runtime/model/send_text.h"
 #include "runtime/model/sse.h"
@@ -15,13 +15,14 @@ static void put_event(void *user, struct sma_str name, struct sma_str data)
 
 static void rules_hold_however_the_bytes_are_split(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *input, *events;
     } cases[] = {
         {"data: a\n\n", "(|a)"},
         {"data:a\r\n\r\ndata: b\r\rdata:  c\n\n", "(|a)(|b)(| c)"},
-        {"\xef\xbb\xbf" "data: a\n\n", "(|a)"},
+        {"\xef\xbb\xbf"
+         "data: a\n\n",
+         "(|a)"},
         {"data: a\ndata: b\n\n", "(|a\nb)"},
         {": note\n\n: note\ndata: a\n: note\n\n", "(|a)"},
         {"event: x\nid: 1\nretry: 5\nfoo: bar\nfoo\ndata: a\n\ndata: b\n\n", "(x|a)(|b)"},
@@ -42,7 +43,8 @@ static void rules_hold_however_the_bytes_are_split(void)
             sma_buf_init(&out, 4096);
             sma_sse_init(&sse, put_event, &out);
             for (size_t at = 0; at < len; at += piece)
-                CHECK_OK(sma_sse_feed(&sse, cases[i].input + at, len - at < piece ? len - at : piece));
+                CHECK_OK(
+                    sma_sse_feed(&sse, cases[i].input + at, len - at < piece ? len - at : piece));
             CHECK_OK(sma_sse_finish(&sse));
             CHECK_STR(cases[i].events, sma_buf_str(&out));
             sma_sse_fini(&sse);
@@ -90,13 +92,13 @@ static void lines_are_bounded(void)
 
 static void send_text_is_read_as_it_comes(void)
 {
-    static const struct
-    {
+    static const struct {
         const char *arguments, *text;
     } cases[] = {
         {"{\"text\":\"hello\"}", "hello"},
         {" { \"text\" : \"a\\n\\\"b\\\\\\/\\t\" , \"x\":1}", "a\n\"b\\/\t"},
-        {"{\"x\":{\"text\":\"no\"},\"y\":[\"text\",\"}\"],\"z\":\"a\\\"b\",\"text\":\"yes\"}", "yes"},
+        {"{\"x\":{\"text\":\"no\"},\"y\":[\"text\",\"}\"],\"z\":\"a\\\"b\",\"text\":\"yes\"}",
+         "yes"},
         {"{\"n\":12,\"t\":true,\"text\":\"yes\"}", "yes"},
         {"{\"text\":\"\\u00e9\\u6b22\\ud83d\\ude00\"}", "\xc3\xa9\xe6\xac\xa2\xf0\x9f\x98\x80"},
         {"{\"text\":\"\\ud83dx\\ude00\"}", "\xef\xbf\xbdx\xef\xbf\xbd"},
@@ -115,7 +117,8 @@ static void send_text_is_read_as_it_comes(void)
             struct sma_send_text reader;
             sma_send_text_init(&reader, 1024);
             for (size_t at = 0; at < len; at += piece)
-                sma_send_text_feed(&reader, (struct sma_str){cases[i].arguments + at, len - at < piece ? len - at : piece});
+                sma_send_text_feed(&reader, (struct sma_str){cases[i].arguments + at,
+                                                             len - at < piece ? len - at : piece});
             CHECK_STR(cases[i].text, sma_buf_str(&reader.text));
             sma_send_text_fini(&reader);
         }
