@@ -1,10 +1,16 @@
-/* reference_ck.c — the references of bench_mailbox, in a file of their own so that no call is inlined. */
+/* reference_ck.c — the references of bench_mailbox. OUT_OF_LINE keeps link-time optimisation from inlining them. */
 #include "reference_ck.h"
 
 #include <ck_ring.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __clang__
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE __attribute__((noipa))
+#endif
 
 struct bare_ring {
     ck_ring_t ring;
@@ -29,12 +35,12 @@ void bare_ring_destroy(struct bare_ring *ring)
     free(ring);
 }
 
-bool bare_ring_push(struct bare_ring *ring, void *item)
+OUT_OF_LINE bool bare_ring_push(struct bare_ring *ring, void *item)
 {
     return ck_ring_enqueue_spsc(&ring->ring, ring->slots, item);
 }
 
-void *bare_ring_take(struct bare_ring *ring)
+OUT_OF_LINE void *bare_ring_take(struct bare_ring *ring)
 {
     void *item;
     return ck_ring_dequeue_spsc(&ring->ring, ring->slots, &item) ? item : NULL;
@@ -69,7 +75,7 @@ void mutex_queue_destroy(struct mutex_queue *queue)
     free(queue);
 }
 
-bool mutex_queue_push(struct mutex_queue *queue, void *item)
+OUT_OF_LINE bool mutex_queue_push(struct mutex_queue *queue, void *item)
 {
     pthread_mutex_lock(&queue->lock);
     bool has_room = queue->count < queue->size;
@@ -88,7 +94,7 @@ static void *take_locked(struct mutex_queue *queue)
     return item;
 }
 
-void *mutex_queue_take(struct mutex_queue *queue)
+OUT_OF_LINE void *mutex_queue_take(struct mutex_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     void *item = queue->count > 0 ? take_locked(queue) : NULL;

@@ -5,6 +5,7 @@
 
 #include "lock.h"
 #include "sma/buf.h"
+#include "sma/config.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -24,7 +25,8 @@ struct service_address
     char token[256];
 };
 
-static bool read_address(const char *state_dir, struct service_address *address)
+static bool read_address(const char *state_dir, const char *configured_token,
+                         struct service_address *address)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/service.json", state_dir);
@@ -42,6 +44,10 @@ static bool read_address(const char *state_dir, struct service_address *address)
              host, is_v6 ? "]" : "", port);
     json_decref(root);
     address->token[0] = '\0';
+    if (configured_token[0] != '\0') {
+        snprintf(address->token, sizeof address->token, "%s", configured_token);
+        return port > 0;
+    }
     snprintf(path, sizeof path, "%s/api-token", state_dir);
     SMA_AUTO(sma_freep) char *token = NULL;
     if (sma_sys_read_file(sma_sys_real(), path, 200, &token, &len, NULL) == SMA_ERR_OK) {
@@ -131,12 +137,20 @@ int sma_cli_status(int argc, char **argv)
     }
     char state_dir[PATH_MAX];
     snprintf(state_dir, sizeof state_dir, "%s/.ship", optind < argc ? argv[optind] : ".");
+    /* a configuration that cannot be read (any more) only means: no token from there */
+    struct sma_config *config = NULL;
+    struct sma_error ignored;
+    char configured_token[256] = "";
+    if (sma_config_load(optind < argc ? argv[optind] : ".", NULL, NULL, NULL, &config, &ignored) ==
+        SMA_ERR_OK)
+        snprintf(configured_token, sizeof configured_token, "%s", config->api_token);
+    sma_config_destroy(config);
     struct service_address address;
     if (!sma_lock_is_held(state_dir)) {
         puts("not running");
         return NOT_RUNNING;
     }
-    if (!read_address(state_dir, &address))
+    if (!read_address(state_dir, configured_token, &address))
         return sma_cli_fail("status: the service runs, but without HTTP (%s/service.json is missing)",
                             state_dir);
     struct sma_buf answer;

@@ -20,7 +20,7 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     settings->config = config;
     settings->wire = sma_wire_get(llm->api);
     settings->is_configured =
-        llm->api == SMA_LLM_OFFLINE || (llm->model[0] != '\0' && llm->api_key[0] != '\0');
+        llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     sma_buf_init(&settings->head, SMA_REQUEST_BYTES_MAX / 2);
     sma_buf_init(&settings->tail, SMA_REQUEST_BYTES_MAX / 2);
     struct sma_buf system;
