@@ -277,7 +277,7 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     enum sma_err err = sma_queue_push_accepted(store->queue, chat->id, seq);
     if (err != SMA_ERR_OK)
         return err;
-    accepted.position = sma_queue_position(store->queue, chat->id, seq);
+    accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
     accept_later(store, *msg, &accepted);
     consider_busy_notice(store, chat, msg, seq);
     return SMA_ERR_OK;
