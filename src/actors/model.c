@@ -255,6 +255,7 @@ static void begin_attempt(struct model_request *request)
     sma_buf_clear(&request->error_body);
     request->attempt_ns = sma_ctx_now(request->model->ctx);
     request->event_ns = request->event_count = request->delta_ns = request->delta_due_ns = 0;
+    request->out_ns = request->first_token_ns = 0;
     request->delta_len = 0;
     request->has_delta = request->is_delta_send = false;
     request->http_status = 0;
@@ -408,7 +409,8 @@ static void ask_offline(struct sma_model *model, struct sma_msg **msg)
     /* Only a turn that speaks of waiting needs to be read twice. */
     struct sma_str turn = turn_of(ask);
     bool may_wait = memmem(turn.ptr, turn.len, "/slow ", 6) != NULL ||
-                    memmem(turn.ptr, turn.len, "wait ", 5) != NULL;
+                    memmem(turn.ptr, turn.len, "wait ", 5) != NULL ||
+                    memmem(turn.ptr, turn.len, "Wait ", 5) != NULL;
     sma_buf_clear(&model->offline_answer);
     if (may_wait &&
         sma_offline_answer(turn, 0, &model->offline_answer, &delay_ms, &is_failure) != SMA_ERR_OK)

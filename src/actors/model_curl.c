@@ -174,9 +174,11 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
     return 0;
 }
 
-/* libcurl has sent the request by now: note when. */
+/* libcurl has sent the request by now: note when. An interim response may have said so before. */
 static void note_sent(struct model_request *request)
 {
+    if (request->out_ns != 0)
+        return;
     curl_off_t sent_us = 0;
     curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
     request->out_ns = request->attempt_ns + (sent_us > 0 ? (uint64_t)sent_us * 1000u : 0);

@@ -68,7 +68,7 @@ void sma_decoder_destroy(struct sma_decoder *decoder)
 /* A long answer must not keep its memory in a pool of decoders. */
 static void forget(struct sma_buf *buf)
 {
-    if (buf->cap > 65536) {
+    if (buf->cap > 16384) {
         size_t max = buf->max;
         sma_buf_fini(buf);
         sma_buf_init(buf, max);
