@@ -6,8 +6,10 @@
 
 #include "runtime/chat/state_vfs.h"
 
+#include <errno.h>
+
 static struct world w;
-static bool is_full;
+static bool is_full, is_history_full;
 
 static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                 enum sma_state_vfs_call call, bool is_wal)
@@ -170,6 +172,47 @@ static void cursors_are_saved_with_the_commit(void)
     end_world(&w);
 }
 
+static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, size_t len,
+                                        off_t offset)
+{
+    if (!is_history_full)
+        return sma_sys_real()->pwrite(self, fd, bytes, len, offset);
+    errno = ENOSPC;
+    return -1;
+}
+
+static void history_that_finds_no_room_is_written_later(void)
+{
+    struct sma_sys small = *sma_sys_real();
+    small.pwrite = write_when_there_is_room;
+    make_world(&w);
+    w.sys = &small;
+    open_world(&w);
+    is_history_full = true;
+    say(&w, "a", "1", "x");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict); /* state.db has the line */
+    CHECK_TEXT("", history(&w, "test%3Achat%3Aa"));
+    say(&w, "a", "2", "y");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    uint64_t seq = run_seq(&w);
+    step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "hi"}, 1);
+    run_for(&w, 3 * SECOND);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE)); /* open work goes on */
+    is_history_full = false;
+    run_for(&w, 2 * SECOND);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    say(&w, "a", "2", "y");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    while (sma_sim_step(w.system)) {
+    }
+    CHECK(sma_state_history_flushed(w.store->state) == sma_state_durable_seq(w.store->state));
+    end_world(&w);
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -177,6 +220,7 @@ int main(void)
     RUN(a_failed_commit_keeps_open_work_as_it_was);
     RUN(a_nearly_full_disk_refuses_intake_first);
     RUN(what_is_too_large_is_refused_alone);
+    RUN(history_that_finds_no_room_is_written_later);
     RUN(cursors_are_saved_with_the_commit);
     return check_summary();
 }
