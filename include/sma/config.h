@@ -64,7 +64,7 @@ struct sma_config
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;
     int64_t approvals_expire_s;
-    const char *permissions_json; /* raw, for issue 5; "" when absent */
+    const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[8];
     size_t adapter_count;
     void *storage; /* owns everything above */
