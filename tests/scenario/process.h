@@ -12,6 +12,10 @@ struct folder
 {
     char path[128]; /* a project: Agent.md, ship.json */
 };
+/** Monotonic milliseconds; a short sleep between two looks at something that has no event. */
+long long process_now_ms(void);
+void process_pause_ms(int ms);
+
 /** A fresh private project with this ship.json. */
 void folder_create(struct folder *folder, const char *ship_json);
 void folder_write(const struct folder *folder, const char *name, const char *text);

@@ -1,0 +1,321 @@
+/*
+ * Aim: whatever the model server does, a message gets its whole answer or one clear line why not, and the service
+ *      goes on. A request is tried again only where that may help.
+ * Method: the real binary against fake_model over sockets on one wire, streamed and whole; every fault in a chat of
+ *         its own, all at once; the server's log says how often and when it was asked.
+ *   scenario_model BINARY FAKE_MODEL chat|responses|messages
+ */
+#include "support/check.h"
+#include "talk.h"
+
+#include <unistd.h>
+
+#define API_KEY "sk-secret-4711-abcdef"
+#define IDLE_MS 1500
+#define FILLER                                                                                                         \
+    " The rest of this line only makes it long enough that a part of the answer could be taken for all of it: one "  \
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen."
+
+static char *binary, *fake_model;
+static const char *wire;
+
+/* -- one service with its model server ---------------------------------------------------------------------------- */
+struct world
+{
+    struct folder folder;
+    struct service service;
+    pid_t fake;
+    bool is_stream;
+};
+
+static void world_start(struct world *world, bool is_stream, const char *api_key)
+{
+    folder_create(&world->folder, NULL);
+    char log[256];
+    snprintf(log, sizeof log, "%s/model.log", world->folder.path);
+    const char *argv[] = {fake_model, "--key", API_KEY, "--log", log, "--log-bodies", "--prefix", NULL};
+    int port = server_start((char *const *)argv, &world->fake);
+    char json[1024];
+    snprintf(json, sizeof json,
+             "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\",\"api\":\"%s\",\"stream\":%s,"
+             "\"baseUrl\":\"http://127.0.0.1:%d/v1\",\"apiKey\":\"%s\","
+             "\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,\"idleMs\":%d}},\"agent\":{\"concurrency\":32}}",
+             wire, is_stream ? "true" : "false", port, api_key, IDLE_MS, IDLE_MS);
+    folder_write(&world->folder, "ship.json", json);
+    world->is_stream = is_stream;
+    service_start(&world->service, binary, &world->folder);
+}
+
+static void world_stop(struct world *world)
+{
+    CHECK_INT(0, service_stop(&world->service));
+    server_stop(world->fake);
+    char *log = folder_read(&world->folder, "service.log");
+    CHECK(log != NULL && strstr(log, API_KEY) == NULL);
+    free(log);
+    folder_remove(&world->folder);
+}
+
+/* What the server was asked whose body holds `part`, oldest first. Decref it. */
+static json_t *asked(const struct world *world, const char *part)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/model.log", world->folder.path);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    json_t *list = json_array();
+    char *line = NULL;
+    size_t size = 0;
+    while (getline(&line, &size, file) > 0) {
+        json_t *entry = json_loads(line, 0, NULL);
+        CHECK(entry != NULL);
+        if (talk_text(entry, "complaint")[0] != '\0')
+            fprintf(stderr, "the server complains: %s\n%s\n", talk_text(entry, "complaint"), talk_text(entry, "body"));
+        CHECK_TEXT("", talk_text(entry, "complaint")); /* it checks each request as a strict platform would */
+        if (strstr(talk_text(entry, "body"), part) != NULL)
+            json_array_append(list, entry);
+        json_decref(entry);
+    }
+    free(line);
+    fclose(file);
+    return list;
+}
+
+static long long number_of(const json_t *list, size_t index, const char *member)
+{
+    return json_integer_value(json_object_get(json_array_get(list, index), member));
+}
+
+/* -- turns -------------------------------------------------------------------------------------------------------- */
+static void turns_go_through(struct world *world)
+{
+    int port = world->service.port;
+    json_t *root = talk_execute(port, 200, "turns", NULL, "say purple elephant");
+    CHECK(json_is_true(json_object_get(root, "success")));
+    CHECK_TEXT("You said: say purple elephant", talk_text(root, "output"));
+    CHECK_TEXT("chat_send", talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
+    json_decref(root);
+    root = talk_execute(port, 200, "turns", NULL, "你好，世界：紫色的大象🐘");
+    CHECK_TEXT("You said: 你好，世界：紫色的大象🐘", talk_text(root, "output"));
+    json_decref(root);
+    root = talk_execute(port, 200, "turns", NULL, "what was said earlier?");
+    CHECK_TEXT("chat_load_history", talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
+    CHECK(strstr(talk_text(root, "output"), "I find") != NULL);
+    json_decref(root);
+    root = talk_execute(port, 200, "turns", NULL, "[[plain]] nothing but text");
+    CHECK_TEXT("[[plain]] nothing but text", talk_text(root, "output")); /* the fallback delivers it */
+    CHECK_INT(0, json_array_size(json_object_get(root, "toolCalls")));
+    json_decref(root);
+}
+
+/* The later request starts with the very bytes of the earlier one, but for its closing brackets. */
+static void requests_only_grow(struct world *world)
+{
+    json_t *list = asked(world, "say purple elephant");
+    size_t count = json_array_size(list);
+    CHECK(count >= 8);
+    for (size_t i = 1; i < count; i++) {
+        const char *earlier = talk_text(json_array_get(list, i - 1), "body");
+        const char *later = talk_text(json_array_get(list, i), "body");
+        CHECK(strlen(later) > strlen(earlier));
+        CHECK(memcmp(later, earlier, strlen(earlier) - 2) == 0);
+    }
+    json_decref(list);
+}
+
+/* -- faults --------------------------------------------------------------------------------------------------------- */
+struct fault_case
+{
+    const char *chat;     /* also marks the text */
+    const char *fault;    /* for the fake */
+    bool is_stream_only;  /* whole answers know no such trouble */
+    bool is_answered;     /* in the end */
+    int request_count;
+    const char *part;     /* of the output when it is not answered */
+};
+
+static const struct fault_case CASES[] = {
+    {"rate-limit", "429 retry-after=1", false, true, 3, NULL},
+    {"server-trouble", "500 times=2", false, true, 4, NULL},
+    {"server-down", "503 times=9", false, false, 3, "HTTP 503"},
+    {"overloaded", "529", false, true, 3, NULL},
+    {"no-money", "quota times=9", false, false, 1, "no credit or quota left"},
+    {"refused", "400 times=9", false, false, 1, "HTTP 400"},
+    {"cut", "cut", true, true, 3, NULL},
+    {"cut-always", "cut times=9", true, false, 3, "broke off in the middle"},
+    {"cut-short", "shortlength", false, true, 2, NULL},
+    {"reset", "reset", false, true, 3, NULL},
+    {"silent", "silence ms=9000 times=9", false, false, 3, "within 1.5 s"},
+    {"stalls", "stall ms=9000 times=9", true, false, 3, "within 1.5 s"},
+    {"comments-only", "comments count=300 ms=30 times=9", true, false, 3, "within 1.5 s"},
+    {"some-comments", "comments count=20 ms=5", true, true, 2, NULL},
+    {"garbage", "garbage times=9", true, false, 3, "expected format"},
+    {"web-page", "page200 times=9", false, false, 3, "expected format"},
+    {"bad-gateway", "html", false, true, 3, NULL},
+    {"gateway-down", "html times=9", false, false, 3, "HTTP 502"},
+    {"slow-drip", "drip bytes=1 ms=1", true, true, 2, NULL},
+    {"error-inside", "error200", true, true, 3, NULL},
+    {"error-always", "error200 times=9", true, false, 3, "Overloaded inside"},
+    {"whole-answer", "json", true, true, 2, NULL},
+    {"huge-line", "hugeline", true, true, 2, NULL},
+    {"too-long", "context times=99", false, false, 1, "too long for the model"}, /* one turn: nothing to leave out */
+};
+
+static void fault_text(const struct fault_case *fault, char *text, size_t size)
+{
+    /* the drip takes a millisecond a byte: short */
+    snprintf(text, size, "[[fault:%s]] %s.%s", fault->fault, fault->chat,
+             strncmp(fault->fault, "drip", 4) == 0 ? "" : FILLER);
+}
+
+static bool is_outcome_right(const struct world *world, const struct fault_case *fault, const struct http_answer *answer)
+{
+    char text[512], wanted[540], marker[64];
+    fault_text(fault, text, sizeof text);
+    snprintf(wanted, sizeof wanted, "You said: %s", text);
+    snprintf(marker, sizeof marker, "]] %s.", fault->chat);
+    CHECK_INT(200, answer->status);
+    CHECK(strstr(answer->body, API_KEY) == NULL);
+    json_t *root = talk_json(answer), *list = asked(world, marker);
+    const char *output = talk_text(root, "output");
+    bool is_success = json_is_true(json_object_get(root, "success"));
+    bool is_right = is_success == fault->is_answered && (int)json_array_size(list) == fault->request_count &&
+                    (fault->is_answered ? strcmp(wanted, output) == 0 : strstr(output, fault->part) != NULL);
+    if (!is_right)
+        fprintf(stderr, "%s (%s, stream %d): %zu requests, success %d, \"%s\"\n", fault->chat, wire, world->is_stream,
+                json_array_size(list), is_success, output);
+    CHECK(fault->is_answered || strstr(output, "You said") == NULL); /* never half an answer */
+    CHECK(strchr(output, '\n') == NULL || fault->is_answered);
+    if (strstr(fault->fault, "retry-after=1") != NULL)
+        CHECK(number_of(list, 1, "ms") - number_of(list, 0, "ms") >= 1000);
+    json_decref(list);
+    json_decref(root);
+    return is_right;
+}
+
+/* All at once: a chat whose model is in trouble holds nobody up. */
+static void faults_end_in_an_answer_or_a_clear_line(struct world *world)
+{
+    struct talk talks[SMA_COUNT_OF(CASES)];
+    for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++) {
+        if (CASES[i].is_stream_only && !world->is_stream)
+            continue;
+        char text[512];
+        fault_text(&CASES[i], text, sizeof text);
+        char *body = talk_body(CASES[i].chat, NULL, text);
+        talk_start(&talks[i], world->service.port, "/api/execute", "", body);
+        free(body);
+    }
+    talk_expect(world->service.port, "bystander", "and I am not held up", "You said: and I am not held up");
+    int wrong_count = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++) {
+        if (CASES[i].is_stream_only && !world->is_stream)
+            continue;
+        talk_wait(&talks[i]);
+        wrong_count += !is_outcome_right(world, &CASES[i], &talks[i].answer);
+        talk_fini(&talks[i]);
+    }
+    CHECK_INT(0, wrong_count);
+}
+
+static void each_chat_goes_on(struct world *world)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++)
+        if (world->is_stream || !CASES[i].is_stream_only)
+            talk_expect(world->service.port, CASES[i].chat, "are you still there?", "You said: are you still there?");
+}
+
+static void fill_session(struct world *world, const char *chat_id, int count)
+{
+    char text[600];
+    for (int i = 0; i < count; i++) {
+        snprintf(text, sizeof text, "turn %d of many.%s", i, FILLER);
+        talk_expect(world->service.port, chat_id, text, "You said: turn");
+    }
+}
+
+static void a_long_session_shrinks(struct world *world)
+{
+    char text[600];
+    fill_session(world, "shrinks", 5);
+    snprintf(text, sizeof text, "[[fault:context times=2]] it-shrinks.%s", FILLER);
+    talk_expect(world->service.port, "shrinks", text, "it-shrinks");
+    json_t *list = asked(world, "]] it-shrinks.");
+    CHECK_INT(4, json_array_size(list)); /* refused twice, then the call and the end */
+    CHECK(number_of(list, 1, "bytes") < number_of(list, 0, "bytes"));
+    CHECK(number_of(list, 2, "bytes") < number_of(list, 1, "bytes"));
+    json_decref(list);
+    talk_expect(world->service.port, "shrinks", "and on we go", "You said: and on we go");
+}
+
+static void three_shrinks_are_enough(struct world *world)
+{
+    char text[600];
+    fill_session(world, "hopeless", 12);
+    snprintf(text, sizeof text, "[[fault:context times=99]] hopeless.%s", FILLER);
+    json_t *root = talk_execute(world->service.port, 200, "hopeless", NULL, text);
+    CHECK(json_is_false(json_object_get(root, "success")));
+    CHECK(strstr(talk_text(root, "output"), "Send /clear to start afresh") != NULL);
+    json_decref(root);
+    json_t *list = asked(world, "]] hopeless.");
+    CHECK_INT(4, json_array_size(list));
+    json_decref(list);
+    json_decref(talk_execute(world->service.port, 200, "hopeless", NULL, "/clear"));
+    talk_expect(world->service.port, "hopeless", "afresh then", "You said: afresh then");
+}
+
+static void play(bool is_stream)
+{
+    struct world world;
+    world_start(&world, is_stream, API_KEY);
+    turns_go_through(&world);
+    requests_only_grow(&world);
+    faults_end_in_an_answer_or_a_clear_line(&world);
+    each_chat_goes_on(&world);
+    a_long_session_shrinks(&world);
+    three_shrinks_are_enough(&world);
+    world_stop(&world);
+}
+
+static void streamed_answers(void)
+{
+    play(true);
+}
+static void whole_answers(void)
+{
+    play(false);
+}
+
+static void a_wrong_key_is_named_once(void)
+{
+    struct world world;
+    world_start(&world, true, "sk-wrong-0815-zyxwvu");
+    char *body = talk_body("key", NULL, "does my key fit?");
+    struct http_answer answer = http_ask(world.service.port, "/api/execute", "", body, TALK_MS);
+    CHECK_INT(200, answer.status);
+    CHECK(strstr(answer.body, "sk-wrong-0815-zyxwvu") == NULL);
+    json_t *root = talk_json(&answer);
+    const char *output = talk_text(root, "output");
+    CHECK(json_is_false(json_object_get(root, "success")));
+    CHECK(strstr(output, "HTTP 401") != NULL && strstr(output, "set llm.apiKey in ship.json") != NULL);
+    CHECK(strchr(output, '\n') == NULL);
+    json_t *list = asked(&world, "does my key fit?");
+    CHECK_INT(1, json_array_size(list));
+    json_decref(list);
+    json_decref(root);
+    http_answer_fini(&answer);
+    free(body);
+    world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 4);
+    binary = argv[1];
+    fake_model = argv[2];
+    wire = argv[3];
+    RUN(streamed_answers);
+    RUN(whole_answers);
+    RUN(a_wrong_key_is_named_once);
+    return check_summary();
+}
