@@ -44,9 +44,12 @@ static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store
 static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat,
                                                uint64_t mark, uint32_t *count)
 {
-    uint64_t seq;
+    uint64_t seq, collected;
     while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
         enum sma_err err = cancel_message(store, seq);
+        /* It may be a run from before this start, not resumed yet, that answers others too. */
+        while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+            err = cancel_message(store, collected);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;

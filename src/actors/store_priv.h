@@ -326,6 +326,8 @@ void sma_store_settle_runs(struct sma_store *store, bool is_undone);
 /** Fill the queue from state.db. */
 SMA_CHECKED enum sma_err sma_store_load_queue(struct sma_store *store);
 void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
+/** The next message that was collected by this run before the program was started, taken off the list. */
+bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
 void sma_store_step(struct sma_store *store, struct sma_msg **msg);
 void sma_store_done(struct sma_store *store, struct sma_msg **msg);
 void sma_store_publish_runs(struct sma_store *store); /* gauges */

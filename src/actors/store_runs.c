@@ -126,17 +126,25 @@ static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_ru
     return sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
 }
 
+bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
+{
+    for (uint32_t i = 0; i < store->orphan_count; i++) {
+        struct store_orphan *orphan = &store->orphans[i];
+        if (orphan->run_seq != run_seq)
+            continue;
+        *ret_seq = orphan->seq;
+        memmove(orphan, orphan + 1, (--store->orphan_count - i) * sizeof *orphan);
+        return true;
+    }
+    return false;
+}
+
 static void adopt_orphans(struct sma_store *store, struct store_run *run)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < store->orphan_count; i++) {
-        struct store_orphan orphan = store->orphans[i];
-        if (orphan.run_seq == run->seq && run->collected_count < STORE_COLLECT_COUNT_MAX)
-            run->collected[run->collected_count++] = orphan.seq;
-        else
-            store->orphans[kept++] = orphan;
-    }
-    store->orphan_count = kept;
+    uint64_t seq;
+    while (run->collected_count < STORE_COLLECT_COUNT_MAX &&
+           sma_store_take_orphan(store, run->seq, &seq))
+        run->collected[run->collected_count++] = seq;
 }
 
 struct given_up_route {

@@ -273,6 +273,30 @@ static void a_long_file_is_rotated_and_stays_whole(void)
     end_world(&w);
 }
 
+static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
+{
+    make_world(&w);
+    w.config.queue_is_collect = true;
+    w.config.agent_concurrency = 2;
+    open_world(&w);
+    say(&w, "a", "1", "one");
+    say(&w, "b", "2", "two");
+    run(&w);
+    (void)run_seq(&w);
+    uint64_t first_of_b = run_seq(&w);
+    say(&w, "b", "3", "three");
+    say(&w, "b", "4", "four");
+    run(&w);
+    done(&w, first_of_b, "x", NULL, 0);
+    run(&w);
+    CHECK_INT(3, sma_state_open_count(w.store->state));
+    crash_world(&w); /* chat a's run has to prove itself first, chat b's waits with the message it collected */
+    command(&w, "b", "5", SMA_CONTROL_STOP);
+    run(&w);
+    CHECK_INT(1, sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(what_was_not_committed_comes_again);
@@ -284,5 +308,6 @@ int main(void)
     RUN(claims_are_rebuilt_when_the_database_is_lost);
     RUN(what_the_old_program_left_is_honoured_once);
     RUN(a_long_file_is_rotated_and_stays_whole);
+    RUN(a_stop_reaches_what_an_unresumed_run_had_collected);
     return check_summary();
 }
