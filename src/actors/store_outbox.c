@@ -353,7 +353,9 @@ static SMA_CHECKED enum sma_err finish_row(struct sma_store *store, struct store
 enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark)
 {
     for (struct store_row *row = chat->first; row != NULL; row = row->next) {
-        if (row->is_finished || row->is_handed || sma_state_outbox_seq(row->id) >= mark)
+        /* One that was begun before this start may have been seen: it is repeated, not called failed. */
+        bool is_begun = row->is_handed || row->is_repeat;
+        if (row->is_finished || is_begun || sma_state_outbox_seq(row->id) >= mark)
             continue;
         struct sma_state_delivery stopped = {
             .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
@@ -507,6 +509,7 @@ static enum sma_err load_row(void *user, const struct sma_state_delivery *delive
         return err;
     /* The agent asks for the outcome of what its resumed run had sent. */
     row->has_waiter = sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP;
+    row->is_repeat = delivery->is_part_begun;
     if (first_open(chat) == row)
         wait_for_credit(&store->adapters[adapter], chat);
     return SMA_ERR_OK;

@@ -297,6 +297,44 @@ static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
     end_world(&w);
 }
 
+static void a_stop_does_not_fail_what_may_have_been_seen(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "one");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    const struct delivery both[] = {{.key = "test:chat:a", .text = "shown"},
+                                    {.key = "test:chat:a", .text = "waits", .call = 1}};
+    step(&w, seq, 1, both, 2);
+    run(&w);
+    struct sma_msg *row = deliver(&w);
+    CHECK(row != NULL);
+    sma_msg_destroy(row);
+    sma_sim_crash(w.system);
+    close_system(&w);
+    open_world_only(&w);
+    command(&w, "a", "2", SMA_CONTROL_STOP); /* comes before anything was handed out again */
+    run(&w);
+    row = deliver(&w);
+    CHECK(row != NULL);
+    const struct sma_deliver *body = SMA_MSG_BODY(row, struct sma_deliver);
+    CHECK_STR("shown", body->text);
+    CHECK(body->is_repeat);
+    receipt(&w, &(struct sma_receipt){.outbox_id = body->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
+    sma_msg_destroy(row);
+    run(&w);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\"shown\""));
+    row = deliver(&w); /* the second was not begun: given up; this is the reply to the command */
+    CHECK(row != NULL);
+    CHECK_INT(SMA_INTENT_NOTICE, SMA_MSG_BODY(row, struct sma_deliver)->intent);
+    sma_msg_destroy(row);
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(what_was_not_committed_comes_again);
@@ -309,5 +347,6 @@ int main(void)
     RUN(what_the_old_program_left_is_honoured_once);
     RUN(a_long_file_is_rotated_and_stays_whole);
     RUN(a_stop_reaches_what_an_unresumed_run_had_collected);
+    RUN(a_stop_does_not_fail_what_may_have_been_seen);
     return check_summary();
 }
