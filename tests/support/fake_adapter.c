@@ -310,7 +310,7 @@ enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *e
 {
     char chat_key[SMA_CHAT_KEY_BYTES_MAX];
     snprintf(chat_key, sizeof chat_key, "%s:chat:%s", event->channel, event->chat);
-    struct sma_ingress ingress = {.kind = SMA_EVENT_MESSAGE, .addressed = SMA_ADDRESSED_PRIVATE};
+    struct sma_ingress ingress = {.kind = SMA_EVENT_MESSAGE, .addressed = event->addressed};
     ingress.route = (struct sma_route){.adapter = (uint8_t)sma_ctx_self(ctx),
                                        .channel = sma_str(event->channel),
                                        .chat_key = sma_str(chat_key),
@@ -340,7 +340,7 @@ static void take_accepted(struct fake_adapter *fake, const struct sma_msg *msg,
                           const struct sma_accepted *accepted)
 {
     struct fake_accepted report = {
-        .ask_id = msg->ask_id, .seq = accepted->seq, .verdict = accepted->verdict};
+        .ask_id = msg->ask_id, .seq = accepted->seq, .verdict = accepted->verdict, .adapter = msg->to};
     if (fake->options.on_accepted != NULL)
         fake->options.on_accepted(fake->options.user, &report);
 }

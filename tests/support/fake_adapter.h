@@ -44,10 +44,12 @@ struct fake_saw {
 };
 struct fake_event {
     const char *channel, *id, *chat, *user, *text;
+    uint8_t addressed; /* enum sma_addressed */
 };
 struct fake_accepted {
     uint64_t ask_id, seq;
     uint8_t verdict;
+    uint8_t adapter; /* enum sma_actor_id: who had asked */
 };
 typedef void fake_accepted_fn(void *user, const struct fake_accepted *accepted);
 

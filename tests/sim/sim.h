@@ -1,0 +1,171 @@
+/*
+ * sim.h — the whole service in one thread from one number: what the files of sim_run share.
+ *
+ *   sim_world.c  the program: store, dispatcher, agent, offline model, two fake platforms, in a project folder of its own;
+ *                lives that end by crash or in order
+ *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger of what was seen
+ *   sim_check.c  the judge: ledger, disk and state.db against the promises
+ *   sim_run.c    one seed, a seed twice, many seeds
+ *
+ * Everything that decides comes from the seed; docs/notes/simulation.md tells what is promised and how it is judged.
+ */
+#ifndef SMA_TEST_SIM_H
+#define SMA_TEST_SIM_H
+
+#include "actors/store_priv.h"
+#include "sma/sim.h"
+#include "support/fake_adapter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PLATFORM_COUNT 2 /* 0 may show a repeat twice, 1 is idempotent */
+#define CHAT_COUNT_MAX 6 /* of one platform */
+#define EVENT_COUNT_MAX 3000
+#define ROW_COUNT_MAX 16384 /* deliveries; a power of two */
+#define PART_COUNT_MAX 4
+#define LIFE_COUNT_MAX 32
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+/* -- chance ------------------------------------------------------------------------------------------------------ */
+struct chance {
+    uint64_t state;
+};
+uint64_t draw(struct chance *chance, uint64_t below);
+static inline bool draw_percent(struct chance *chance, unsigned percent)
+{
+    return draw(chance, 100) < percent;
+}
+
+/* -- what is asked for ------------------------------------------------------------------------------------------- */
+struct sim_options {
+    uint64_t seed;
+    size_t steps;
+    int crashes; /* -1: drawn */
+    bool is_verbose;
+};
+
+/* -- people ------------------------------------------------------------------------------------------------------ */
+enum event_type {
+    EVENT_PLAIN, /* "hello #12#": the answer must quote it */
+    EVENT_SAME,  /* the same words again and again */
+    EVENT_PAST,
+    EVENT_TELL,
+    EVENT_FAIL,
+    EVENT_SLOW,
+    EVENT_COMMAND,
+};
+struct event {
+    uint8_t platform, chat, type, control;
+    uint8_t addressed, first_addressed;
+    bool is_acked, is_upgraded, is_accepted_told;
+    uint8_t verdict; /* the first one */
+    uint64_t ask_id; /* open question, 0 = none */
+    uint64_t seq;
+    uint32_t tries, crash_count_first; /* crashes before the first try */
+    char id[24], user[8], text[160];
+    uint32_t line_count; /* in history, while that is read */
+};
+
+/* -- what users saw ---------------------------------------------------------------------------------------------- */
+struct part {
+    char *text;
+    uint32_t attempt_count, seen_count;
+    /* the last time it was shown */
+    uint32_t shown_life;
+    uint64_t shown_due_ns; /* when the program was to know */
+    bool is_shown_unknown; /* the answer was "unknown", or late */
+};
+struct row {
+    uint64_t outbox_id; /* 0 = free */
+    uint8_t platform, chat, intent;
+    uint32_t part_count;
+    bool is_hopeless; /* some attempt ended so that the row may have failed, or nobody knows */
+    struct part parts[PART_COUNT_MAX];
+};
+
+struct life {
+    bool is_crash;
+    uint64_t end_ns;
+};
+
+struct world {
+    struct sim_options options;
+    struct chance chance;
+
+    /* drawn for this seed */
+    uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
+        disk_percent;
+    bool is_chatty;
+
+    /* the program */
+    char dir[64], life_dir[96], state_dir[112];
+    struct sma_config config;
+    struct sma_sys sys;
+    struct sma_adapter_ops adapter_ops[PLATFORM_COUNT];
+    struct sma_adapter adapters[PLATFORM_COUNT];
+    struct fake_adapter *fakes[PLATFORM_COUNT];
+    struct sma_store *store;
+    struct sma_dispatcher *dispatcher;
+    struct sma_agent *agent;
+    struct sma_model *model;
+    struct sma_system *system;
+    uint64_t disk_free;
+    int64_t wall_offset_ms;
+    uint64_t idle_ns; /* the monotonic clock while no system runs */
+    uint32_t life, crash_count;
+    struct life lives[LIFE_COUNT_MAX];
+    uint64_t trace_hash, step_count;
+    /* a crash inside a batch: the folder is copied while a write is half done */
+    uint32_t torn_countdown;
+    bool has_snapshot;
+    uint64_t sys_random;
+
+    /* people and platforms */
+    struct event events[EVENT_COUNT_MAX];
+    uint32_t event_count;
+    struct row rows[ROW_COUNT_MAX];
+    uint32_t row_count;
+    uint64_t newest_shown[PLATFORM_COUNT]
+                         [CHAT_COUNT_MAX]; /* outbox id and part of answers, for order */
+    uint32_t newest_part[PLATFORM_COUNT][CHAT_COUNT_MAX];
+
+    /* numbers for the summary */
+    uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
+        given_up_count, broken_count;
+};
+
+/* Something is broken: say what; the program ends with status 1 after the run. */
+void complain(struct world *world, const char *format, ...) SMA_PRINTF(2, 3);
+
+/* -- sim_world.c ------------------------------------------------------------------------------------------------- */
+void world_make(struct world *world);
+void world_open(struct world *world);  /* a new life on the folder */
+void world_crash(struct world *world); /* and the folder as it was then becomes the next life's */
+void world_stop(struct world *world);  /* ordered shutdown */
+void world_end(struct world *world);
+uint64_t world_now(const struct world *world);
+
+/* -- sim_load.c -------------------------------------------------------------------------------------------------- */
+void load_new_event(struct world *world);
+/* Deliver again one that was not acknowledged, if there is one that nobody asks about. */
+bool load_redeliver(struct world *world);
+void load_duplicate(struct world *world);
+bool load_is_all_acked(const struct world *world);
+void load_forget_questions(struct world *world); /* the program is gone: nobody answers */
+void load_plan(void *user, const struct sma_attempt *attempt, unsigned number,
+               struct fake_plan *plan);
+void load_accepted(void *user, const struct fake_accepted *accepted);
+struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add);
+
+/* -- sim_check.c ------------------------------------------------------------------------------------------------- */
+/* After a start: what was acknowledged is there, history is whole. */
+void check_started(struct world *world);
+/* At rest, before the last stop. */
+void check_rest(struct world *world);
+/* After the last stop. */
+void check_history(struct world *world, bool is_final);
+
+#endif

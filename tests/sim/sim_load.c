@@ -1,0 +1,359 @@
+/* sim_load.c — people who write, platforms that deliver again and answer attempts as chance wills; the ledger. */
+#include "sim.h"
+
+#include <stdarg.h>
+
+#define ATTEMPT_DEADLINE_NS (SMA_ATTEMPT_TIMEOUT_S * SECOND)
+
+uint64_t draw(struct chance *chance, uint64_t below)
+{
+    chance->state = chance->state * 6364136223846793005u + 1442695040888963407u;
+    return (chance->state >> 33) % below;
+}
+
+void complain(struct world *world, const char *format, ...)
+{
+    if (world->broken_count++ >= 10)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "BROKEN (life %u, step %" PRIu64 "): ", world->life, world->step_count);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+/* -- events ------------------------------------------------------------------------------------------------------ */
+static const char *const commands[] = {"/stop", "/clear", "/status", "/help", "/nonsense", "/停止"};
+
+static uint8_t draw_type(struct world *world)
+{
+    uint64_t number = draw(&world->chance, 100);
+    if (number < 55)
+        return EVENT_PLAIN;
+    if (number < 65)
+        return EVENT_SAME;
+    if (number < 73)
+        return EVENT_PAST;
+    if (number < 78)
+        return EVENT_TELL;
+    if (number < 81)
+        return EVENT_FAIL;
+    return number < 88 ? EVENT_SLOW : EVENT_COMMAND;
+}
+
+static void write_text(struct world *world, struct event *event, uint32_t number)
+{
+    char *text = event->text;
+    size_t size = sizeof event->text;
+    switch (event->type) {
+    case EVENT_PLAIN: {
+        static const char *const ends[] = {"", "|second|third", " 你好 \"q\"\n\\ \t ok", "|again"};
+        snprintf(text, size, "hello #%u#%s", number,
+                 ends[draw(&world->chance, SMA_COUNT_OF(ends))]);
+        return;
+    }
+    case EVENT_SAME:
+        snprintf(text, size, "same words");
+        return;
+    case EVENT_PAST:
+        snprintf(text, size, "what did I say earlier? #%u#", number);
+        return;
+    case EVENT_TELL:
+        snprintf(text, size, "tell u%u: hi #%u#", (unsigned)draw(&world->chance, 6), number);
+        return;
+    case EVENT_FAIL:
+        snprintf(text, size, "fail model #%u#", number);
+        return;
+    case EVENT_SLOW:
+        snprintf(text, size, "wait %u ms #%u#", (unsigned)draw(&world->chance, 60000) + 1, number);
+        return;
+    default:
+        snprintf(text, size, "%s", commands[draw(&world->chance, SMA_COUNT_OF(commands))]);
+        event->control = (uint8_t)sma_control_parse(sma_str(text));
+    }
+}
+
+static void deliver_event(struct world *world, struct event *event)
+{
+    char chat[8];
+    snprintf(chat, sizeof chat, "%u", event->chat);
+    const struct fake_event fake = {.channel = world->adapter_ops[event->platform].channel,
+                                    .id = event->id,
+                                    .chat = chat,
+                                    .user = event->user,
+                                    .text = event->text,
+                                    .addressed = event->addressed};
+    SMA_ASSERT(event->ask_id == 0);
+    struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
+    if (event->tries++ == 0)
+        event->crash_count_first = world->crash_count;
+    enum sma_err err = fake_adapter_inject(ctx, &fake, &event->ask_id);
+    if (err != SMA_ERR_OK)
+        event->ask_id = 0; /* the edge is full: the platform comes again */
+}
+
+void load_new_event(struct world *world)
+{
+    if (world->event_count == EVENT_COUNT_MAX)
+        return;
+    struct chance *chance = &world->chance;
+    struct event *event = &world->events[world->event_count++];
+    event->platform = (uint8_t)draw(chance, PLATFORM_COUNT);
+    event->chat = (uint8_t)draw(chance, world->chat_count);
+    event->type = draw_type(world);
+    if (event->type != EVENT_COMMAND && world->is_chatty && draw(chance, 3) == 0)
+        event->addressed = SMA_ADDRESSED_NONE;
+    event->first_addressed = event->addressed;
+    snprintf(event->id, sizeof event->id, "e%u", world->event_count);
+    snprintf(event->user, sizeof event->user, "u%u", (unsigned)draw(chance, 5));
+    write_text(world, event, world->event_count);
+    deliver_event(world, event);
+}
+
+bool load_redeliver(struct world *world)
+{
+    uint32_t first =
+        world->event_count == 0 ? 0 : (uint32_t)draw(&world->chance, world->event_count);
+    for (uint32_t i = 0; i < world->event_count; i++) {
+        struct event *event = &world->events[(first + i) % world->event_count];
+        if (event->is_acked || event->ask_id != 0)
+            continue;
+        deliver_event(world, event);
+        return true;
+    }
+    return false;
+}
+
+void load_duplicate(struct world *world)
+{
+    if (world->event_count == 0)
+        return;
+    uint32_t back =
+        (uint32_t)draw(&world->chance, world->event_count < 20 ? world->event_count : 20);
+    struct event *event = &world->events[world->event_count - 1 - back];
+    if (event->ask_id != 0)
+        return;
+    if (event->addressed == SMA_ADDRESSED_NONE && draw(&world->chance, 2) == 0)
+        event->addressed = SMA_ADDRESSED_MENTION; /* a copy that speaks to us */
+    deliver_event(world, event);
+}
+
+bool load_is_all_acked(const struct world *world)
+{
+    for (uint32_t i = 0; i < world->event_count; i++)
+        if (!world->events[i].is_acked || world->events[i].ask_id != 0)
+            return false;
+    return true;
+}
+
+void load_forget_questions(struct world *world)
+{
+    for (uint32_t i = 0; i < world->event_count; i++)
+        world->events[i].ask_id = 0;
+}
+
+/* -- acknowledgements -------------------------------------------------------------------------------------------- */
+static void take_first(struct world *world, struct event *event,
+                       const struct fake_accepted *accepted)
+{
+    event->is_acked = true;
+    event->seq = accepted->seq;
+    event->verdict = accepted->verdict;
+    event->is_accepted_told = accepted->verdict == SMA_VERDICT_ACCEPTED;
+    if (accepted->seq == 0)
+        complain(world, "%s was acknowledged without a number", event->id);
+    if (accepted->verdict == SMA_VERDICT_DUPLICATE && event->tries < 2)
+        complain(world, "%s was called a duplicate the first time it came", event->id);
+    if (accepted->verdict == SMA_VERDICT_IGNORED && event->first_addressed != SMA_ADDRESSED_NONE)
+        complain(world, "%s spoke to the bot and was ignored", event->id);
+    if (accepted->verdict == SMA_VERDICT_BUSY)
+        world->busy_count++;
+}
+
+static void take_again(struct world *world, struct event *event,
+                       const struct fake_accepted *accepted)
+{
+    world->duplicate_count++;
+    if (accepted->seq != event->seq)
+        complain(world, "%s has two numbers, %" PRIu64 " and %" PRIu64, event->id, event->seq,
+                 accepted->seq);
+    if (accepted->verdict == SMA_VERDICT_DUPLICATE)
+        return;
+    bool is_upgrade = accepted->verdict == SMA_VERDICT_ACCEPTED &&
+                      event->first_addressed == SMA_ADDRESSED_NONE &&
+                      event->addressed != SMA_ADDRESSED_NONE && !event->is_accepted_told;
+    if (!is_upgrade)
+        complain(world, "%s came again and got verdict %u, first %u", event->id, accepted->verdict,
+                 event->verdict);
+    event->is_upgraded = event->is_accepted_told = true;
+}
+
+void load_accepted(void *user, const struct fake_accepted *accepted)
+{
+    struct world *world = user;
+    struct event *event = NULL;
+    for (uint32_t i = 0; i < world->event_count && event == NULL; i++) {
+        struct event *candidate = &world->events[i];
+        if (candidate->ask_id == accepted->ask_id &&
+            candidate->platform == accepted->adapter - SMA_ACTOR_ADAPTER_0)
+            event = candidate;
+    }
+    if (event == NULL) {
+        complain(world, "an answer to a question that nobody has open (%" PRIu64 ")",
+                 accepted->ask_id);
+        return;
+    }
+    event->ask_id = 0;
+    if (accepted->verdict == SMA_VERDICT_REFUSED)
+        world->refused_count++;
+    else if (accepted->verdict == SMA_VERDICT_CONFLICT)
+        complain(world, "%s: a conflict without a body to compare", event->id);
+    else if (event->is_acked)
+        take_again(world, event, accepted);
+    else
+        take_first(world, event, accepted);
+}
+
+/* -- the ledger -------------------------------------------------------------------------------------------------- */
+struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add)
+{
+    size_t at = (size_t)((outbox_id * 0x9e3779b97f4a7c15u) >> 32) & (ROW_COUNT_MAX - 1);
+    while (world->rows[at].outbox_id != 0 && world->rows[at].outbox_id != outbox_id)
+        at = (at + 1) & (ROW_COUNT_MAX - 1);
+    struct row *row = &world->rows[at];
+    if (row->outbox_id != 0 || !may_add)
+        return row->outbox_id != 0 ? row : NULL;
+    SMA_ASSERT(world->row_count++ < ROW_COUNT_MAX / 2);
+    row->outbox_id = outbox_id;
+    return row;
+}
+
+/* The answer comes when the dispatcher may have given up waiting. */
+static bool is_late(const struct fake_plan *plan)
+{
+    return plan->delay_ns + 2 * SECOND >= ATTEMPT_DEADLINE_NS;
+}
+
+/* A part may be shown again when its last showing was not known to the program: a crash, an answer that was unknown or
+ * late, or a stop that did not wait for it. */
+static bool may_show_again(const struct world *world, const struct part *part,
+                           const struct sma_attempt *attempt)
+{
+    const struct life *life = &world->lives[part->shown_life];
+    if (!attempt->is_repeat)
+        return false;
+    if (part->is_shown_unknown)
+        return true;
+    return part->shown_life != world->life &&
+           (life->is_crash || part->shown_due_ns >= life->end_ns);
+}
+
+static void check_order(struct world *world, const struct row *row,
+                        const struct sma_attempt *attempt)
+{
+    uint32_t step = sma_state_outbox_step(row->outbox_id);
+    bool is_own = false;
+    for (uint32_t i = 0; i < world->event_count && !is_own; i++) {
+        const struct event *event = &world->events[i];
+        is_own = event->seq == attempt->seq && event->platform == row->platform &&
+                 event->chat == row->chat && !event->is_upgraded &&
+                 event->first_addressed != SMA_ADDRESSED_NONE;
+    }
+    if (step == STORE_NOTICE_STEP || !is_own)
+        return; /* notices come when they come; other chats' messages have their own numbers */
+    uint64_t *newest = &world->newest_shown[row->platform][row->chat];
+    uint32_t *newest_part = &world->newest_part[row->platform][row->chat];
+    if (row->outbox_id < *newest || (row->outbox_id == *newest && attempt->part < *newest_part))
+        complain(world, "chat %u.%u: %" PRIu64 ".%u was shown after %" PRIu64 ".%u", row->platform,
+                 row->chat, row->outbox_id, attempt->part, *newest, *newest_part);
+    *newest = row->outbox_id;
+    *newest_part = attempt->part;
+}
+
+static void show(struct world *world, struct row *row, struct part *part,
+                 const struct sma_attempt *attempt, const struct fake_plan *plan)
+{
+    if (part->seen_count > 0 && row->platform == 1)
+        return; /* the platform knows the key */
+    if (part->seen_count > 0) {
+        if (!may_show_again(world, part, attempt))
+            complain(world, "%" PRIu64 ".%u was shown twice without need, first in life %u: %s",
+                     row->outbox_id, attempt->part, part->shown_life, part->text);
+        world->window_count++;
+    }
+    check_order(world, row, attempt);
+    part->shown_life = world->life;
+    part->shown_due_ns =
+        world_now(world) + plan->delay_ns + SECOND; /* and a while until it is durable */
+    part->is_shown_unknown = plan->attempt_class == SMA_ATTEMPT_UNKNOWN || is_late(plan);
+    part->seen_count++;
+    world->shown_count++;
+}
+
+static struct part *enter_attempt(struct world *world, struct row *row,
+                                  const struct sma_attempt *attempt)
+{
+    SMA_ASSERT(attempt->part < PART_COUNT_MAX && attempt->part_count <= PART_COUNT_MAX);
+    struct part *part = &row->parts[attempt->part];
+    row->platform = (uint8_t)(attempt->route.adapter - SMA_ACTOR_ADAPTER_0);
+    row->chat = (uint8_t)(attempt->route.chat_id.ptr[0] - '0');
+    row->intent = attempt->intent;
+    row->part_count = attempt->part_count;
+    if (part->text == NULL)
+        part->text = strndup(attempt->part_bytes.ptr, attempt->part_bytes.len);
+    else if (!sma_str_is_equal(sma_str(part->text), attempt->part_bytes))
+        complain(world, "%" PRIu64 ".%u changed its text under one key", row->outbox_id,
+                 attempt->part);
+    char key[48];
+    snprintf(key, sizeof key, "%" PRIu64 ".%u", row->outbox_id, attempt->part);
+    if (!sma_str_is_equal(sma_str(key), attempt->idempotency_key))
+        complain(world, "%s came under another key", key);
+    return part;
+}
+
+static void draw_fault(struct world *world, struct fake_plan *plan)
+{
+    struct chance *chance = &world->chance;
+    uint64_t delay_ns = plan->delay_ns;
+    switch (draw(chance, 6)) {
+    case 0:
+    case 1:
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY, .delay_ns = delay_ns};
+        return;
+    case 2:
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY_AFTER,
+                                   .retry_after_ms = (uint32_t)draw(chance, 20000),
+                                   .is_adapter_wide = draw(chance, 3) == 0,
+                                   .delay_ns = delay_ns};
+        return;
+    case 3:
+    case 4:
+        plan->attempt_class = SMA_ATTEMPT_UNKNOWN;
+        plan->is_seen = draw(chance, 2) == 0;
+        return;
+    default:
+        if (draw(chance, 3) == 0)
+            *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP, .delay_ns = delay_ns};
+    }
+}
+
+void load_plan(void *user, const struct sma_attempt *attempt, unsigned number,
+               struct fake_plan *plan)
+{
+    (void)number;
+    struct world *world = user;
+    struct row *row = load_find_row(world, attempt->outbox_id, true);
+    struct part *part = enter_attempt(world, row, attempt);
+    plan->delay_ns = draw(&world->chance, 3) == 0 ? 0 : draw(&world->chance, 2000) * MS;
+    if (draw_percent(&world->chance, world->fault_percent))
+        draw_fault(world, plan);
+    if (draw_percent(&world->chance, world->late_percent))
+        plan->delay_ns = 55 * SECOND + draw(&world->chance, 60000) * MS; /* around the deadline */
+    if (plan->is_seen)
+        show(world, row, part, attempt, plan);
+    part->attempt_count++;
+    if (plan->attempt_class == SMA_ATTEMPT_GIVE_UP || plan->attempt_class == SMA_ATTEMPT_UNKNOWN ||
+        is_late(plan) || part->attempt_count >= SMA_ATTEMPT_COUNT_MAX)
+        row->is_hopeless = true;
+}
