@@ -39,6 +39,7 @@ struct fake_store {
 };
 struct harness {
     struct sma_config config, next_config;
+    pthread_mutex_t next_lock; /* a signal orders nothing the thread sanitizer can see */
     struct sma_config_adapter block;
     char dir[64], state_dir[80];
     struct fake_store store;
@@ -253,7 +254,9 @@ static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
 static void on_reload(void *user)
 {
     struct harness *harness = user;
+    pthread_mutex_lock(&harness->next_lock);
     sma_system_reload(harness->system, &harness->next_config);
+    pthread_mutex_unlock(&harness->next_lock);
 }
 
 static void *supervise(void *argument)
@@ -275,6 +278,7 @@ static struct harness *make(const struct harness_options *options)
 {
     struct harness *harness = calloc(1, sizeof *harness);
     CHECK(harness != NULL);
+    pthread_mutex_init(&harness->next_lock, NULL);
     snprintf(harness->dir, sizeof harness->dir, "/tmp/sma-http-XXXXXX");
     CHECK(mkdtemp(harness->dir) != NULL);
     snprintf(harness->state_dir, sizeof harness->state_dir, "%s/.ship", harness->dir);
@@ -353,8 +357,10 @@ const char *harness_start_failing(const struct harness_options *options)
 
 void harness_reload(struct harness *harness, const char *api_token)
 {
+    pthread_mutex_lock(&harness->next_lock);
     harness->next_config = harness->config;
     harness->next_config.api_token = api_token;
+    pthread_mutex_unlock(&harness->next_lock);
     CHECK(kill(getpid(), SIGHUP) == 0);
 }
 
