@@ -4,7 +4,7 @@
  */
 #include <curl/curl.h>
 #include <jansson.h>
-#include <libwebsockets.h>
+#include <netinet/in.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -17,15 +17,10 @@
 
 #define THREAD_COUNT 8
 
-static int answer(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
-                  size_t len)
+static void on_connection(uv_stream_t *listener, int status)
 {
-    (void)wsi;
-    (void)reason;
-    (void)user;
-    (void)in;
-    (void)len;
-    return 0;
+    (void)listener;
+    (void)status;
 }
 
 static void *park(void *user)
@@ -60,18 +55,12 @@ int main(int argc, char **argv)
     uv_loop_t loop, other;
     uv_loop_init(&loop);
     uv_loop_init(&other);
-    void *foreign[1] = {&loop};
-    static const struct lws_protocols protocols[] = {{"http", answer, 0, 0, 0, NULL, 0},
-                                                     {NULL, NULL, 0, 0, 0, NULL, 0}};
-    lws_set_log_level(0, NULL);
-    struct lws_context_creation_info info = {.port = 0,
-                                             .iface = "127.0.0.1",
-                                             .protocols = protocols,
-                                             .foreign_loops = foreign,
-                                             .fd_limit_per_thread = 1024 + 64,
-                                             .options = LWS_SERVER_OPTION_LIBUV |
-                                                        LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS};
-    struct lws_context *context = lws_create_context(&info);
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    uv_tcp_t listener;
+    uv_tcp_init(&loop, &listener);
+    uv_tcp_bind(&listener, (const struct sockaddr *)&address, 0);
+    uv_listen((uv_stream_t *)&listener, 64, on_connection);
     sqlite3 *db = NULL;
     sqlite3_open(argv[1], &db);
     sqlite3_exec(
@@ -83,7 +72,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREAD_COUNT; i++)
         pthread_create(&threads[i], NULL, park, NULL);
     notify();
-    if (context == NULL || multi == NULL || db == NULL)
+    if (multi == NULL || db == NULL)
         return 1;
     uv_run(&loop, UV_RUN_DEFAULT);
     return 0;

@@ -238,24 +238,20 @@ static void load(int port, unsigned first, unsigned count)
 }
 
 /* -- the run ------------------------------------------------------------------------------------------------------ */
-static void make_project(const char *path)
+static void write_text(const char *project, const char *name, const char *text)
 {
     char file[256];
-    if (mkdir(path, 0700) != 0)
-        die("mkdir");
-    snprintf(file, sizeof file, "%s/Agent.md", path);
+    snprintf(file, sizeof file, "%s/%s", project, name);
     FILE *out = fopen(file, "w");
-    if (out == NULL || fputs("You answer.\n", out) < 0 || fclose(out) != 0)
-        die(file);
-    snprintf(file, sizeof file, "%s/ship.json", path);
-    out = fopen(file, "w");
-    if (out == NULL ||
-        fputs("{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
-              "\"agent\":{\"concurrency\":8}}",
-              out) < 0 ||
-        fclose(out) != 0)
+    if (out == NULL || fputs(text, out) < 0 || fclose(out) != 0)
         die(file);
 }
+
+/* A provider that is never asked, so that the HTTP client is initialised as in a real service. */
+static const char WITH_PROVIDER[] =
+    "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:9/v1\"}}";
+static const char OFFLINE[] = "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
+                              "\"agent\":{\"concurrency\":8}}";
 
 static int read_port(const char *project)
 {
@@ -275,7 +271,7 @@ static double median(uint64_t *values)
     return (double)bench_quantile(values, RUN_COUNT, 0.5);
 }
 
-static void compare_starts(const struct options *options, const char *project, uint64_t *idle_kib)
+static void compare_starts(const struct options *options, const char *project)
 {
     uint64_t ours[RUN_COUNT], bare[RUN_COUNT], ours_kib[RUN_COUNT], bare_kib[RUN_COUNT];
     char database[128];
@@ -298,7 +294,6 @@ static void compare_starts(const struct options *options, const char *project, u
     bench_row("start to ready", our_ms, "ms", bare_ms, our_ms / bare_ms, "<= 1.5");
     double our_mib = median(ours_kib) / 1024, bare_mib = median(bare_kib) / 1024;
     bench_row("idle RSS, all adapters", our_mib, "MiB", bare_mib, our_mib / bare_mib, "<= 1.5");
-    *idle_kib = (uint64_t)median(ours_kib);
 }
 
 static void measure_idle(pid_t pid, unsigned seconds)
@@ -348,13 +343,16 @@ int main(int argc, char **argv)
         return 2;
     char project[128];
     snprintf(project, sizeof project, "%s/project", dir);
-    make_project(project);
-    uint64_t idle_kib = 0;
-    compare_starts(&options, project, &idle_kib);
+    if (mkdir(project, 0700) != 0)
+        die("mkdir");
+    write_text(project, "Agent.md", "You answer.\n");
+    write_text(project, "ship.json", WITH_PROVIDER);
+    compare_starts(&options, project);
+    write_text(project, "ship.json", OFFLINE);
     const char *const our_argv[] = {options.binary, "start", project, "--port", "0", NULL};
     struct running running = start(our_argv);
     measure_idle(running.pid, bench_is_quick ? 3 : 10);
-    measure_growth(running.pid, read_port(project), bench_is_quick ? 8000 : 100000, idle_kib);
+    measure_growth(running.pid, read_port(project), bench_is_quick ? 8000 : 100000, rss_kib(running.pid));
     stop(&running, SIGTERM);
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", dir);

@@ -26,7 +26,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# A plugin that is loaded by name, which the linker does not see:
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libwebsockets-evlib-uv, ca-certificates")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "ca-certificates")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap")
 include(CPack)
