@@ -7,10 +7,10 @@
  */
 #include "support/check.h"
 #include "talk.h"
+#include "world.h"
 
 #include <unistd.h>
 
-#define API_KEY "sk-secret-4711-abcdef"
 #define IDLE_MS 1500
 #define FILLER                                                                                                         \
     " The rest of this line only makes it long enough that a part of the answer could be taken for all of it: one "  \
@@ -20,65 +20,15 @@ static char *binary, *fake_model;
 static const char *wire;
 
 /* -- one service with its model server ---------------------------------------------------------------------------- */
-struct world
+static void start(struct world *world, bool is_stream, const char *api_key)
 {
-    struct folder folder;
-    struct service service;
-    pid_t fake;
-    bool is_stream;
-};
-
-static void world_start(struct world *world, bool is_stream, const char *api_key)
-{
-    folder_create(&world->folder, NULL);
-    char log[256];
-    snprintf(log, sizeof log, "%s/model.log", world->folder.path);
-    const char *argv[] = {fake_model, "--key", API_KEY, "--log", log, "--log-bodies", "--prefix", NULL};
-    int port = server_start((char *const *)argv, &world->fake);
-    char json[1024];
-    snprintf(json, sizeof json,
-             "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\",\"api\":\"%s\",\"stream\":%s,"
-             "\"baseUrl\":\"http://127.0.0.1:%d/v1\",\"apiKey\":\"%s\","
-             "\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,\"idleMs\":%d}},\"agent\":{\"concurrency\":32}}",
-             wire, is_stream ? "true" : "false", port, api_key, IDLE_MS, IDLE_MS);
-    folder_write(&world->folder, "ship.json", json);
+    char llm[256];
+    snprintf(llm, sizeof llm,
+             "\"api\":\"%s\",\"stream\":%s,\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,\"idleMs\":%d},"
+             "\"apiKey\":\"%s\"",
+             wire, is_stream ? "true" : "false", IDLE_MS, IDLE_MS, api_key);
+    world_start(world, binary, fake_model, llm, ",\"agent\":{\"concurrency\":32}");
     world->is_stream = is_stream;
-    service_start(&world->service, binary, &world->folder);
-}
-
-static void world_stop(struct world *world)
-{
-    CHECK_INT(0, service_stop(&world->service));
-    server_stop(world->fake);
-    char *log = folder_read(&world->folder, "service.log");
-    CHECK(log != NULL && strstr(log, API_KEY) == NULL);
-    free(log);
-    folder_remove(&world->folder);
-}
-
-/* What the server was asked whose body holds `part`, oldest first. Decref it. */
-static json_t *asked(const struct world *world, const char *part)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/model.log", world->folder.path);
-    FILE *file = fopen(path, "r");
-    CHECK(file != NULL);
-    json_t *list = json_array();
-    char *line = NULL;
-    size_t size = 0;
-    while (getline(&line, &size, file) > 0) {
-        json_t *entry = json_loads(line, 0, NULL);
-        CHECK(entry != NULL);
-        if (talk_text(entry, "complaint")[0] != '\0')
-            fprintf(stderr, "the server complains: %s\n%s\n", talk_text(entry, "complaint"), talk_text(entry, "body"));
-        CHECK_TEXT("", talk_text(entry, "complaint")); /* it checks each request as a strict platform would */
-        if (strstr(talk_text(entry, "body"), part) != NULL)
-            json_array_append(list, entry);
-        json_decref(entry);
-    }
-    free(line);
-    fclose(file);
-    return list;
 }
 
 static long long number_of(const json_t *list, size_t index, const char *member)
@@ -111,7 +61,7 @@ static void turns_go_through(struct world *world)
 /* The later request starts with the very bytes of the earlier one, but for its closing brackets. */
 static void requests_only_grow(struct world *world)
 {
-    json_t *list = asked(world, "say purple elephant");
+    json_t *list = world_asked(world, "say purple elephant");
     size_t count = json_array_size(list);
     CHECK(count >= 8);
     for (size_t i = 1; i < count; i++) {
@@ -175,8 +125,8 @@ static bool is_outcome_right(const struct world *world, const struct fault_case 
     snprintf(wanted, sizeof wanted, "You said: %s", text);
     snprintf(marker, sizeof marker, "]] %s.", fault->chat);
     CHECK_INT(200, answer->status);
-    CHECK(strstr(answer->body, API_KEY) == NULL);
-    json_t *root = talk_json(answer), *list = asked(world, marker);
+    CHECK(strstr(answer->body, WORLD_API_KEY) == NULL);
+    json_t *root = talk_json(answer), *list = world_asked(world, marker);
     const char *output = talk_text(root, "output");
     bool is_success = json_is_true(json_object_get(root, "success"));
     bool is_right = is_success == fault->is_answered && (int)json_array_size(list) == fault->request_count &&
@@ -240,7 +190,7 @@ static void a_long_session_shrinks(struct world *world)
     fill_session(world, "shrinks", 5);
     snprintf(text, sizeof text, "[[fault:context times=2]] it-shrinks.%s", FILLER);
     talk_expect(world->service.port, "shrinks", text, "it-shrinks");
-    json_t *list = asked(world, "]] it-shrinks.");
+    json_t *list = world_asked(world, "]] it-shrinks.");
     CHECK_INT(4, json_array_size(list)); /* refused twice, then the call and the end */
     CHECK(number_of(list, 1, "bytes") < number_of(list, 0, "bytes"));
     CHECK(number_of(list, 2, "bytes") < number_of(list, 1, "bytes"));
@@ -257,7 +207,7 @@ static void three_shrinks_are_enough(struct world *world)
     CHECK(json_is_false(json_object_get(root, "success")));
     CHECK(strstr(talk_text(root, "output"), "Send /clear to start afresh") != NULL);
     json_decref(root);
-    json_t *list = asked(world, "]] hopeless.");
+    json_t *list = world_asked(world, "]] hopeless.");
     CHECK_INT(4, json_array_size(list));
     json_decref(list);
     json_decref(talk_execute(world->service.port, 200, "hopeless", NULL, "/clear"));
@@ -266,8 +216,8 @@ static void three_shrinks_are_enough(struct world *world)
 
 static void play(bool is_stream)
 {
-    struct world world;
-    world_start(&world, is_stream, API_KEY);
+    struct world world = {.fake = 0};
+    start(&world, is_stream, WORLD_API_KEY);
     turns_go_through(&world);
     requests_only_grow(&world);
     faults_end_in_an_answer_or_a_clear_line(&world);
@@ -288,8 +238,8 @@ static void whole_answers(void)
 
 static void a_wrong_key_is_named_once(void)
 {
-    struct world world;
-    world_start(&world, true, "sk-wrong-0815-zyxwvu");
+    struct world world = {.fake = 0};
+    start(&world, true, "sk-wrong-0815-zyxwvu");
     char *body = talk_body("key", NULL, "does my key fit?");
     struct http_answer answer = http_ask(world.service.port, "/api/execute", "", body, TALK_MS);
     CHECK_INT(200, answer.status);
@@ -299,7 +249,7 @@ static void a_wrong_key_is_named_once(void)
     CHECK(json_is_false(json_object_get(root, "success")));
     CHECK(strstr(output, "HTTP 401") != NULL && strstr(output, "set llm.apiKey in ship.json") != NULL);
     CHECK(strchr(output, '\n') == NULL);
-    json_t *list = asked(&world, "does my key fit?");
+    json_t *list = world_asked(&world, "does my key fit?");
     CHECK_INT(1, json_array_size(list));
     json_decref(list);
     json_decref(root);

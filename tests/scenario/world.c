@@ -1,0 +1,79 @@
+/*
+ * world.c — see world.h.
+ */
+#include "world.h"
+
+#include "support/check.h"
+#include "talk.h"
+
+void world_configure(const struct world *world, int fake_port, const char *llm, const char *root)
+{
+    char json[1024];
+    int len = snprintf(json, sizeof json,
+                       "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\","
+                       "\"baseUrl\":\"http://127.0.0.1:%d/v1\",%s}%s}",
+                       fake_port, llm, root);
+    CHECK(len > 0 && (size_t)len < sizeof json);
+    folder_write(&world->folder, "ship.json", json);
+}
+
+int world_fake_start(const struct world *world, const char *fake_model, const char *name, pid_t *ret_pid)
+{
+    char log[256];
+    snprintf(log, sizeof log, "%s/%s", world->folder.path, name);
+    const char *argv[] = {fake_model, "--key", WORLD_API_KEY, "--log", log, "--log-bodies",
+                          world->may_prefix_move ? NULL : "--prefix", NULL};
+    return server_start((char *const *)argv, ret_pid);
+}
+
+void world_create(struct world *world, const char *fake_model, const char *llm, const char *root)
+{
+    folder_create(&world->folder, NULL);
+    world->fake_port = world_fake_start(world, fake_model, "model.log", &world->fake);
+    world_configure(world, world->fake_port, llm, root);
+}
+
+void world_start(struct world *world, const char *binary, const char *fake_model, const char *llm, const char *root)
+{
+    world_create(world, fake_model, llm, root);
+    service_start(&world->service, binary, &world->folder);
+}
+
+void world_stop(struct world *world)
+{
+    CHECK_INT(0, service_stop(&world->service));
+    server_stop(world->fake);
+    char *log = folder_read(&world->folder, "service.log");
+    CHECK(log != NULL && strstr(log, WORLD_API_KEY) == NULL);
+    free(log);
+    folder_remove(&world->folder);
+}
+
+json_t *world_asked_in(const struct world *world, const char *log_name, const char *part)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", world->folder.path, log_name);
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    json_t *list = json_array();
+    char *line = NULL;
+    size_t size = 0;
+    while (getline(&line, &size, file) > 0) {
+        json_t *entry = json_loads(line, 0, NULL);
+        CHECK(entry != NULL);
+        if (talk_text(entry, "complaint")[0] != '\0')
+            fprintf(stderr, "the server complains: %s\n%s\n", talk_text(entry, "complaint"), talk_text(entry, "body"));
+        CHECK_TEXT("", talk_text(entry, "complaint"));
+        if (strstr(talk_text(entry, "body"), part) != NULL)
+            json_array_append(list, entry);
+        json_decref(entry);
+    }
+    free(line);
+    fclose(file);
+    return list;
+}
+
+json_t *world_asked(const struct world *world, const char *part)
+{
+    return world_asked_in(world, "model.log", part);
+}
