@@ -3,20 +3,33 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#define HELD_BYTES (128 * 1024)
 
 struct counters
 {
     _Atomic uint64_t wal_writes, wal_bytes, wal_syncs, wal_headers, main_writes, main_syncs;
 };
 
-/* One of our files: the real one follows in the same allocation (SQLite gives szOsFile bytes). */
+/*
+ * One of our files: the real one follows in the same allocation (SQLite gives szOsFile bytes).
+ *
+ * SQLite writes each frame of the WAL in two pieces, its header and its page. Nobody looks at them before the sync that
+ * ends the commit, so neighbouring pieces are held and written in one call: by that sync, and before anything else that
+ * could see the file. A write that then fails fails the sync, and with it the commit. Only a file that is synced at all
+ * (durability is not "none") holds anything.
+ */
 struct shim_file
 {
     sqlite3_file base;
     struct counters *counters;
     enum sma_state_vfs_role role;
-    bool is_wal;
+    bool is_wal, is_synced;
+    char *held; /* NULL until something was held */
+    int held_len, failed_rc;
+    sqlite3_int64 held_at, failed_at; /* failed_rc holds until the bytes from there on are written anew */
     _Alignas(8) unsigned char real[]; /* SQLite aligns files to 8 */
 };
 
@@ -34,6 +47,41 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* Write what is held. @return SQLITE_OK, or how this or an earlier try failed. */
+static int write_held(struct shim_file *shim)
+{
+    if (__builtin_expect(shim->held_len == 0, 0))
+        return shim->failed_rc;
+    int len = shim->held_len;
+    shim->held_len = 0;
+    sqlite3_file *real = real_of(&shim->base);
+    int rc = real->pMethods->xWrite(real, shim->held, len, shim->held_at);
+    if (rc != SQLITE_OK) {
+        shim->failed_rc = rc;
+        shim->failed_at = shim->held_at;
+    }
+    return rc;
+}
+
+static int hold(struct shim_file *shim, const void *bytes, int len, sqlite3_int64 offset)
+{
+    bool is_next = offset == shim->held_at + shim->held_len && len <= HELD_BYTES - shim->held_len;
+    int rc = shim->held_len > 0 && !is_next ? write_held(shim) : shim->failed_rc;
+    if (rc != SQLITE_OK)
+        return rc;
+    if (shim->held == NULL)
+        shim->held = malloc(HELD_BYTES);
+    if (shim->held == NULL || len > HELD_BYTES) {
+        sqlite3_file *real = real_of(&shim->base);
+        return real->pMethods->xWrite(real, bytes, len, offset);
+    }
+    if (shim->held_len == 0)
+        shim->held_at = offset;
+    memcpy(shim->held + shim->held_len, bytes, (size_t)len);
+    shim->held_len += len;
+    return SQLITE_OK;
+}
+
 /* The hook's answer as a SQLite code; ends the process when it says so. */
 static int ask_hook(struct shim_file *shim, enum sma_state_vfs_call call, int io_code, const void *bytes, int len,
                     sqlite3_int64 offset)
@@ -41,6 +89,8 @@ static int ask_hook(struct shim_file *shim, enum sma_state_vfs_call call, int io
     if (__builtin_expect(test_hook == NULL, 1))
         return SQLITE_OK;
     enum sma_state_vfs_action action = test_hook(shim->role, call, shim->is_wal);
+    if (action == SMA_STATE_VFS_DIE || action == SMA_STATE_VFS_TEAR_DIE)
+        (void)write_held(shim); /* the process ends as if each piece had been written when it came */
     if (action == SMA_STATE_VFS_TEAR_DIE && bytes != NULL) {
         sqlite3_file *real = real_of(&shim->base);
         (void)real->pMethods->xWrite(real, bytes, len / 2, offset); /* the process ends: nobody reads the result */
@@ -54,12 +104,21 @@ static int ask_hook(struct shim_file *shim, enum sma_state_vfs_call call, int io
 
 static int shim_close(sqlite3_file *file)
 {
+    struct shim_file *shim = (struct shim_file *)(void *)file;
     sqlite3_file *real = real_of(file);
-    return real->pMethods == NULL ? SQLITE_OK : real->pMethods->xClose(real);
+    int held_rc = write_held(shim); /* empty but after a commit that failed: nobody misses those bytes */
+    free(shim->held);
+    shim->held = NULL;
+    int rc = real->pMethods == NULL ? SQLITE_OK : real->pMethods->xClose(real);
+    return rc != SQLITE_OK ? rc : held_rc;
 }
 
 static int shim_read(sqlite3_file *file, void *bytes, int len, sqlite3_int64 offset)
 {
+    struct shim_file *shim = (struct shim_file *)(void *)file;
+    int rc = write_held(shim);
+    if (rc != SQLITE_OK && offset + len > shim->failed_at)
+        return rc; /* what is before that is good, and is read while the transaction is undone */
     sqlite3_file *real = real_of(file);
     return real->pMethods->xRead(real, bytes, len, offset);
 }
@@ -75,13 +134,20 @@ static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
         count(&shim->counters->wal_bytes, (uint64_t)len);
         count(&shim->counters->wal_headers, offset == 0);
     }
+    if (offset <= shim->failed_at)
+        shim->failed_rc = SQLITE_OK; /* the transaction of the failed write is gone, its place is used anew */
+    if (shim->is_synced && shim->is_wal && shim->role == SMA_STATE_VFS_ROLE_WRITER)
+        return hold(shim, bytes, len, offset);
     sqlite3_file *real = real_of(file);
     return real->pMethods->xWrite(real, bytes, len, offset);
 }
 
 static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-    int rc = ask_hook((struct shim_file *)(void *)file, SMA_STATE_VFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, NULL, 0, 0);
+    struct shim_file *shim = (struct shim_file *)(void *)file;
+    int rc = write_held(shim);
+    if (rc == SQLITE_OK)
+        rc = ask_hook(shim, SMA_STATE_VFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, NULL, 0, 0);
     sqlite3_file *real = real_of(file);
     return rc != SQLITE_OK ? rc : real->pMethods->xTruncate(real, size);
 }
@@ -89,9 +155,12 @@ static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int shim_sync(sqlite3_file *file, int flags)
 {
     struct shim_file *shim = (struct shim_file *)(void *)file;
-    int rc = ask_hook(shim, SMA_STATE_VFS_SYNC, SQLITE_IOERR_FSYNC, NULL, 0, 0);
+    int rc = write_held(shim);
+    if (rc == SQLITE_OK)
+        rc = ask_hook(shim, SMA_STATE_VFS_SYNC, SQLITE_IOERR_FSYNC, NULL, 0, 0);
     if (rc != SQLITE_OK)
         return rc;
+    shim->is_synced = true;
     count(shim->is_wal ? &shim->counters->wal_syncs : &shim->counters->main_syncs, 1);
     sqlite3_file *real = real_of(file);
     return real->pMethods->xSync(real, flags);
@@ -99,8 +168,9 @@ static int shim_sync(sqlite3_file *file, int flags)
 
 static int shim_file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
+    int rc = write_held((struct shim_file *)(void *)file);
     sqlite3_file *real = real_of(file);
-    return real->pMethods->xFileSize(real, size);
+    return rc != SQLITE_OK ? rc : real->pMethods->xFileSize(real, size);
 }
 
 static int shim_lock(sqlite3_file *file, int level)
@@ -192,6 +262,10 @@ static int shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
                                                              : SMA_STATE_VFS_ROLE_CHECKPOINTER;
     shim->counters = &role_counters[shim->role];
     shim->is_wal = (flags & SQLITE_OPEN_WAL) != 0;
+    shim->is_synced = false; /* the memory is SQLite's, and not zeroed by contract */
+    shim->held = NULL;
+    shim->held_len = shim->failed_rc = 0;
+    shim->held_at = shim->failed_at = 0;
     sqlite3_file *real = real_of(file);
     real->pMethods = NULL;
     int rc = base->xOpen(base, name, real, flags, ret_flags);
@@ -224,6 +298,7 @@ static bool is_registered;
 static void register_both(void)
 {
     static const char *const names[] = {SMA_STATE_VFS_WRITER, SMA_STATE_VFS_CHECKPOINTER};
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks; refused when SQLite is in use already */
     if (sqlite3_initialize() != SQLITE_OK)
         return;
     sqlite3_vfs *base = sqlite3_vfs_find(NULL);

@@ -5,6 +5,9 @@
 #include "runtime/chat/state_vfs.h"
 #include "state_support.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static int calls_until_failure;
 static enum sma_state_vfs_action failing_action;
 static enum sma_state_vfs_call failing_call;
@@ -195,6 +198,37 @@ static void every_failed_write_undoes_the_commit(void)
     CHECK(full > 10 && full == broken);
 }
 
+/* The pieces of the WAL are held and written in one call by the sync: here that one call fails. */
+static void a_failed_write_of_held_pieces_undoes_the_commit(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.is_durable = true;
+    fixture_open(&f);
+    uint64_t running = prepare(&f);
+    struct rlimit before, low;
+    CHECK_INT(0, getrlimit(RLIMIT_FSIZE, &before));
+    signal(SIGXFSZ, SIG_IGN);
+    low = before;
+    low.rlim_cur = 8192;
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(0, setrlimit(RLIMIT_FSIZE, &low));
+        CHECK_OK(sma_state_begin(f.state));
+        change_everything(f.state, running);
+        CHECK_ERR(SMA_ERR_IO, sma_state_commit(f.state));
+        CHECK(!sma_state_is_fatal(f.state));
+        CHECK_INT(0, setrlimit(RLIMIT_FSIZE, &before));
+        check_before(&f, running, true);
+    }
+    CHECK_OK(sma_state_begin(f.state));
+    change_everything(f.state, running);
+    CHECK_OK(sma_state_commit(f.state));
+    check_after(&f);
+    fixture_reopen(&f, true);
+    check_after(&f);
+    fixture_fini(&f);
+}
+
 static void a_failed_fsync_is_fatal(void)
 {
     struct fixture f;
@@ -252,6 +286,7 @@ int main(void)
 {
     RUN(rollback_undoes_memory_and_disk);
     RUN(every_failed_write_undoes_the_commit);
+    RUN(a_failed_write_of_held_pieces_undoes_the_commit);
     RUN(a_failed_fsync_is_fatal);
     RUN(a_batch_costs_one_sync);
     return check_summary();
