@@ -324,7 +324,7 @@ static enum sma_err open_connection(struct sma_state *state)
         "PRAGMA journal_mode=WAL",
         state->is_durability_none ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=FULL",
         "PRAGMA wal_autocheckpoint=0",
-        "PRAGMA cache_size=-16384",
+        "PRAGMA cache_size=-4096",
         "PRAGMA mmap_size=0",
         "PRAGMA temp_store=MEMORY",
         "PRAGMA trusted_schema=OFF",
