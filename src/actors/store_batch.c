@@ -401,18 +401,34 @@ static void count_accepted(struct store_effect *effect, uint64_t now)
         SMA_METRIC_TIME(read_to_durable, now - effect->read_ns);
 }
 
-static void send_effects(struct sma_store *store)
+/*
+ * The commit is all that ACCEPTED promises, so it does not wait for the history files: adapters work while those are
+ * written. What tells of results, and whatever may ask for the history, follows after them.
+ */
+static void send_accepted(struct sma_store *store)
 {
     uint64_t now = sma_ctx_sys(store->ctx)->now_ns(sma_ctx_sys(store->ctx)->self);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < store->effect_count; i++) {
         struct store_effect *effect = &store->effects[i];
-        if (!effect->is_answer) {
-            sma_store_send_now(store, effect->to, &effect->msg);
-            continue;
-        }
-        if (effect->msg->kind == SMA_MSG_ACCEPTED)
+        if (effect->is_answer && effect->msg->kind == SMA_MSG_ACCEPTED) {
             count_accepted(effect, now);
-        sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
+            sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
+        } else {
+            store->effects[kept++] = *effect;
+        }
+    }
+    store->effect_count = kept;
+}
+
+static void send_effects(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->effect_count; i++) {
+        struct store_effect *effect = &store->effects[i];
+        if (effect->is_answer)
+            sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
+        else
+            sma_store_send_now(store, effect->to, &effect->msg);
     }
     store->effect_count = 0;
     for (uint32_t i = 0; i < store->finished_count; i++)
@@ -534,7 +550,8 @@ void sma_store_end_batch(struct sma_store *store)
         sma_store_fail_batch(store, err);
         return;
     }
-    if (sma_state_is_in_transaction(store->state)) {
+    bool is_written = sma_state_is_in_transaction(store->state);
+    if (is_written) {
         err = commit(store);
         if (err != SMA_ERR_OK) {
             undo(store, err);
@@ -542,11 +559,14 @@ void sma_store_end_batch(struct sma_store *store)
         }
         sma_store_settle_rows(store, false);
         sma_store_settle_runs(store, false);
+    }
+    bool has_answers = store->effect_count > 0;
+    send_accepted(store);
+    if (is_written) {
         sma_store_write_lines(store);
         SMA_CRASH_POINT("store.after_history");
     }
     end_marks(store);
-    bool has_answers = store->effect_count > 0;
     send_effects(store);
     sma_store_answer_asked(store);
     if (has_answers)
