@@ -285,6 +285,11 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     struct sma_store *store = state;
     if (store->retry_ns != 0 && sma_ctx_now(store->ctx) >= store->retry_ns)
         store->retry_ns = 0;
+    /* Before the batch looks for what it may start: nothing else would wake it for what these held up. */
+    if (store->deferred_count > 0)
+        sma_store_send_deferred(store);
+    if (store->disk_level > 0)
+        sma_store_check_disk(store);
     sma_store_end_batch(store);
     if (store->is_drained) {
         sma_store_refuse_searches(store);

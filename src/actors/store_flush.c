@@ -276,14 +276,10 @@ void sma_store_between(struct sma_store *store)
 {
     SMA_ASSERT(!sma_state_is_in_transaction(store->state));
     uint64_t now = sma_ctx_now(store->ctx);
-    if (store->deferred_count > 0)
-        sma_store_send_deferred(store);
     if (store->is_history_stuck && now >= store->stuck_ns) {
         store->stuck_ns = now + SECOND_NS;
         sma_store_write_lines(store);
     }
-    if (store->disk_level > 0)
-        sma_store_check_disk(store);
     sma_store_search_slice(store);
     rotate_one(store);
     flush_slice(store, STORE_FLUSH_SLICE_NS);

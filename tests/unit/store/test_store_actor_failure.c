@@ -213,6 +213,28 @@ static void history_that_finds_no_room_is_written_later(void)
     end_world(&w);
 }
 
+static void what_waited_for_disk_starts_by_itself(void)
+{
+    make_world(&w);
+    w.config.agent_concurrency = 1;
+    open_world(&w);
+    say(&w, "a", "1", "one");
+    say(&w, "a", "2", "two");
+    run(&w);
+    uint64_t first = run_seq(&w);
+    w.disk_free = 0;
+    run_for(&w, 2 * SECOND);
+    say(&w, "a", "3", "refused"); /* looks at the disk */
+    run(&w);
+    done(&w, first, "x", NULL, 0); /* needs no room; the next one must wait */
+    run_for(&w, 5 * SECOND);
+    CHECK(run_seq(&w) == 0);
+    w.disk_free = UINT64_C(1) << 40;
+    run_for(&w, 5 * SECOND); /* and nobody says anything */
+    CHECK(run_seq(&w) != 0);
+    end_world(&w);
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -222,5 +244,6 @@ int main(void)
     RUN(what_is_too_large_is_refused_alone);
     RUN(history_that_finds_no_room_is_written_later);
     RUN(cursors_are_saved_with_the_commit);
+    RUN(what_waited_for_disk_starts_by_itself);
     return check_summary();
 }
