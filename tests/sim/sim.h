@@ -30,7 +30,8 @@
 #define SECOND (1000 * MS)
 
 /* -- chance ------------------------------------------------------------------------------------------------------ */
-struct chance {
+struct chance
+{
     uint64_t state;
 };
 uint64_t draw(struct chance *chance, uint64_t below);
@@ -40,7 +41,8 @@ static inline bool draw_percent(struct chance *chance, unsigned percent)
 }
 
 /* -- what is asked for ------------------------------------------------------------------------------------------- */
-struct sim_options {
+struct sim_options
+{
     uint64_t seed;
     size_t steps;
     int crashes; /* -1: drawn */
@@ -48,7 +50,8 @@ struct sim_options {
 };
 
 /* -- people ------------------------------------------------------------------------------------------------------ */
-enum event_type {
+enum event_type
+{
     EVENT_PLAIN, /* "hello #12#": the answer must quote it */
     EVENT_SAME,  /* the same words again and again */
     EVENT_PAST,
@@ -57,7 +60,8 @@ enum event_type {
     EVENT_SLOW,
     EVENT_COMMAND,
 };
-struct event {
+struct event
+{
     uint8_t platform, chat, type, control;
     uint8_t addressed, first_addressed;
     bool is_acked, is_upgraded, is_accepted_told;
@@ -70,7 +74,8 @@ struct event {
 };
 
 /* -- what users saw ---------------------------------------------------------------------------------------------- */
-struct part {
+struct part
+{
     char *text;
     uint32_t attempt_count, seen_count;
     /* the last time it was shown */
@@ -78,7 +83,8 @@ struct part {
     uint64_t shown_due_ns; /* when the program was to know */
     bool is_shown_unknown; /* the answer was "unknown", or late */
 };
-struct row {
+struct row
+{
     uint64_t outbox_id; /* 0 = free */
     uint8_t platform, chat, intent;
     uint32_t part_count;
@@ -86,12 +92,14 @@ struct row {
     struct part parts[PART_COUNT_MAX];
 };
 
-struct life {
+struct life
+{
     bool is_crash;
     uint64_t end_ns;
 };
 
-struct world {
+struct world
+{
     struct sim_options options;
     struct chance chance;
 
@@ -121,6 +129,7 @@ struct world {
     /* a crash inside a batch: the folder is copied while a write is half done */
     uint32_t torn_countdown;
     bool has_snapshot;
+    bool is_storing; /* every system call of this system is made by the store's handlers */
     uint64_t sys_random;
 
     /* people and platforms */

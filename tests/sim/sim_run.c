@@ -204,7 +204,8 @@ static int run_twice(const struct sim_options *options)
 }
 
 /* -- many seeds -------------------------------------------------------------------------------------------------- */
-struct soak {
+struct soak
+{
     unsigned runs, failures;
     bool is_twice;
 };

@@ -1,6 +1,8 @@
 /* sim_world.c — the program under test and its lives; see sim.h. */
 #include "sim.h"
 
+#include "actors/kernel_priv.h"
+
 #include <fcntl.h>
 #include <ftw.h>
 #include <sys/stat.h>
@@ -64,11 +66,32 @@ static int copy_entry(const char *path, const struct stat *facts, int kind, stru
     return 0;
 }
 
+static void drain_actor(struct sma_ctx *ctx)
+{
+    struct sma_msg *msg;
+    while ((msg = sma_mailbox_take(ctx->box)) != NULL)
+        sma_kernel_deliver(ctx, msg);
+    sma_kernel_batch_end(ctx);
+}
+
+/* The store is in the middle of something. On threads the others could act on all that it has sent until now. */
+static void let_others_act(struct world *world)
+{
+    static const enum sma_actor_id others[] = {SMA_ACTOR_AGENT, SMA_ACTOR_MODEL,
+                                               SMA_ACTOR_DISPATCHER, SMA_ACTOR_ADAPTER_0,
+                                               SMA_ACTOR_ADAPTER_0 + 1};
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < SMA_COUNT_OF(others); i++)
+            drain_actor(sma_system_ctx(world->system, others[i]));
+}
+
 /* The folder as another process would find it now. */
 static void take_snapshot(struct world *world)
 {
     if (world->has_snapshot)
         return;
+    if (world->is_storing && draw(&world->chance, 2) == 0)
+        let_others_act(world);
     world->has_snapshot = true;
     snprintf(copy_from, sizeof copy_from, "%s", world->life_dir);
     snprintf(copy_to, sizeof copy_to, "%s/life-%u", world->dir, world->life + 1);
@@ -84,9 +107,17 @@ static void enter_folder(struct world *world)
 }
 
 /* -- system calls of the store ----------------------------------------------------------------------------------- */
+static bool is_torn_here(struct world *world)
+{
+    return world->torn_countdown > 0 && --world->torn_countdown == 0;
+}
+
 static uint64_t virtual_now(void *self)
 {
-    return world_now(self);
+    struct world *world = self;
+    if (is_torn_here(world))
+        take_snapshot(world); /* some way into a transaction */
+    return world_now(world);
 }
 
 static int64_t virtual_wall(void *self)
@@ -104,11 +135,6 @@ static void seeded_bytes(void *self, void *bytes, size_t len)
         world->sys_random = world->sys_random * 6364136223846793005u + 1442695040888963407u;
         ((unsigned char *)bytes)[i] = (unsigned char)(world->sys_random >> 56);
     }
-}
-
-static bool is_torn_here(struct world *world)
-{
-    return world->torn_countdown > 0 && --world->torn_countdown == 0;
 }
 
 static ssize_t torn_pwrite(void *self, int fd, const void *bytes, size_t len, off_t offset)
@@ -142,7 +168,10 @@ static int torn_fdatasync(void *self, int fd)
 
 static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
 {
-    *ret_free_bytes = ((struct world *)user)->disk_free;
+    struct world *world = user;
+    if (is_torn_here(world))
+        take_snapshot(world);
+    *ret_free_bytes = world->disk_free;
     return true;
 }
 
@@ -297,6 +326,7 @@ void world_open(struct world *world)
     sma_sim_shift_wall(system, world->wall_offset_ms);
     world->system = system;
     must(sma_system_start(system, &error), &error);
+    world->is_storing = true;
 }
 
 static void drop_actors(struct world *world)
@@ -316,6 +346,7 @@ static void end_life(struct world *world, bool is_crash)
     world->trace_hash = (world->trace_hash ^ sma_sim_trace_hash(world->system)) * 0x100000001b3u;
     world->wall_offset_ms = virtual_wall(world) - WALL_START_MS + 1500;
     world->idle_ns = world_now(world);
+    world->is_storing = false;
     struct sma_system *system = world->system;
     world->system = NULL;
     sma_system_destroy(system);
@@ -329,6 +360,7 @@ static void end_life(struct world *world, bool is_crash)
 void world_crash(struct world *world)
 {
     char old[sizeof world->life_dir];
+    world->is_storing = false;
     take_snapshot(world);
     snprintf(old, sizeof old, "%s", world->life_dir);
     sma_sim_crash(world->system);
