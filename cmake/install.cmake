@@ -8,7 +8,10 @@ install(CODE "file(CREATE_LINK shipmyagent
 install(FILES packaging/shipmyagent.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(CODE "file(CREATE_LINK shipmyagent.1
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/sma.1\" SYMBOLIC)")
-configure_file(packaging/shipmyagent@.service.in shipmyagent@.service @ONLY)
+# The unit names the binary, whose place is known at install time only (--prefix, packages).
+install(CODE "set(CMAKE_INSTALL_FULL_BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+configure_file(\"${CMAKE_CURRENT_SOURCE_DIR}/packaging/shipmyagent@.service.in\"
+    \"${CMAKE_CURRENT_BINARY_DIR}/shipmyagent@.service\" @ONLY)")
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/shipmyagent@.service DESTINATION lib/systemd/system)
 install(FILES packaging/shipmyagent.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     RENAME shipmyagent)
@@ -21,7 +24,8 @@ set(CPACK_PACKAGE_NAME shipmyagent)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "ShipMyAgent maintainers <maintainers@users.noreply.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_SET_DESTDIR ON) # so that the install prefix is /usr itself, not a staging folder
+set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
