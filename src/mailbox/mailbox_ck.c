@@ -11,6 +11,7 @@
 #include <ck_ring.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -69,10 +70,8 @@ struct sma_mailbox {
     uint64_t park_count;
 };
 
-/*
- * Order the push before the look at is_asleep (and the announcement before the re-check). One locked instruction on
- * x86-64: a third of the price of mfence. It adds nothing to a word below the stack pointer, so it changes no byte.
- */
+/* One locked instruction on x86-64: a third of the price of mfence. It adds nothing to a word below the stack pointer,
+ * so it changes no byte. */
 static inline void fence_full(void)
 {
 #if defined(__x86_64__)
@@ -80,6 +79,45 @@ static inline void fence_full(void)
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
+}
+
+/*
+ * The push must come before its look at is_asleep, and the announcement before the re-check. Pushes are many and parks
+ * are few, so the price is paid at the park: membarrier() makes every running thread of the process pass a full
+ * barrier, and a push needs only to keep the compiler from reordering (docs/adr/0008). Where the kernel refuses, both
+ * sides fence. Decided once, before any second thread exists.
+ */
+static bool has_membarrier;
+
+static inline void fence_push(void)
+{
+    if (CK_CC_LIKELY(has_membarrier))
+        __asm__ volatile("" ::: "memory");
+    else
+        fence_full();
+}
+
+static void fence_park(void)
+{
+    if (!has_membarrier) {
+        fence_full();
+        return;
+    }
+    long done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    SMA_ASSERT(done == 0); /* it was registered; going on without it would lose a wake-up */
+}
+
+/* SMA_MAILBOX_FENCE=full keeps to plain fences: for tests of that path, and for old kernels' sake. */
+static void choose_fence(void)
+{
+    static bool is_chosen;
+    if (is_chosen)
+        return;
+    is_chosen = true;
+    const char *wish = getenv("SMA_MAILBOX_FENCE");
+    if (wish != NULL && strcmp(wish, "full") == 0)
+        return;
+    has_membarrier = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 /* -- futex on the announcement itself ---------------------------------------------------------------------------- */
@@ -100,6 +138,7 @@ static void futex_wake(unsigned *word)
 /* -- life ------------------------------------------------------------------------------------------------------- */
 struct sma_mailbox *sma_mailbox_create(enum sma_doorbell_kind kind)
 {
+    choose_fence();
     struct sma_mailbox *box = aligned_alloc(LINE_BYTES, sizeof *box);
     if (box == NULL)
         return NULL;
@@ -221,7 +260,7 @@ enum sma_err sma_lane_push(struct sma_lane *lane, struct sma_msg **msg)
     SMA_ASSERT(is_in); /* the ring is larger than the lane's capacity */
     lane->room--;
     *msg = NULL;
-    fence_full();
+    fence_push();
     if (CK_CC_UNLIKELY(ck_pr_load_uint(&box->is_asleep) != 0))
         wake_consumer(box);
     return SMA_ERR_OK;
@@ -291,7 +330,7 @@ static bool has_work(struct sma_mailbox *box)
 static bool announce_sleep(struct sma_mailbox *box)
 {
     ck_pr_store_uint(&box->is_asleep, 1);
-    fence_full();
+    fence_park();
     if (!has_work(box))
         return true;
     ck_pr_store_uint(&box->is_asleep, 0);
