@@ -212,7 +212,8 @@ struct request {
     struct sma_str head, body, path;
 };
 
-static bool has_header(struct sma_str head, const char *name, const char *wanted)
+/* The value of a header, trimmed; empty when it is not there. */
+static struct sma_str find_header(struct sma_str head, const char *name)
 {
     size_t len = strlen(name);
     for (const char *at = head.ptr; at + len < head.ptr + head.len; at++) {
@@ -220,10 +221,29 @@ static bool has_header(struct sma_str head, const char *name, const char *wanted
             continue;
         const char *value = at + len + 2;
         const char *end = memchr(value, '\r', (size_t)(head.ptr + head.len - value));
-        struct sma_str text = sma_str_trim((struct sma_str){value, (size_t)(end - value)});
-        return wanted == NULL ? text.len > 0 : sma_str_starts_with(text, sma_str(wanted));
+        return sma_str_trim((struct sma_str){value, (size_t)(end - value)});
     }
-    return false;
+    return (struct sma_str){"", 0};
+}
+
+static bool has_header(struct sma_str head, const char *name, const char *wanted)
+{
+    struct sma_str text = find_header(head, name);
+    return wanted == NULL ? text.len > 0 : sma_str_starts_with(text, sma_str(wanted));
+}
+
+/* As the platforms do, it quotes the key and is long. */
+static void refuse_key(struct fake_response *response, const struct request *request)
+{
+    bool is_messages = request->api == SMA_LLM_MESSAGES;
+    struct sma_str key = find_header(request->head, is_messages ? "x-api-key" : "authorization");
+    size_t skip = !is_messages && key.len > 7 ? 7 : 0; /* "Bearer " */
+    char message[300];
+    snprintf(message, sizeof message,
+             "Incorrect API key provided: %.*s. You can find your API key at "
+             "https://platform.example.com/account/settings/organization/api-keys, or ask your administrator.",
+             key.len > 100 ? 100 : (int)(key.len - skip), key.ptr + skip);
+    fake_put_error(response, request->api, 401, "invalid_api_key", message, "");
 }
 
 static bool is_authorised(const struct request *request)
@@ -429,8 +449,7 @@ static void answer_request(struct connection *connection, const struct request *
     if (!request->is_known_path) {
         fake_put_error(response, request->api, 404, "not_found", "no such path", "");
     } else if (!is_authorised(request)) {
-        fake_put_error(response, request->api, 401, "invalid_api_key", "Incorrect API key provided",
-                       "");
+        refuse_key(response, request);
     } else if (!has_header(request->head, "content-type", "application/json")) {
         fake_put_error(response, request->api, 415, "invalid_request_error",
                        "content-type must be application/json", "");

@@ -39,18 +39,24 @@ static void run_it(const char *const *argv, const char *input, const char *part)
 static void everything_is_installed(void)
 {
     CHECK(setenv("DESTDIR", place.path, 1) == 0);
-    run_it((const char *const[]){cmake, "--install", build_dir, "--prefix", prefix, NULL}, "", "shipmyagent");
+    run_it((const char *const[]){cmake, "--install", build_dir, "--prefix", prefix, NULL}, "",
+           "shipmyagent");
     CHECK(unsetenv("DESTDIR") == 0);
-    static const char *const files[] = {"bin/shipmyagent", "bin/sma", "share/man/man1/shipmyagent.1",
-                                        "share/man/man1/sma.1", "lib/systemd/system/shipmyagent@.service",
+    static const char *const files[] = {"bin/shipmyagent",
+                                        "bin/sma",
+                                        "share/man/man1/shipmyagent.1",
+                                        "share/man/man1/sma.1",
+                                        "lib/systemd/system/shipmyagent@.service",
                                         "share/bash-completion/completions/shipmyagent",
-                                        "share/bash-completion/completions/sma", "share/doc/shipmyagent/README.md",
+                                        "share/bash-completion/completions/sma",
+                                        "share/doc/shipmyagent/README.md",
                                         "share/doc/shipmyagent/LICENSE"};
     for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
         struct stat status;
         if (stat(file_at(files[i]), &status) != 0) /* follows links: they must lead somewhere */
             fprintf(stderr, "%s is not there\n", files[i]);
-        CHECK(stat(file_at(files[i]), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0);
+        CHECK(stat(file_at(files[i]), &status) == 0 && S_ISREG(status.st_mode) &&
+              status.st_size > 0);
         CHECK_INT(0, status.st_mode & 022); /* nobody else may write it */
     }
     char target[256];
@@ -70,10 +76,11 @@ static void it_runs_from_there(void)
     run_it((const char *const[]){link, "--version", NULL}, "", SMA_VERSION);
     struct folder project;
     folder_create(&project, "{\"name\":\"installed\",\"llm\":{\"provider\":\"offline\"}}");
-    run_it((const char *const[]){link, "chat", project.path, NULL}, "please repeat purple elephant\n",
-           "You said: please repeat purple elephant");
+    run_it((const char *const[]){link, "chat", project.path, NULL},
+           "please repeat purple elephant\n", "You said: please repeat purple elephant");
     folder_remove(&project);
-    const char *completion[] = {"/bin/bash", "-n", file_at("share/bash-completion/completions/shipmyagent"), NULL};
+    const char *completion[] = {"/bin/bash", "-n",
+                                file_at("share/bash-completion/completions/shipmyagent"), NULL};
     run_it(completion, "", "");
 }
 
@@ -92,9 +99,11 @@ static Elf64_Xword dynamic_value(const unsigned char *image, Elf64_Sxword tag)
 {
     const Elf64_Phdr *header = find_header(image, PT_DYNAMIC);
     CHECK(header != NULL);
-    for (const Elf64_Dyn *entry = (const Elf64_Dyn *)(image + header->p_offset); entry->d_tag != DT_NULL; entry++) {
+    for (const Elf64_Dyn *entry = (const Elf64_Dyn *)(image + header->p_offset);
+         entry->d_tag != DT_NULL; entry++) {
         CHECK(entry->d_tag != DT_TEXTREL);
-        CHECK(entry->d_tag != DT_RPATH && entry->d_tag != DT_RUNPATH); /* no libraries from odd places */
+        CHECK(entry->d_tag != DT_RPATH &&
+              entry->d_tag != DT_RUNPATH); /* no libraries from odd places */
         if (entry->d_tag == tag)
             return entry->d_un.d_val;
     }
@@ -117,8 +126,9 @@ static void the_binary_is_hardened(void)
     CHECK(memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == ELFCLASS64);
     CHECK_INT(ET_DYN, head->e_type); /* position independent */
     CHECK((dynamic_value(image, DT_FLAGS_1) & DF_1_PIE) != 0);
-    CHECK((dynamic_value(image, DT_FLAGS_1) & DF_1_NOW) != 0); /* every symbol is bound before the start, ... */
-    CHECK(find_header(image, PT_GNU_RELRO) != NULL);           /* ... then the tables become read-only */
+    CHECK((dynamic_value(image, DT_FLAGS_1) & DF_1_NOW) !=
+          0); /* every symbol is bound before the start, ... */
+    CHECK(find_header(image, PT_GNU_RELRO) != NULL); /* ... then the tables become read-only */
     const Elf64_Phdr *stack = find_header(image, PT_GNU_STACK);
     CHECK(stack != NULL && (stack->p_flags & PF_X) == 0);
     const Elf64_Phdr *headers = (const Elf64_Phdr *)(image + head->e_phoff);
@@ -128,7 +138,8 @@ static void the_binary_is_hardened(void)
     CHECK(has_text(image, size, "__stack_chk_fail"));
     CHECK(has_text(image, size, "_chk")); /* checked variants of the string functions */
     CHECK(!has_text(image, size, "__asan_init") && !has_text(image, size, "__tsan_init"));
-    CHECK(!has_text(image, size, SMA_SOURCE_DIR)); /* the same source gives the same bytes, wherever it lies */
+    CHECK(!has_text(image, size,
+                    SMA_SOURCE_DIR)); /* the same source gives the same bytes, wherever it lies */
     CHECK(munmap((void *)image, size) == 0);
     close(fd);
 }

@@ -18,8 +18,8 @@
 static char *binary, *fake_model;
 static struct world shared; /* of the cases that need nothing of their own */
 
-static void post_start(struct talk *talk, int port, const char *headers, const char *chat_id, const char *message_id,
-                       const char *text)
+static void post_start(struct talk *talk, int port, const char *headers, const char *chat_id,
+                       const char *message_id, const char *text)
 {
     char *body = talk_body(chat_id, message_id, text);
     talk_start(talk, port, "/api/execute", headers, body);
@@ -31,14 +31,16 @@ static json_t *post_end(struct talk *talk, int status)
 {
     talk_wait(talk);
     if (talk->answer.status != status)
-        fprintf(stderr, "%s: %s\n", talk->body, talk->answer.body == NULL ? "no answer" : talk->answer.body);
+        fprintf(stderr, "%s: %s\n", talk->body,
+                talk->answer.body == NULL ? "no answer" : talk->answer.body);
     CHECK_INT(status, talk->answer.status);
     json_t *root = talk_json(&talk->answer);
     return root;
 }
 
 /* Accepted, not waited for: its run id. */
-static void post_async(int port, const char *chat_id, const char *message_id, const char *text, char run_id[32])
+static void post_async(int port, const char *chat_id, const char *message_id, const char *text,
+                       char run_id[32])
 {
     struct talk talk;
     post_start(&talk, port, ASYNC, chat_id, message_id, text);
@@ -61,7 +63,8 @@ static json_t *run_get(int port, const char *run_id, int wait_s)
 static void expect_run(int port, const char *run_id, const char *status, const char *part)
 {
     json_t *root = run_get(port, run_id, 40);
-    if (strcmp(talk_text(root, "status"), status) != 0 || strstr(talk_text(root, "output"), part) == NULL)
+    if (strcmp(talk_text(root, "status"), status) != 0 ||
+        strstr(talk_text(root, "output"), part) == NULL)
         fprintf(stderr, "run %s: %s \"%s\", wanted %s \"%s\"\n", run_id, talk_text(root, "status"),
                 talk_text(root, "output"), status, part);
     CHECK_TEXT(status, talk_text(root, "status"));
@@ -156,7 +159,8 @@ static long long stop_ms(int round)
 static void stop_cancels_at_once(void)
 {
     long long best_ms = 60000;
-    for (int round = 0; round < 3 && best_ms > 200; round++) { /* the machine may be busy with other tests */
+    for (int round = 0; round < 3 && best_ms > 200;
+         round++) { /* the machine may be busy with other tests */
         long long spent_ms = stop_ms(round);
         CHECK(spent_ms < 5000);
         best_ms = spent_ms < best_ms ? spent_ms : best_ms;
@@ -178,7 +182,8 @@ static void clear_forgets_the_session_not_the_past(void)
     talk_expect(port, "cleared", "what was said earlier?", "I find");
     list = world_asked(&shared, "what was said earlier?");
     CHECK_INT(3, json_array_size(list));
-    CHECK(strstr(talk_text(json_array_get(list, 1), "body"), "rhubarb") != NULL); /* read from the history */
+    CHECK(strstr(talk_text(json_array_get(list, 1), "body"), "rhubarb") !=
+          NULL); /* read from the history */
     json_decref(list);
 }
 
@@ -204,10 +209,11 @@ static void the_same_id_is_the_same_message(void)
     json_decref(root);
     CHECK_INT(2, (long long)count_asked(&shared, "only once")); /* the call and the end */
     json_decref(talk_execute(port, 409, "repeated", "m-1", "something else"));
-    struct http_answer answer = http_ask(port, "/api/execute", "",
-                                         "{\"chatId\":\"repeated\",\"messageId\":\"m-1\",\"userId\":\"somebody-else\","
-                                         "\"instructions\":\"[[fault:silence ms=700]] only once\"}",
-                                         TALK_MS);
+    struct http_answer answer =
+        http_ask(port, "/api/execute", "",
+                 "{\"chatId\":\"repeated\",\"messageId\":\"m-1\",\"userId\":\"somebody-else\","
+                 "\"instructions\":\"[[fault:silence ms=700]] only once\"}",
+                 TALK_MS);
     CHECK_INT(409, answer.status);
     http_answer_fini(&answer);
     talk_expect(port, "another", "the id is free in another chat", "You said");
@@ -221,7 +227,8 @@ static void async_answers_at_once(void)
     post_async(port, "later", "a-1", "[[fault:silence ms=1500]] in a while", run_id);
     CHECK(process_now_ms() - begin_ms < 1400);
     json_t *root = run_get(port, run_id, 0);
-    CHECK(strcmp(talk_text(root, "status"), "running") == 0 || strcmp(talk_text(root, "status"), "waiting") == 0);
+    CHECK(strcmp(talk_text(root, "status"), "running") == 0 ||
+          strcmp(talk_text(root, "status"), "waiting") == 0);
     json_decref(root);
     expect_run(port, run_id, "done", "You said: [[fault:silence ms=1500]] in a while");
     struct talk talk;
@@ -236,14 +243,16 @@ static void async_answers_at_once(void)
 static void a_stream_tells_in_order(void)
 {
     char *body = talk_body("streamed", NULL, "tell me step by step");
-    struct http_answer answer =
-        http_ask(shared.service.port, "/api/execute", "Accept: text/event-stream\r\n", body, TALK_MS);
+    struct http_answer answer = http_ask(shared.service.port, "/api/execute",
+                                         "Accept: text/event-stream\r\n", body, TALK_MS);
     CHECK_INT(200, answer.status);
-    const char *accepted = strstr(answer.body, "event: accepted"), *tool = strstr(answer.body, "event: tool");
+    const char *accepted = strstr(answer.body, "event: accepted"),
+               *tool = strstr(answer.body, "event: tool");
     const char *result = strstr(answer.body, "event: result");
     CHECK(accepted != NULL && result != NULL && accepted < result);
     CHECK(tool == NULL || (accepted < tool && tool < result));
-    CHECK(strstr(result, "You said: tell me step by step") != NULL && strstr(result, "\"done\"") != NULL);
+    CHECK(strstr(result, "You said: tell me step by step") != NULL &&
+          strstr(result, "\"done\"") != NULL);
     CHECK(strstr(result + 1, "event:") == NULL);
     http_answer_fini(&answer);
     free(body);
@@ -311,12 +320,14 @@ static void check_rebuilt_session(const struct world *world)
     static const char facts[] = "[facts about the message below]";
     json_t *list = world_asked(world, "]] interrupted");
     CHECK(json_array_size(list) >= 3); /* the one that was cut off, the call, the end */
-    const char *cut = talk_text(json_array_get(list, 0), "body"), *again = talk_text(json_array_get(list, 1), "body");
+    const char *cut = talk_text(json_array_get(list, 0), "body"),
+               *again = talk_text(json_array_get(list, 1), "body");
     const char *newest = strstr(cut, facts);
     CHECK(newest != NULL);
     for (const char *at = newest; (at = strstr(at + 1, facts)) != NULL;)
         newest = at;
-    CHECK(strlen(again) > (size_t)(newest - cut) && memcmp(cut, again, (size_t)(newest - cut)) == 0);
+    CHECK(strlen(again) > (size_t)(newest - cut) &&
+          memcmp(cut, again, (size_t)(newest - cut)) == 0);
     CHECK(strstr(cut, "You said: done already") != NULL);
     json_decref(list);
 }
@@ -380,14 +391,17 @@ static void another_address_needs_the_token(void)
     static const char *const bad[] = {"", "Authorization: Bearer wrong\r\n", "X-Api-Token: \r\n",
                                       "Authorization: Basic YWJj\r\n"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
-        answer = http_ask(port, "/api/execute", bad[i], "{\"instructions\":\"let me in\"}", TALK_MS);
+        answer =
+            http_ask(port, "/api/execute", bad[i], "{\"instructions\":\"let me in\"}", TALK_MS);
         CHECK_INT(401, answer.status);
         CHECK(strstr(answer.body, token) == NULL);
         http_answer_fini(&answer);
     }
     for (size_t i = 0; i < 2; i++) {
-        snprintf(header, sizeof header, i == 0 ? "Authorization: Bearer %s\r\n" : "X-Api-Token: %s\r\n", token);
-        answer = http_ask(port, "/api/execute", header, "{\"instructions\":\"let me in\"}", TALK_MS);
+        snprintf(header, sizeof header,
+                 i == 0 ? "Authorization: Bearer %s\r\n" : "X-Api-Token: %s\r\n", token);
+        answer =
+            http_ask(port, "/api/execute", header, "{\"instructions\":\"let me in\"}", TALK_MS);
         CHECK_INT(200, answer.status);
         http_answer_fini(&answer);
     }
@@ -425,7 +439,8 @@ static void hangup_reads_the_configuration_anew(void)
     CHECK(kill(world.service.pid, SIGHUP) == 0);
     for (long long until = process_now_ms() + 10000;; process_pause_ms(20)) {
         talk_expect(port, "reload", "to which server?", "You said: to which server?");
-        json_t *list = world_asked_in(&world, "second.log", "reloaded pineapple"); /* both, in a run begun after it */
+        json_t *list = world_asked_in(&world, "second.log",
+                                      "reloaded pineapple"); /* both, in a run begun after it */
         bool is_there = json_array_size(list) > 0;
         json_decref(list);
         if (is_there)
@@ -444,11 +459,13 @@ static void hangup_reads_the_configuration_anew(void)
 }
 
 /* -- a project of the old program ----------------------------------------------------------------------------------- */
-#define OLD_LINE(ts, id, role, text)                                                                                   \
-    "{\"v\":1,\"ts\":" ts ",\"channel\":\"api\",\"chatId\":\"old\",\"chatKey\":\"api:chat:old\",\"userId\":\"7\","    \
+#define OLD_LINE(ts, id, role, text)                                                         \
+    "{\"v\":1,\"ts\":" ts                                                                    \
+    ",\"channel\":\"api\",\"chatId\":\"old\",\"chatKey\":\"api:chat:old\",\"userId\":\"7\"," \
     "\"messageId\":\"" id "\",\"role\":\"" role "\",\"text\":\"" text "\"}\n"
-static const char OLD_ARCHIVE[] = OLD_LINE("1732000000000", "m-1", "user", "the archive says walrus")
-    OLD_LINE("1732000001000", "m-2", "assistant", "walrus noted");
+static const char OLD_ARCHIVE[] =
+    OLD_LINE("1732000000000", "m-1", "user", "the archive says walrus")
+        OLD_LINE("1732000001000", "m-2", "assistant", "walrus noted");
 static const char OLD_HISTORY[] = OLD_LINE("1732100000000", "m-3", "user", "今天讨论了预算")
     OLD_LINE("1732100001000", "m-4", "assistant", "budget is 4711 euros");
 static const char OLD_CONTACTS[] = "{\n  \"version\": 1,\n  \"contacts\": []\n}\n";
@@ -462,7 +479,8 @@ static void make_folders(const struct folder *folder, const char *const *names, 
     }
 }
 
-static void expect_file(const struct folder *folder, const char *name, const char *start, bool is_whole)
+static void expect_file(const struct folder *folder, const char *name, const char *start,
+                        bool is_whole)
 {
     char *text = folder_read(folder, name);
     if (text == NULL || strncmp(text, start, strlen(start)) != 0)
@@ -474,18 +492,24 @@ static void expect_file(const struct folder *folder, const char *name, const cha
 
 static void an_old_project_goes_on(void)
 {
-    static const char *const folders[] = {".ship", ".ship/chats", ".ship/.cache", ".ship/.cache/ingress",
-                                          ".ship/.cache/telegram", ".ship/.cache/ingress/api",
+    static const char *const folders[] = {".ship",
+                                          ".ship/chats",
+                                          ".ship/.cache",
+                                          ".ship/.cache/ingress",
+                                          ".ship/.cache/telegram",
+                                          ".ship/.cache/ingress/api",
                                           ".ship/.cache/ingress/api/api%3Achat%3Aold"};
-    static const char marker[] = "{\n  \"v\": 1,\n  \"channel\": \"api\",\n  \"chatKey\": \"api:chat:old\",\n"
-                                 "  \"messageId\": \"m-77\",\n  \"claimedAt\": 1732100002000\n}\n";
+    static const char marker[] =
+        "{\n  \"v\": 1,\n  \"channel\": \"api\",\n  \"chatKey\": \"api:chat:old\",\n"
+        "  \"messageId\": \"m-77\",\n  \"claimedAt\": 1732100002000\n}\n";
     struct world world = {.fake = 0};
     world_create(&world, fake_model, LLM, "");
     make_folders(&world.folder, folders, SMA_COUNT_OF(folders));
     folder_write(&world.folder, ".ship/chats/api%3Achat%3Aold.jsonl", OLD_HISTORY);
     folder_write(&world.folder, ".ship/chats/api%3Achat%3Aold.archive-1.jsonl", OLD_ARCHIVE);
     folder_write(&world.folder, ".ship/contacts.json", OLD_CONTACTS);
-    folder_write(&world.folder, ".ship/.cache/telegram/lastUpdateId.json", "{\n  \"lastUpdateId\": 815\n}\n");
+    folder_write(&world.folder, ".ship/.cache/telegram/lastUpdateId.json",
+                 "{\n  \"lastUpdateId\": 815\n}\n");
     folder_write(&world.folder, ".ship/.cache/ingress/api/api%3Achat%3Aold/m-77.json", marker);
     service_start(&world.service, binary, &world.folder);
     int port = world.service.port;
@@ -508,7 +532,8 @@ static void an_old_project_goes_on(void)
     expect_file(&world.folder, ".ship/chats/api%3Achat%3Aold.jsonl", OLD_HISTORY, false);
     expect_file(&world.folder, ".ship/chats/api%3Achat%3Aold.archive-1.jsonl", OLD_ARCHIVE, true);
     expect_file(&world.folder, ".ship/contacts.json", OLD_CONTACTS, true);
-    expect_file(&world.folder, ".ship/.cache/telegram/lastUpdateId.json", "{\n  \"lastUpdateId\": 815\n}\n", true);
+    expect_file(&world.folder, ".ship/.cache/telegram/lastUpdateId.json",
+                "{\n  \"lastUpdateId\": 815\n}\n", true);
     expect_file(&world.folder, ".ship/.cache/ingress/api/api%3Achat%3Aold/m-77.json", marker, true);
     service_start(&world.service, binary, &world.folder);
     talk_expect(world.service.port, "old", "after a restart", "You said: after a restart");

@@ -26,7 +26,8 @@ static void expect_well(const char *after)
 {
     struct http_answer answer = http_ask(service.port, "/health", "", NULL, 20000);
     if (answer.status != 200)
-        fprintf(stderr, "after %s: /health %d %s\n", after, answer.status, answer.body == NULL ? "" : answer.body);
+        fprintf(stderr, "after %s: /health %d %s\n", after, answer.status,
+                answer.body == NULL ? "" : answer.body);
     CHECK_INT(200, answer.status);
     http_answer_fini(&answer);
 }
@@ -97,9 +98,11 @@ static const struct bad TABLE[] = {
     {"wait of words", "GET /api/runs/1?wait=soon HTTP/1.1", "", NULL, 400, "wait"},
     {"negative wait", "GET /api/runs/1?wait=-5 HTTP/1.1", "", NULL, 400, "wait"},
     {"history without a key", "GET /api/history HTTP/1.1", "", NULL, 400, "chatKey"},
-    {"history with a bad limit", "GET /api/history?chatKey=api:chat:x&limit=many HTTP/1.1", "", NULL, 400, "limit"},
+    {"history with a bad limit", "GET /api/history?chatKey=api:chat:x&limit=many HTTP/1.1", "",
+     NULL, 400, "limit"},
     {"history of nobody", "GET /api/history?chatKey=api:chat:nobody HTTP/1.1", "", NULL, 200, "[]"},
-    {"history outside", "GET /api/history?chatKey=../../../../etc/passwd HTTP/1.1", "", NULL, 0, ""},
+    {"history outside", "GET /api/history?chatKey=../../../../etc/passwd HTTP/1.1", "", NULL, 0,
+     ""},
     {"chunked", POST, "Transfer-Encoding: chunked\r\n", NULL, 411, ""},
     {"no length", POST, "Content-Type: application/json\r\n", NULL, 400, "empty"},
     {"length of words", POST, "Content-Length: many\r\n", NULL, 0, ""},
@@ -122,18 +125,24 @@ static const struct bad TABLE[] = {
     {"object for a user", POST, "", "{\"instructions\":\"x\",\"userId\":{}}", 400, "userId"},
     {"truth for an id", POST, "", "{\"instructions\":\"x\",\"messageId\":true}", 400, "messageId"},
     {"long chat", POST, "", "{\"instructions\":\"x\",\"chatId\":\"" LONG_512 "+\"}", 400, "chatId"},
-    {"long id", POST, "", "{\"instructions\":\"x\",\"messageId\":\"" LONG_512 "+\"}", 400, "messageId"},
+    {"long id", POST, "", "{\"instructions\":\"x\",\"messageId\":\"" LONG_512 "+\"}", 400,
+     "messageId"},
     {"not UTF-8", POST, "", "{\"instructions\":\"\xff\xfe\"}", 400, ""},
     {"half a character", POST, "", "{\"instructions\":\"\xe4\xbd\"}", 400, ""},
     {"overlong slash", POST, "", "{\"instructions\":\"\xc0\xaf\"}", 400, ""},
     {"half a surrogate pair", POST, "", "{\"instructions\":\"\\ud83d\"}", 400, ""},
     {"zero byte in a text", POST, "", "{\"instructions\":\"a\\u0000b\"}", 0, ""},
-    {"foreign origin", POST, "Origin: http://evil.example\r\n", "{\"instructions\":\"x\"}", 403, ""},
+    {"foreign origin", POST, "Origin: http://evil.example\r\n", "{\"instructions\":\"x\"}", 403,
+     ""},
     {"no origin", POST, "Origin: null\r\n", "{\"instructions\":\"x\"}", 403, ""},
-    {"an upgrade", "GET / HTTP/1.1", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", NULL, 0, ""},
-    {"an upgrade to HTTP/2", "GET / HTTP/1.1", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-     "HTTP2-Settings: AAMAAABkAAQAAP__\r\n", NULL, 0, ""},
+    {"an upgrade", "GET / HTTP/1.1",
+     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+     NULL, 0, ""},
+    {"an upgrade to HTTP/2", "GET / HTTP/1.1",
+     "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+     "HTTP2-Settings: AAMAAABkAAQAAP__\r\n",
+     NULL, 0, ""},
     {"expect", POST, "Expect: 100-continue\r\n", "{\"instructions\":7}", 400, ""},
     {"no version", "GET /health", "", NULL, 0, ""},
     {"odd version", "GET /health HTTP/9.9", "", NULL, 0, ""},
@@ -145,11 +154,13 @@ static bool is_refused(const struct bad *bad)
 {
     char head[8192];
     int fd = raw_connect(service.port);
-    int len = snprintf(head, sizeof head, "%s\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s", bad->line,
-                       service.port, bad->headers);
+    int len = snprintf(head, sizeof head, "%s\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s",
+                       bad->line, service.port, bad->headers);
     if (bad->body != NULL)
-        len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n", strlen(bad->body));
-    len += snprintf(head + len, sizeof head - (size_t)len, "\r\n%s", bad->body == NULL ? "" : bad->body);
+        len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n",
+                        strlen(bad->body));
+    len += snprintf(head + len, sizeof head - (size_t)len, "\r\n%s",
+                    bad->body == NULL ? "" : bad->body);
     CHECK(len < (int)sizeof head);
     (void)raw_send(fd, head, (size_t)len);
     if (bad->status == 0)
@@ -157,13 +168,16 @@ static bool is_refused(const struct bad *bad)
     char *answer = raw_read(fd, NULL, 20000);
     int status = 0;
     /* "100 Continue" may stand before the answer */
-    const char *last = strstr(answer, "HTTP/1.1 100") == answer ? strstr(answer + 5, "HTTP/1.") : answer;
+    const char *last =
+        strstr(answer, "HTTP/1.1 100") == answer ? strstr(answer + 5, "HTTP/1.") : answer;
     if (last != NULL && strncmp(last, "HTTP/1.", 7) == 0)
         status = (int)strtol(last + 8, NULL, 10);
-    bool is_right = bad->status == 0 ? status == 0 || (status >= 200 && status < 500) || status == 501 || status == 505
+    bool is_right = bad->status == 0 ? status == 0 || (status >= 200 && status < 500) ||
+                                           status == 501 || status == 505
                                      : status == bad->status && strstr(answer, bad->part) != NULL;
     if (!is_right)
-        fprintf(stderr, "%s: status %d, wanted %d \"%s\":\n%.600s\n", bad->name, status, bad->status, bad->part, answer);
+        fprintf(stderr, "%s: status %d, wanted %d \"%s\":\n%.600s\n", bad->name, status,
+                bad->status, bad->part, answer);
     CHECK(strstr(answer, "root:") == NULL && strstr(answer, "\"provider\"") == NULL);
     free(answer);
     close(fd);
@@ -191,7 +205,8 @@ static void send_bytes(const char *name, const void *bytes, size_t len, int stat
     int actual = strncmp(answer, "HTTP/1.", 7) == 0 ? (int)strtol(answer + 8, NULL, 10) : 0;
     if (status != 0 && actual != 0 && actual != status)
         fprintf(stderr, "%s: %d, wanted %d: %.300s\n", name, actual, status, answer);
-    CHECK(status == 0 || actual == status || actual == 0); /* a reset may swallow the answer, see big_bodies */
+    CHECK(status == 0 || actual == status ||
+          actual == 0); /* a reset may swallow the answer, see big_bodies */
     free(answer);
     close(fd);
     expect_well(name);
@@ -199,7 +214,8 @@ static void send_bytes(const char *name, const void *bytes, size_t len, int stat
 
 static void bytes_that_are_not_http(void)
 {
-    static const unsigned char hello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff};
+    static const unsigned char hello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3,   3,
+                                          0,    0, 0, 0, 0, 0, 0, 0, 0,    0xff};
     send_bytes("a TLS hello", hello, sizeof hello, 0);
     send_bytes("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33, 0);
     send_bytes("nothing", "", 0, 0);
@@ -218,8 +234,8 @@ static void bytes_that_are_not_http(void)
 }
 
 /* A request with `len` bytes of `fill` between `before` and `after`. Status checked when an answer came. */
-static void big_request(const char *name, const char *before, size_t len, const char *fill, const char *after,
-                        int status, int other_status)
+static void big_request(const char *name, const char *before, size_t len, const char *fill,
+                        const char *after, int status, int other_status)
 {
     size_t before_len = strlen(before), after_len = strlen(after), fill_len = strlen(fill);
     char head[256];
@@ -230,8 +246,9 @@ static void big_request(const char *name, const char *before, size_t len, const 
         body[before_len + i] = fill[i % fill_len];
     memcpy(body + before_len + len, after, after_len + 1);
     len += before_len + after_len;
-    int head_len = snprintf(head, sizeof head, POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %zu\r\n\r\n",
-                            service.port, len);
+    int head_len =
+        snprintf(head, sizeof head, POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %zu\r\n\r\n",
+                 service.port, len);
     int fd = raw_connect(service.port);
     CHECK(raw_send(fd, head, (size_t)head_len));
     (void)raw_send(fd, body, len);
@@ -250,12 +267,15 @@ static void big_bodies_are_refused(void)
 {
     /* Answered before the body was sent: the rest may meet a closed connection, so no answer is one as well. */
     big_request("5 MB of text", "{\"instructions\":\"", 5u << 20, "x", "\"}", 413, 0);
-    big_request("a text just too long", "{\"instructions\":\"", (1u << 20) + 1, "x", "\"}", 413, 413);
-    big_request("1 MiB, the longest text", "{\"chatId\":\"big\",\"instructions\":\"", 1u << 20, "x", "\"}", 200, 200);
+    big_request("a text just too long", "{\"instructions\":\"", (1u << 20) + 1, "x", "\"}", 413,
+                413);
+    big_request("1 MiB, the longest text", "{\"chatId\":\"big\",\"instructions\":\"", 1u << 20, "x",
+                "\"}", 200, 200);
     big_request("deep lists", "{\"instructions\":\"x\",\"more\":", 1000000, "[", "", 400, 400);
     big_request("deep objects", "", 900000, "{\"a\":", "", 400, 400);
     big_request("many members", "{\"instructions\":7", 900000, ",\"k\":1234", "", 400, 400);
-    big_request("a million escapes", "{\"chatId\":\"big\",\"instructions\":\"", 600000, "\\u4e2d", "\"}", 200, 200);
+    big_request("a million escapes", "{\"chatId\":\"big\",\"instructions\":\"", 600000, "\\u4e2d",
+                "\"}", 200, 200);
     big_request("a long number", "{\"instructions\":", 1000000, "9", "}", 400, 400);
     expect_answers("big bodies");
 }
@@ -263,7 +283,8 @@ static void big_bodies_are_refused(void)
 static void big_heads_are_refused(void)
 {
     static char head[1 << 20];
-    size_t len = (size_t)snprintf(head, sizeof head, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: ", service.port);
+    size_t len = (size_t)snprintf(
+        head, sizeof head, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nX: ", service.port);
     memset(head + len, 'a', sizeof head - len);
     send_bytes("a header that never ends", head, sizeof head, 431);
     memcpy(head + 12000, "\r\n\r\n", 4);
@@ -280,10 +301,12 @@ static void big_heads_are_refused(void)
 static void pipelined_garbage_hurts_its_sender_only(void)
 {
     char request[512];
-    int len = snprintf(request, sizeof request,
-                       POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 30\r\n\r\n{\"instructions\":\"pipelined 1\"}"
-                            "\x01\x02garbage\r\n\r\n" POST "\r\n\r\n{{{{",
-                       service.port);
+    int len = snprintf(
+        request, sizeof request,
+        POST
+        "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 30\r\n\r\n{\"instructions\":\"pipelined 1\"}"
+        "\x01\x02garbage\r\n\r\n" POST "\r\n\r\n{{{{",
+        service.port);
     int fd = raw_connect(service.port);
     CHECK(raw_send(fd, request, (size_t)len));
     char *answer = raw_read(fd, "You said: pipelined 1", 20000);
@@ -297,8 +320,9 @@ static void pipelined_garbage_hurts_its_sender_only(void)
     char many[2048];
     len = 0;
     for (int i = 0; i < 5; i++)
-        len += snprintf(many + len, sizeof many - (size_t)len, "GET /api/runs/99999%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n",
-                        i, service.port, i == 4 ? "Connection: close\r\n" : "");
+        len += snprintf(many + len, sizeof many - (size_t)len,
+                        "GET /api/runs/99999%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n", i,
+                        service.port, i == 4 ? "Connection: close\r\n" : "");
     fd = raw_connect(service.port);
     CHECK(raw_send(fd, many, (size_t)len));
     answer = raw_read(fd, NULL, 20000);
@@ -319,7 +343,8 @@ static long long slow_begin_ms;
 static void slow_clients_begin(void)
 {
     char head[256];
-    int len = snprintf(head, sizeof head, POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 100\r\n\r\n{\"instru",
+    int len = snprintf(head, sizeof head,
+                       POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 100\r\n\r\n{\"instru",
                        service.port);
     slow_begin_ms = process_now_ms();
     for (int i = 0; i < SLOW_COUNT; i++) {
@@ -344,7 +369,10 @@ static void slow_clients_are_given_up(void)
 
 static void many_connections_are_served(void)
 {
-    enum { COUNT = 300 };
+    enum
+    {
+        COUNT = 300
+    };
     static int fds[COUNT];
     for (int i = 0; i < COUNT; i++) {
         fds[i] = raw_connect(service.port);
@@ -353,7 +381,8 @@ static void many_connections_are_served(void)
     }
     expect_answers("300 connections");
     char request[128];
-    int len = snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", service.port);
+    int len = snprintf(request, sizeof request,
+                       "GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", service.port);
     for (int i = 1; i < COUNT; i += 3)
         CHECK(raw_send(fds[i], request, (size_t)len));
     for (int i = 1; i < COUNT; i += 3) {
@@ -372,16 +401,20 @@ static void callers_that_leave(void)
     char request[512];
     for (int i = 0; i < 30; i++) {
         char body[128];
-        int body_len = snprintf(body, sizeof body, "{\"chatId\":\"left-%d\",\"instructions\":\"wait 50 ms\"}", i);
-        int len = snprintf(request, sizeof request, POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n%s\r\n%s",
-                           service.port, body_len, i % 3 == 2 ? "Accept: text/event-stream\r\n" : "", body);
+        int body_len = snprintf(body, sizeof body,
+                                "{\"chatId\":\"left-%d\",\"instructions\":\"wait 50 ms\"}", i);
+        int len =
+            snprintf(request, sizeof request,
+                     POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n%s\r\n%s", service.port,
+                     body_len, i % 3 == 2 ? "Accept: text/event-stream\r\n" : "", body);
         int fd = raw_connect(service.port);
         CHECK(raw_send(fd, request, (size_t)(i % 3 == 0 ? len - 10 : len)));
         if (i % 3 == 2)
             free(raw_read(fd, "event: accepted", 20000));
         struct linger at_once = {1, 0};
         if (i % 2 == 0)
-            setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); /* a reset, not an end */
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once,
+                       sizeof at_once); /* a reset, not an end */
         close(fd);
     }
     for (long long until = process_now_ms() + 20000;; process_pause_ms(20)) {
@@ -409,8 +442,9 @@ static int terminal_connect(void)
 
 static void expect_terminal(const char *after)
 {
-    static const char lines[] = "{\"type\":\"hello\",\"version\":1,\"chat\":\"well\",\"user\":\"jo\"}\n"
-                                "{\"type\":\"message\",\"text\":\"how are you\"}\n";
+    static const char lines[] =
+        "{\"type\":\"hello\",\"version\":1,\"chat\":\"well\",\"user\":\"jo\"}\n"
+        "{\"type\":\"message\",\"text\":\"how are you\"}\n";
     int fd = terminal_connect();
     CHECK(raw_send(fd, lines, sizeof lines - 1));
     char *answer = raw_read(fd, "You said: how are you", 20000);
@@ -421,9 +455,11 @@ static void expect_terminal(const char *after)
     close(fd);
 }
 
-static void terminal_line(const char *name, const char *line, size_t len, bool is_greeted, const char *part)
+static void terminal_line(const char *name, const char *line, size_t len, bool is_greeted,
+                          const char *part)
 {
-    static const char hello[] = "{\"type\":\"hello\",\"version\":1,\"chat\":\"bad\",\"user\":\"jo\"}\n";
+    static const char hello[] =
+        "{\"type\":\"hello\",\"version\":1,\"chat\":\"bad\",\"user\":\"jo\"}\n";
     int fd = terminal_connect();
     if (is_greeted)
         CHECK(raw_send(fd, hello, sizeof hello - 1));
@@ -438,7 +474,8 @@ static void terminal_line(const char *name, const char *line, size_t len, bool i
     close(fd);
     expect_terminal(name);
 }
-#define LINE(name, text, is_greeted, part) terminal_line((name), (text), sizeof(text) - 1, (is_greeted), (part))
+#define LINE(name, text, is_greeted, part) \
+    terminal_line((name), (text), sizeof(text) - 1, (is_greeted), (part))
 #define ERROR "\"type\":\"error\""
 
 static void terminal_garbage_is_answered(void)
@@ -451,15 +488,19 @@ static void terminal_garbage_is_answered(void)
     LINE("type of a wrong type", "{\"type\":5}\n", true, "");
     LINE("not greeted", "{\"type\":\"message\",\"text\":\"x\"}\n", false, ERROR);
     LINE("wrong version", "{\"type\":\"hello\",\"version\":99}\n", false, "version");
-    LINE("chat of a wrong type", "{\"type\":\"hello\",\"version\":1,\"chat\":[\"x\"]}\n", false, "");
-    LINE("long chat", "{\"type\":\"hello\",\"version\":1,\"chat\":\"" LONG_512 "\"}\n", false, ERROR);
+    LINE("chat of a wrong type", "{\"type\":\"hello\",\"version\":1,\"chat\":[\"x\"]}\n", false,
+         "");
+    LINE("long chat", "{\"type\":\"hello\",\"version\":1,\"chat\":\"" LONG_512 "\"}\n", false,
+         ERROR);
     LINE("text of a wrong type", "{\"type\":\"message\",\"text\":[\"x\"]}\n", true, ERROR);
     LINE("no text", "{\"type\":\"message\"}\n", true, ERROR);
     LINE("blank text", "{\"type\":\"message\",\"text\":\"  \"}\n", true, ERROR);
     LINE("id of a wrong type", "{\"type\":\"message\",\"id\":7,\"text\":\"fine\"}\n", true, "");
     LINE("long id", "{\"type\":\"message\",\"id\":\"" LONG_512 "\",\"text\":\"x\"}\n", true, ERROR);
     LINE("not UTF-8", "{\"type\":\"message\",\"text\":\"\xff\xfe\"}\n", true, ERROR);
-    LINE("deep", "{\"type\":\"message\",\"text\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n",
+    LINE("deep",
+         "{\"type\":\"message\",\"text\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+         "[[[[[[[[[[[[[[\n",
          true, ERROR);
     static char line[5 << 20];
     memset(line, 'x', sizeof line);
@@ -472,7 +513,10 @@ static void terminal_garbage_is_answered(void)
 
 static void too_many_terminals_are_told(void)
 {
-    enum { COUNT = 40 };
+    enum
+    {
+        COUNT = 40
+    };
     int fds[COUNT];
     for (int i = 0; i < COUNT; i++)
         fds[i] = terminal_connect();
@@ -525,7 +569,8 @@ int main(int argc, char **argv)
     /* freed memory must not be kept back by a sanitizer: the memory is watched */
     const char *given = getenv("ASAN_OPTIONS");
     char options[512];
-    snprintf(options, sizeof options, "%s%squarantine_size_mb=1", given == NULL ? "" : given, given == NULL ? "" : ":");
+    snprintf(options, sizeof options, "%s%squarantine_size_mb=1", given == NULL ? "" : given,
+             given == NULL ? "" : ":");
     CHECK(setenv("ASAN_OPTIONS", options, 1) == 0);
     folder_create(&folder, "{\"name\":\"tested\",\"llm\":{\"provider\":\"offline\"}}");
     service_start(&service, binary, &folder);
@@ -543,7 +588,8 @@ int main(int argc, char **argv)
     RUN(too_many_terminals_are_told);
     RUN(slow_clients_are_given_up);
     RUN(nothing_is_left_behind);
-    for (long long until = process_now_ms() + 20000; count_descriptors() != before; process_pause_ms(20))
+    for (long long until = process_now_ms() + 20000; count_descriptors() != before;
+         process_pause_ms(20))
         CHECK(process_now_ms() < until);
     CHECK_INT(0, service_stop(&service));
     char *log = folder_read(&folder, "service.log");

@@ -25,7 +25,8 @@ static void expect(int status, const char *text, const char *input, const char *
     CHECK(actual == status && strstr(output, text) != NULL);
     free(output);
 }
-#define EXPECT(status, text, ...) expect((status), (text), "", (const char *const[]){__VA_ARGS__, NULL})
+#define EXPECT(status, text, ...) \
+    expect((status), (text), "", (const char *const[]){__VA_ARGS__, NULL})
 
 static void words_are_understood_or_refused(void)
 {
@@ -71,7 +72,8 @@ static void init_asks_or_is_told(void)
     snprintf(path, sizeof path, "%s/new", folder.path);
     EXPECT(1, "use --yes", "init", path);
     EXPECT(1, "--adapter takes none", "init", path, "--yes", "--adapter", "irc");
-    EXPECT(0, "Next:", "init", path, "--yes", "--name", "a \"quoted\" name", "--model", "deepseek-chat");
+    EXPECT(0, "Next:", "init", path, "--yes", "--name", "a \"quoted\" name", "--model",
+           "deepseek-chat");
     EXPECT(1, "--force overwrites", "init", path, "--yes");
     EXPECT(0, "Next:", "init", path, "--yes", "--force", "--provider", "offline");
     struct folder made;

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #define IDLE_MS 1500
-#define FILLER                                                                                                         \
-    " The rest of this line only makes it long enough that a part of the answer could be taken for all of it: one "  \
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen."
+#define FILLER                                                                                   \
+    " The rest of this line only makes it long enough that a part of the answer could be taken " \
+    "for all of it: one "                                                                        \
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "      \
+    "sixteen seventeen."
 
 static char *binary, *fake_model;
 static const char *wire;
@@ -24,7 +26,8 @@ static void start(struct world *world, bool is_stream, const char *api_key)
 {
     char llm[256];
     snprintf(llm, sizeof llm,
-             "\"api\":\"%s\",\"stream\":%s,\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,\"idleMs\":%d},"
+             "\"api\":\"%s\",\"stream\":%s,\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,"
+             "\"idleMs\":%d},"
              "\"apiKey\":\"%s\"",
              wire, is_stream ? "true" : "false", IDLE_MS, IDLE_MS, api_key);
     world_start(world, binary, fake_model, llm, ",\"agent\":{\"concurrency\":32}");
@@ -43,17 +46,20 @@ static void turns_go_through(struct world *world)
     json_t *root = talk_execute(port, 200, "turns", NULL, "say purple elephant");
     CHECK(json_is_true(json_object_get(root, "success")));
     CHECK_TEXT("You said: say purple elephant", talk_text(root, "output"));
-    CHECK_TEXT("chat_send", talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
+    CHECK_TEXT("chat_send",
+               talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
     json_decref(root);
     root = talk_execute(port, 200, "turns", NULL, "你好，世界：紫色的大象🐘");
     CHECK_TEXT("You said: 你好，世界：紫色的大象🐘", talk_text(root, "output"));
     json_decref(root);
     root = talk_execute(port, 200, "turns", NULL, "what was said earlier?");
-    CHECK_TEXT("chat_load_history", talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
+    CHECK_TEXT("chat_load_history",
+               talk_text(json_array_get(json_object_get(root, "toolCalls"), 0), "tool"));
     CHECK(strstr(talk_text(root, "output"), "I find") != NULL);
     json_decref(root);
     root = talk_execute(port, 200, "turns", NULL, "[[plain]] nothing but text");
-    CHECK_TEXT("[[plain]] nothing but text", talk_text(root, "output")); /* the fallback delivers it */
+    CHECK_TEXT("[[plain]] nothing but text",
+               talk_text(root, "output")); /* the fallback delivers it */
     CHECK_INT(0, json_array_size(json_object_get(root, "toolCalls")));
     json_decref(root);
 }
@@ -76,12 +82,12 @@ static void requests_only_grow(struct world *world)
 /* -- faults --------------------------------------------------------------------------------------------------------- */
 struct fault_case
 {
-    const char *chat;     /* also marks the text */
-    const char *fault;    /* for the fake */
-    bool is_stream_only;  /* whole answers know no such trouble */
-    bool is_answered;     /* in the end */
+    const char *chat;    /* also marks the text */
+    const char *fault;   /* for the fake */
+    bool is_stream_only; /* whole answers know no such trouble */
+    bool is_answered;    /* in the end */
     int request_count;
-    const char *part;     /* of the output when it is not answered */
+    const char *part; /* of the output when it is not answered */
 };
 
 static const struct fault_case CASES[] = {
@@ -108,7 +114,8 @@ static const struct fault_case CASES[] = {
     {"error-always", "error200 times=9", true, false, 3, "Overloaded inside"},
     {"whole-answer", "json", true, true, 2, NULL},
     {"huge-line", "hugeline", true, true, 2, NULL},
-    {"too-long", "context times=99", false, false, 1, "too long for the model"}, /* one turn: nothing to leave out */
+    {"too-long", "context times=99", false, false, 1,
+     "too long for the model"}, /* one turn: nothing to leave out */
 };
 
 static void fault_text(const struct fault_case *fault, char *text, size_t size)
@@ -118,7 +125,8 @@ static void fault_text(const struct fault_case *fault, char *text, size_t size)
              strncmp(fault->fault, "drip", 4) == 0 ? "" : FILLER);
 }
 
-static bool is_outcome_right(const struct world *world, const struct fault_case *fault, const struct http_answer *answer)
+static bool is_outcome_right(const struct world *world, const struct fault_case *fault,
+                             const struct http_answer *answer)
 {
     char text[512], wanted[540], marker[64];
     fault_text(fault, text, sizeof text);
@@ -129,11 +137,12 @@ static bool is_outcome_right(const struct world *world, const struct fault_case 
     json_t *root = talk_json(answer), *list = world_asked(world, marker);
     const char *output = talk_text(root, "output");
     bool is_success = json_is_true(json_object_get(root, "success"));
-    bool is_right = is_success == fault->is_answered && (int)json_array_size(list) == fault->request_count &&
-                    (fault->is_answered ? strcmp(wanted, output) == 0 : strstr(output, fault->part) != NULL);
+    bool is_right =
+        is_success == fault->is_answered && (int)json_array_size(list) == fault->request_count &&
+        (fault->is_answered ? strcmp(wanted, output) == 0 : strstr(output, fault->part) != NULL);
     if (!is_right)
-        fprintf(stderr, "%s (%s, stream %d): %zu requests, success %d, \"%s\"\n", fault->chat, wire, world->is_stream,
-                json_array_size(list), is_success, output);
+        fprintf(stderr, "%s (%s, stream %d): %zu requests, success %d, \"%s\"\n", fault->chat, wire,
+                world->is_stream, json_array_size(list), is_success, output);
     CHECK(fault->is_answered || strstr(output, "You said") == NULL); /* never half an answer */
     CHECK(strchr(output, '\n') == NULL || fault->is_answered);
     if (strstr(fault->fault, "retry-after=1") != NULL)
@@ -156,7 +165,8 @@ static void faults_end_in_an_answer_or_a_clear_line(struct world *world)
         talk_start(&talks[i], world->service.port, "/api/execute", "", body);
         free(body);
     }
-    talk_expect(world->service.port, "bystander", "and I am not held up", "You said: and I am not held up");
+    talk_expect(world->service.port, "bystander", "and I am not held up",
+                "You said: and I am not held up");
     int wrong_count = 0;
     for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++) {
         if (CASES[i].is_stream_only && !world->is_stream)
@@ -172,7 +182,8 @@ static void each_chat_goes_on(struct world *world)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++)
         if (world->is_stream || !CASES[i].is_stream_only)
-            talk_expect(world->service.port, CASES[i].chat, "are you still there?", "You said: are you still there?");
+            talk_expect(world->service.port, CASES[i].chat, "are you still there?",
+                        "You said: are you still there?");
 }
 
 static void fill_session(struct world *world, const char *chat_id, int count)
@@ -247,7 +258,8 @@ static void a_wrong_key_is_named_once(void)
     json_t *root = talk_json(&answer);
     const char *output = talk_text(root, "output");
     CHECK(json_is_false(json_object_get(root, "success")));
-    CHECK(strstr(output, "HTTP 401") != NULL && strstr(output, "set llm.apiKey in ship.json") != NULL);
+    CHECK(strstr(output, "HTTP 401") != NULL &&
+          strstr(output, "set llm.apiKey in ship.json") != NULL);
     CHECK(strchr(output, '\n') == NULL);
     json_t *list = world_asked(&world, "does my key fit?");
     CHECK_INT(1, json_array_size(list));
@@ -255,6 +267,7 @@ static void a_wrong_key_is_named_once(void)
     json_decref(root);
     http_answer_fini(&answer);
     free(body);
+    world_keeps_secret(&world, "sk-wrong-0815-zyxwvu");
     world_stop(&world);
 }
 

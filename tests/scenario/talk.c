@@ -19,7 +19,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-void talk_start(struct talk *talk, int port, const char *path, const char *headers, const char *body)
+void talk_start(struct talk *talk, int port, const char *path, const char *headers,
+                const char *body)
 {
     *talk = (struct talk){.port = port, .headers = headers, .path = strdup(path)};
     talk->body = body == NULL ? NULL : strdup(body);
@@ -42,7 +43,8 @@ void talk_fini(struct talk *talk)
 
 char *talk_body(const char *chat_id, const char *message_id, const char *text)
 {
-    json_t *root = json_pack("{s:s, s:s, s:s*}", "chatId", chat_id, "instructions", text, "messageId", message_id);
+    json_t *root = json_pack("{s:s, s:s, s:s*}", "chatId", chat_id, "instructions", text,
+                             "messageId", message_id);
     char *body = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     CHECK(body != NULL);
@@ -54,12 +56,14 @@ json_t *talk_json(const struct http_answer *answer)
     json_error_t error;
     json_t *root = answer->body == NULL ? NULL : json_loads(answer->body, 0, &error);
     if (root == NULL)
-        fprintf(stderr, "status %d, no JSON: %s\n", answer->status, answer->body == NULL ? "-" : answer->body);
+        fprintf(stderr, "status %d, no JSON: %s\n", answer->status,
+                answer->body == NULL ? "-" : answer->body);
     CHECK(root != NULL);
     return root;
 }
 
-json_t *talk_execute(int port, int status, const char *chat_id, const char *message_id, const char *text)
+json_t *talk_execute(int port, int status, const char *chat_id, const char *message_id,
+                     const char *text)
 {
     char *body = talk_body(chat_id, message_id, text);
     struct http_answer answer = http_ask(port, "/api/execute", "", body, TALK_MS);
@@ -81,8 +85,10 @@ const char *talk_text(const json_t *root, const char *member)
 void talk_expect(int port, const char *chat_id, const char *text, const char *part)
 {
     json_t *root = talk_execute(port, 200, chat_id, NULL, text);
-    if (!json_is_true(json_object_get(root, "success")) || strstr(talk_text(root, "output"), part) == NULL)
-        fprintf(stderr, "%s: \"%s\" gave \"%s\", wanted \"%s\"\n", chat_id, text, talk_text(root, "output"), part);
+    if (!json_is_true(json_object_get(root, "success")) ||
+        strstr(talk_text(root, "output"), part) == NULL)
+        fprintf(stderr, "%s: \"%s\" gave \"%s\", wanted \"%s\"\n", chat_id, text,
+                talk_text(root, "output"), part);
     CHECK(json_is_true(json_object_get(root, "success")));
     CHECK(strstr(talk_text(root, "output"), part) != NULL);
     json_decref(root);

@@ -23,7 +23,8 @@ struct talk
     long long started_ms, ended_ms;
 };
 /** body NULL: GET. `headers` as http_ask has them; must live until talk_wait. */
-void talk_start(struct talk *talk, int port, const char *path, const char *headers, const char *body);
+void talk_start(struct talk *talk, int port, const char *path, const char *headers,
+                const char *body);
 /** Wait for its end; `answer` is then good until talk_fini. */
 void talk_wait(struct talk *talk);
 void talk_fini(struct talk *talk);
@@ -33,7 +34,8 @@ char *talk_body(const char *chat_id, const char *message_id, const char *text);
 /** An answer as JSON; ends the test when it is none. Decref it. */
 json_t *talk_json(const struct http_answer *answer);
 /** POST /api/execute and wait: the answer's JSON, HTTP status checked. */
-json_t *talk_execute(int port, int status, const char *chat_id, const char *message_id, const char *text);
+json_t *talk_execute(int port, int status, const char *chat_id, const char *message_id,
+                     const char *text);
 /** The same, and its output must be successful and contain `part`. */
 void talk_expect(int port, const char *chat_id, const char *text, const char *part);
 /** GET as JSON with status 200. */

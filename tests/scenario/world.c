@@ -17,12 +17,19 @@ void world_configure(const struct world *world, int fake_port, const char *llm, 
     folder_write(&world->folder, "ship.json", json);
 }
 
-int world_fake_start(const struct world *world, const char *fake_model, const char *name, pid_t *ret_pid)
+int world_fake_start(const struct world *world, const char *fake_model, const char *name,
+                     pid_t *ret_pid)
 {
     char log[256];
     snprintf(log, sizeof log, "%s/%s", world->folder.path, name);
-    const char *argv[] = {fake_model, "--key", WORLD_API_KEY, "--log", log, "--log-bodies",
-                          world->may_prefix_move ? NULL : "--prefix", NULL};
+    const char *argv[] = {fake_model,
+                          "--key",
+                          WORLD_API_KEY,
+                          "--log",
+                          log,
+                          "--log-bodies",
+                          world->may_prefix_move ? NULL : "--prefix",
+                          NULL};
     return server_start((char *const *)argv, ret_pid);
 }
 
@@ -33,19 +40,30 @@ void world_create(struct world *world, const char *fake_model, const char *llm, 
     world_configure(world, world->fake_port, llm, root);
 }
 
-void world_start(struct world *world, const char *binary, const char *fake_model, const char *llm, const char *root)
+void world_start(struct world *world, const char *binary, const char *fake_model, const char *llm,
+                 const char *root)
 {
     world_create(world, fake_model, llm, root);
     service_start(&world->service, binary, &world->folder);
+}
+
+void world_keeps_secret(const struct world *world, const char *secret)
+{
+    char state[160], *found = NULL;
+    snprintf(state, sizeof state, "%s/.ship", world->folder.path);
+    const char *argv[] = {"/bin/grep", "-rlF", "--", secret, world->service.log, state, NULL};
+    int status = run_to_end((char *const *)argv, "", &found, 20000);
+    if (status != 1)
+        fprintf(stderr, "the secret stands in: %s\n", found);
+    CHECK_INT(1, status);
+    free(found);
 }
 
 void world_stop(struct world *world)
 {
     CHECK_INT(0, service_stop(&world->service));
     server_stop(world->fake);
-    char *log = folder_read(&world->folder, "service.log");
-    CHECK(log != NULL && strstr(log, WORLD_API_KEY) == NULL);
-    free(log);
+    world_keeps_secret(world, WORLD_API_KEY);
     folder_remove(&world->folder);
 }
 
@@ -62,7 +80,8 @@ json_t *world_asked_in(const struct world *world, const char *log_name, const ch
         json_t *entry = json_loads(line, 0, NULL);
         CHECK(entry != NULL);
         if (talk_text(entry, "complaint")[0] != '\0')
-            fprintf(stderr, "the server complains: %s\n%s\n", talk_text(entry, "complaint"), talk_text(entry, "body"));
+            fprintf(stderr, "the server complains: %s\n%s\n", talk_text(entry, "complaint"),
+                    talk_text(entry, "body"));
         CHECK_TEXT("", talk_text(entry, "complaint"));
         if (strstr(talk_text(entry, "body"), part) != NULL)
             json_array_append(list, entry);

@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-#define WORLD_API_KEY "sk-secret-4711-abcdef" /* what the model server wants; must show up nowhere */
+#define WORLD_API_KEY \
+    "sk-secret-4711-abcdef" /* what the model server wants; must show up nowhere */
 
 struct world
 {
@@ -16,19 +17,23 @@ struct world
     struct service service;
     pid_t fake;
     int fake_port;
-    bool is_stream;        /* the caller's own note */
+    bool is_stream;       /* the caller's own note */
     bool may_prefix_move; /* set it first: an interrupted turn is told the time anew */
 };
 /** The project and the server, into a zeroed world: llm = more members of "llm" ("\"apiKey\":..."), root = more of the root (",\"a\":1"). */
 void world_create(struct world *world, const char *fake_model, const char *llm, const char *root);
 /** The same and the service. */
-void world_start(struct world *world, const char *binary, const char *fake_model, const char *llm, const char *root);
+void world_start(struct world *world, const char *binary, const char *fake_model, const char *llm,
+                 const char *root);
 /** Write ship.json with the address of a server. */
 void world_configure(const struct world *world, int fake_port, const char *llm, const char *root);
-/** Ends both; the service must end well and its log hold no secret. */
+/** Nothing the service wrote may hold it: output, logs, history, state. */
+void world_keeps_secret(const struct world *world, const char *secret);
+/** Ends both; the service must end well and keep the API key to itself. */
 void world_stop(struct world *world);
 /** A model server that logs into `name` of the folder. */
-int world_fake_start(const struct world *world, const char *fake_model, const char *name, pid_t *ret_pid);
+int world_fake_start(const struct world *world, const char *fake_model, const char *name,
+                     pid_t *ret_pid);
 /** What the server was asked whose body holds `part`, oldest first; nothing a strict platform refuses. Decref it. */
 json_t *world_asked(const struct world *world, const char *part);
 json_t *world_asked_in(const struct world *world, const char *log_name, const char *part);

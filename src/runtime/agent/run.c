@@ -383,11 +383,14 @@ static void done_done(struct sma_run *run, const struct sma_step_done *step)
 }
 
 /* -- the model ---------------------------------------------------------------------------------------------------- */
+/* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
+#define MODEL_REASON_BYTES_MAX 1000
+
 static void model_failed(struct sma_run *run, const struct sma_model_answer *answer)
 {
     struct sma_str why = sma_str_trim(answer->error);
-    char text[256] = "no reason given";
-    size_t len = sma_utf8_cut(why, 200);
+    char text[MODEL_REASON_BYTES_MAX + 1] = "no reason given";
+    size_t len = sma_utf8_cut(why, MODEL_REASON_BYTES_MAX);
     for (size_t i = 0; i < len; i++)
         text[i] = (unsigned char)why.ptr[i] < ' ' ? ' ' : why.ptr[i];
     if (len > 0)

@@ -368,6 +368,21 @@ static void a_model_failure_is_said(void)
     driver_fini(&d);
 }
 
+/* The remedy stands last: whatever the provider has to say, it is not cut off. */
+static void a_long_reason_keeps_its_remedy(void)
+{
+    char reason[640];
+    memset(reason, 'x', sizeof reason);
+    snprintf(reason + 560, sizeof reason - 560, "; set llm.apiKey in ship.json");
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_model_status(&d, SMA_MODEL_FAILED, reason);
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "; set llm.apiKey in ship.json). Your message is kept") != NULL);
+    driver_fini(&d);
+}
+
 /* A failure after something was delivered: the session keeps what was said, without the calls. */
 static void a_failed_run_keeps_what_was_said(void)
 {
@@ -729,6 +744,7 @@ int main(void)
     RUN(blank_ends_are_said);
     RUN(thirty_rounds_and_no_more);
     RUN(a_model_failure_is_said);
+    RUN(a_long_reason_keeps_its_remedy);
     RUN(a_failed_run_keeps_what_was_said);
     RUN(context_length_shrinks_whole_turns_and_asks_again);
     RUN(stop_ends_at_once_and_late_answers_change_nothing);
