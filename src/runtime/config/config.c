@@ -25,9 +25,22 @@ struct storage
     char bytes[];
 };
 
+/* The assignments of a .env file. */
+struct env_variable
+{
+    char *name, *value;
+};
+struct env_table
+{
+    struct env_variable *items;
+    size_t count, capacity;
+    bool is_out_of_memory;
+};
+
 struct loading
 {
     struct sma_config *config;
+    struct env_table env;
     json_t *root;
     const char *file; /* as shown in messages */
     sma_config_warn_fn *warn;
@@ -163,47 +176,88 @@ static enum sma_err read_project_file(struct loading *loading, const char *name,
                              loading->error);
 }
 
-/* dotenv: a variable of the real environment wins; inside the file the last duplicate wins. */
-struct env_names
+/* -- variables -------------------------------------------------------------------------------------------------- */
+static struct env_variable *find_in(const struct env_table *table, const char *name)
 {
-    char **names;
-    size_t count, capacity;
-    bool is_out_of_memory;
-};
-
-static bool is_ours(const struct env_names *ours, const char *name)
-{
-    for (size_t i = 0; i < ours->count; i++)
-        if (strcmp(ours->names[i], name) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->items[i].name, name) == 0)
+            return &table->items[i];
+    return NULL;
 }
 
+static bool reserve_one(struct env_table *table)
+{
+    if (table->count < table->capacity)
+        return true;
+    size_t capacity = table->capacity == 0 ? 16 : table->capacity * 2;
+    struct env_variable *items = realloc(table->items, capacity * sizeof *items);
+    if (items == NULL)
+        return false;
+    table->items = items;
+    table->capacity = capacity;
+    return true;
+}
+
+/* dotenv: the last duplicate wins. */
 static void set_variable(void *user, const char *name, const char *value)
 {
-    struct env_names *ours = user;
-    if (getenv(name) != NULL && !is_ours(ours, name))
+    struct env_table *table = user;
+    struct env_variable *variable = find_in(table, name);
+    char *copy = strdup(value);
+    if (variable != NULL && copy != NULL) {
+        free(variable->value);
+        variable->value = copy;
         return;
-    if (!is_ours(ours, name)) {
-        if (ours->count == ours->capacity) {
-            size_t capacity = ours->capacity == 0 ? 16 : ours->capacity * 2;
-            char **names = realloc(ours->names, capacity * sizeof *names);
-            if (names == NULL) {
-                ours->is_out_of_memory = true;
-                return;
-            }
-            ours->names = names;
-            ours->capacity = capacity;
-        }
-        char *copy = strdup(name);
-        if (copy == NULL) {
-            ours->is_out_of_memory = true;
-            return;
-        }
-        ours->names[ours->count++] = copy;
     }
-    if (setenv(name, value, 1) != 0)
-        ours->is_out_of_memory = true;
+    char *name_copy = copy != NULL && reserve_one(table) ? strdup(name) : NULL;
+    if (name_copy == NULL) {
+        free(copy);
+        table->is_out_of_memory = true;
+        return;
+    }
+    table->items[table->count++] = (struct env_variable){name_copy, copy};
+}
+
+static void env_table_fini(struct env_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        free(table->items[i].name);
+        free(table->items[i].value);
+    }
+    free(table->items);
+}
+
+/* What the first load put into the environment for the libraries that read it (proxies, say). Later loads, which run
+ * beside other threads, must not touch the environment; they only have to know which values of it are not the user's. */
+static struct env_table exported;
+static bool has_exported;
+
+static void export_once(struct env_table *table)
+{
+    if (has_exported)
+        return;
+    has_exported = true;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct env_variable *variable = &table->items[i];
+        if (getenv(variable->name) != NULL)
+            continue;
+        if (setenv(variable->name, variable->value, 0) != 0)
+            table->is_out_of_memory = true;
+        set_variable(&exported, variable->name, variable->value);
+    }
+    table->is_out_of_memory = table->is_out_of_memory || exported.is_out_of_memory;
+}
+
+/* dotenv: a variable of the real environment wins over the file. */
+static const char *find_variable(void *user, const char *name)
+{
+    const struct loading *loading = user;
+    const char *value = getenv(name);
+    const struct env_variable *ours = value == NULL ? NULL : find_in(&exported, name);
+    if (value != NULL && (ours == NULL || strcmp(ours->value, value) != 0))
+        return value;
+    const struct env_variable *variable = find_in(&loading->env, name);
+    return variable == NULL ? NULL : variable->value;
 }
 
 static enum sma_err load_env(struct loading *loading)
@@ -211,16 +265,14 @@ static enum sma_err load_env(struct loading *loading)
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
     enum sma_err err = read_project_file(loading, ".env", &bytes, &len);
-    if (err == SMA_ERR_NOTFOUND)
-        return SMA_ERR_OK;
-    if (err != SMA_ERR_OK)
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return err;
-    struct env_names ours = {0};
-    err = sma_env_parse((struct sma_str){bytes, len}, set_variable, &ours);
-    for (size_t i = 0; i < ours.count; i++)
-        free(ours.names[i]);
-    free(ours.names);
-    return ours.is_out_of_memory ? SMA_ERR_NOMEM : err;
+    if (err == SMA_ERR_OK)
+        err = sma_env_parse((struct sma_str){bytes, len}, set_variable, &loading->env);
+    export_once(&loading->env);
+    return loading->env.is_out_of_memory ? SMA_ERR_NOMEM
+           : err == SMA_ERR_NOTFOUND     ? SMA_ERR_OK
+                                         : err;
 }
 
 static enum sma_err load_agent_md(struct loading *loading)
@@ -269,17 +321,18 @@ static enum sma_err load_ship_json(struct loading *loading)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
                         where.column, where.text);
-    if (sma_config_substitute(loading->root, note_missing, loading) != SMA_ERR_OK)
+    struct sma_variables variables = {find_variable, note_missing, loading};
+    if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
     return sma_config_validate(loading->file, loading->root, loading->warn, loading->user,
                                loading->error);
 }
 
 /* -- llm -------------------------------------------------------------------------------------------------------- */
-static const char *first_variable(const char *const *names)
+static const char *first_variable(struct loading *loading, const char *const *names)
 {
     for (; *names != NULL; names++) {
-        const char *value = getenv(*names);
+        const char *value = find_variable(loading, *names);
         if (value != NULL && value[0] != '\0')
             return value;
     }
@@ -298,14 +351,14 @@ static const char *resolve_key(struct loading *loading)
         } else {
             memcpy(name, text + 2, len - 3);
             name[len - 3] = '\0';
-            text = getenv(name);
+            text = find_variable(loading, name);
             if (text == NULL)
                 note_missing(loading, "llm.apiKey", name);
         }
     }
     if (text == NULL || text[0] == '\0') {
         static const char *const names[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "API_KEY", NULL};
-        text = first_variable(names);
+        text = first_variable(loading, names);
     }
     return text == NULL ? "" : keep_text(loading, text);
 }
@@ -344,8 +397,9 @@ static enum sma_err choose_url(struct loading *loading, const struct sma_provide
                         "%s: llm.baseUrl uses ${%s}, which is not set; put %s=... into .env",
                         loading->file, missing_variable(loading, "llm.baseUrl"),
                         missing_variable(loading, "llm.baseUrl"));
-    if (configured[0] == '\0' && llm->api == SMA_LLM_MESSAGES && getenv("ANTHROPIC_BASE_URL"))
-        configured = keep_text(loading, getenv("ANTHROPIC_BASE_URL"));
+    if (configured[0] == '\0' && llm->api == SMA_LLM_MESSAGES &&
+        find_variable(loading, "ANTHROPIC_BASE_URL") != NULL)
+        configured = keep_text(loading, find_variable(loading, "ANTHROPIC_BASE_URL"));
     if (configured[0] == '\0' && provider == NULL)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s: llm.provider \"%s\" is unknown and has no llm.baseUrl; known: %s",
@@ -417,7 +471,7 @@ static void read_sampling(struct loading *loading)
     llm->max_tokens = get_integer(loading, "llm", "maxTokens", 0);
     llm->anthropic_version = get_text(loading, "llm", "anthropicVersion", "2023-06-01");
     llm->is_stream = get_bool(loading, "llm", "stream", true);
-    const char *logs = getenv("SMA_LOG_LLM_MESSAGES");
+    const char *logs = find_variable(loading, "SMA_LOG_LLM_MESSAGES");
     llm->logs_messages = logs != NULL && logs[0] != '\0' ? strcmp(logs, "0") != 0
                                                          : get_bool(loading, "llm", "logMessages", true);
     const json_t *timeouts = find(loading, "llm", "timeouts");
@@ -588,6 +642,7 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
                               .error = error};
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
+    env_table_fini(&loading.env);
     if (err != SMA_ERR_OK) {
         sma_config_destroy(config);
         return err;

@@ -17,10 +17,16 @@ typedef void sma_env_fn(void *user, const char *name, const char *value);
 SMA_CHECKED enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user);
 
 /* -- schema.c --------------------------------------------------------------------------------------------------- */
+/** Where the variables of `${NAME}` come from, and who hears of those that are not set. */
+struct sma_variables
+{
+    const char *(*find)(void *user, const char *name); /* NULL = not set */
+    void (*missing)(void *user, const char *path, const char *variable);
+    void *user;
+};
 /** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are removed; their paths are
  *  passed to `missing`. */
-typedef void sma_missing_fn(void *user, const char *path, const char *variable);
-SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, sma_missing_fn *missing, void *user);
+SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root, sma_config_warn_fn *warn, void *user,
                                              struct sma_error *error);

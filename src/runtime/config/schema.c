@@ -122,8 +122,7 @@ struct walk
     struct place stack[SMA_JSON_DEPTH_MAX];
     size_t depth;
     char path[PATH_BYTES_MAX];
-    sma_missing_fn *missing;
-    void *user;
+    const struct sma_variables *variables;
 };
 
 /* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing variable. */
@@ -132,13 +131,13 @@ static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
     char name[128];
     if (!json_is_string(value) || !read_placeholder(json_string_value(value), name, sizeof name))
         return NULL;
-    const char *found = getenv(name);
+    const struct sma_variables *variables = walk->variables;
+    const char *found = variables->find(variables->user, name);
     if (found != NULL)
         return json_string(found);
     char path[PATH_BYTES_MAX * 2];
     snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
-    if (walk->missing != NULL)
-        walk->missing(walk->user, path, name);
+    variables->missing(variables->user, path, name);
     return json_null();
 }
 
@@ -203,9 +202,9 @@ static enum sma_err step_list(struct walk *walk, struct place *place)
     return json_array_set_new(node, index, fresh) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
 }
 
-enum sma_err sma_config_substitute(json_t *root, sma_missing_fn *missing, void *user)
+enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables)
 {
-    struct walk walk = {.missing = missing, .user = user};
+    struct walk walk = {.variables = variables};
     enter(&walk, root, "");
     while (walk.depth > 0) {
         struct place *place = &walk.stack[walk.depth - 1];

@@ -142,6 +142,27 @@ static void the_environment_wins_over_the_file(void)
     sma_config_destroy(config);
 }
 
+/* Runs first: the first load of a process is the one that may touch the environment. */
+static void a_reload_reads_the_env_file_again(void)
+{
+    static const char ship[] =
+        "{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
+    project(ship, "LLM_API_KEY=one\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("one", config->llm.api_key);
+    sma_config_destroy(config);
+    write_file(".env", "LLM_API_KEY=two\n");
+    config = load();
+    CHECK_TEXT("two", config->llm.api_key);
+    sma_config_destroy(config);
+    write_file(".env", NULL);
+    refuse("LLM_API_KEY");
+    setenv("LLM_API_KEY", "real", 1);
+    config = load();
+    CHECK_TEXT("real", config->llm.api_key);
+    sma_config_destroy(config);
+}
+
 static void wires_are_chosen_as_designed(void)
 {
     static const struct
@@ -237,6 +258,7 @@ static void deep_json_is_refused(void)
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
+    RUN(a_reload_reads_the_env_file_again);
     RUN(only_agent_md_is_required);
     RUN(a_project_of_the_first_era_loads);
     RUN(placeholders_follow_the_old_rules);
