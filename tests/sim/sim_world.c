@@ -213,7 +213,7 @@ static void draw_settings(struct world *world)
     world->late_percent = draw(chance, 4) == 0 ? 5 : 0;
     world->event_period = 2 + (uint32_t)draw(chance, 40);
     world->shift_percent = draw(chance, 2) == 0 ? 0 : 1;
-    world->disk_percent = draw(chance, 4) == 0 ? 1 : 0;
+    world->disk_percent = draw(chance, 3) == 0 ? 4 : 0;
     world->is_chatty = draw(chance, 3) == 0;
 }
 
