@@ -395,6 +395,36 @@ static void many_connections_are_served(void)
     expect_well("300 connections closed");
 }
 
+/* Many questions with megabytes of answers, none of them read: its own connection stops, nothing else. */
+static void readers_that_do_not_read(void)
+{
+    enum
+    {
+        COUNT = 20,
+        QUESTIONS = 200
+    };
+    char request[160];
+    int fds[COUNT];
+    int len = snprintf(
+        request, sizeof request,
+        "GET /api/history?chatKey=api:chat:big&limit=50 HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n",
+        service.port);
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = raw_connect(service.port);
+        for (int k = 0; k < QUESTIONS; k++)
+            if (send(fds[i], request, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) != len)
+                break;
+    }
+    expect_well("readers that do not read");
+    expect_answers("readers that do not read");
+    char *answer = raw_read(fds[0], "api:chat:big", 20000); /* it was only waiting */
+    CHECK(strstr(answer, "HTTP/1.1 200") == answer);
+    free(answer);
+    for (int i = 0; i < COUNT; i++)
+        close(fds[i]);
+    expect_well("readers that left");
+}
+
 /* Gone in the middle of a body, of a wait, of a stream: the run of an accepted message goes on. */
 static void callers_that_leave(void)
 {
@@ -547,6 +577,7 @@ static void everything_once(void)
     big_heads_are_refused();
     pipelined_garbage_hurts_its_sender_only();
     many_connections_are_served();
+    readers_that_do_not_read();
     callers_that_leave();
     terminal_garbage_is_answered();
     too_many_terminals_are_told();
@@ -583,6 +614,7 @@ int main(int argc, char **argv)
     RUN(big_heads_are_refused);
     RUN(pipelined_garbage_hurts_its_sender_only);
     RUN(many_connections_are_served);
+    RUN(readers_that_do_not_read);
     RUN(callers_that_leave);
     RUN(terminal_garbage_is_answered);
     RUN(too_many_terminals_are_told);
