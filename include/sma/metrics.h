@@ -104,6 +104,8 @@ uint64_t sma_histogram_quantile(enum sma_histogram histogram, double q);
 uint64_t sma_histogram_count(enum sma_histogram histogram);
 /** Everything above in Prometheus text format 0.0.4 (actor metrics are appended by actors/). */
 void sma_metrics_format(struct sma_buf *buf);
+/** One JSON object {"<histogram>":{"count":n,"p50Ms":x,"p99Ms":x},...} of the histograms that hold anything. */
+void sma_metrics_format_latencies(struct sma_buf *buf);
 void sma_metrics_reset(void); /* tests only */
 
 #endif

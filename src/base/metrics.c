@@ -175,3 +175,18 @@ void sma_metrics_reset(void)
         atomic_store_explicit(&histograms[i].sum_ns, 0, memory_order_relaxed);
     }
 }
+
+void sma_metrics_format_latencies(struct sma_buf *buf)
+{
+    sma_buf_put_char(buf, '{');
+    for (unsigned i = 0; i < SMA_HISTOGRAM_COUNT; i++) {
+        uint64_t count = sma_histogram_count((enum sma_histogram)i);
+        if (count == 0)
+            continue;
+        sma_buf_put_json_key(buf, histogram_names[i]);
+        sma_buf_printf(buf, "{\"count\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f}", (unsigned long long)count,
+                       (double)sma_histogram_quantile((enum sma_histogram)i, 0.5) / 1e6,
+                       (double)sma_histogram_quantile((enum sma_histogram)i, 0.99) / 1e6);
+    }
+    sma_buf_put_char(buf, '}');
+}

@@ -1,6 +1,8 @@
 /* routes.c — which request is what, who may ask, and the answers that need no run. */
 #include "http_priv.h"
 
+#include "sma/metrics.h"
+
 #include <stdio.h>
 
 #define HISTORY_LIMIT_DEFAULT 50
@@ -239,6 +241,8 @@ static void respond_status(struct http_conn *conn, struct sma_str store_json)
     sma_buf_put_u64(&body, http->open_count);
     sma_buf_put_json_key(&body, "store");
     sma_buf_put_str(&body, store_json.len > 0 ? store_json : SMA_STR("{}"));
+    sma_buf_put_json_key(&body, "latency");
+    sma_metrics_format_latencies(&body);
     sma_buf_put_char(&body, '}');
     http_respond(conn, 200, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);

@@ -85,10 +85,28 @@ static void the_text_is_prometheus_text(void)
     sma_buf_fini(&buf);
 }
 
+static void latencies_name_only_what_was_measured(void)
+{
+    sma_metrics_reset();
+    struct sma_buf buf;
+    sma_buf_init(&buf, 65536);
+    sma_metrics_format_latencies(&buf);
+    CHECK_STR("{}", sma_buf_str(&buf));
+    sma_buf_clear(&buf);
+    SMA_METRIC_TIME(run_total, 1500000);
+    SMA_METRIC_TIME(store_commit, 3000);
+    sma_metrics_format_latencies(&buf);
+    CHECK_STR("{\"run_total\":{\"count\":1,\"p50Ms\":2.048,\"p99Ms\":2.048},"
+              "\"store_commit\":{\"count\":1,\"p50Ms\":0.004,\"p99Ms\":0.004}}",
+              sma_buf_str(&buf));
+    sma_buf_fini(&buf);
+}
+
 int main(void)
 {
     RUN(threads_add_up);
     RUN(quantiles_are_bucket_bounds);
     RUN(the_text_is_prometheus_text);
+    RUN(latencies_name_only_what_was_measured);
     return check_summary();
 }
