@@ -409,9 +409,7 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         struct sent_row sent = {.store = store, .row = row};
         err = sma_state_outbox_get(store->state, row->id, write_sent_line, &sent);
     }
-    if (err == SMA_ERR_OK)
-        err = finish_row(store, row);
-    return err == SMA_ERR_OK ? pump_chat(store, row->chat) : err;
+    return err == SMA_ERR_OK ? finish_row(store, row) : err;
 }
 
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
@@ -431,6 +429,10 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
     if (err == SMA_ERR_OK) {
         store->has_receipt = true;
         sma_store_answer_later(store, *msg, &answer, 0);
+        /* Behind the answer: what takes the credit must not come before what gives it back. */
+        err = receipt->is_final ? pump_chat(store, row->chat) : SMA_ERR_OK;
+        if (err != SMA_ERR_OK)
+            sma_store_fail_batch(store, err); /* turns the held answer into NO_DISK */
         return;
     }
     sma_store_fail_batch(store, err);
@@ -494,6 +496,20 @@ void sma_store_settle_rows(struct sma_store *store, bool is_undone)
 }
 
 /* -- start ------------------------------------------------------------------------------------------------------ */
+/* What was begun was the first row of its chat, whatever message it belongs to: its next part comes before the others. */
+static void move_to_front(struct store_row *row)
+{
+    struct store_chat *chat = row->chat;
+    if (row->prev == NULL)
+        return;
+    row->prev->next = row->next;
+    *(row->next != NULL ? &row->next->prev : &chat->last) = row->prev;
+    row->prev = NULL;
+    row->next = chat->first;
+    chat->first->prev = row;
+    chat->first = row;
+}
+
 static enum sma_err load_row(void *user, const struct sma_state_delivery *delivery)
 {
     struct sma_store *store = user;
@@ -510,6 +526,8 @@ static enum sma_err load_row(void *user, const struct sma_state_delivery *delive
     /* The agent asks for the outcome of what its resumed run had sent. */
     row->has_waiter = sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP;
     row->is_repeat = delivery->is_part_begun;
+    if (row->is_repeat)
+        move_to_front(row);
     if (first_open(chat) == row)
         wait_for_credit(&store->adapters[adapter], chat);
     return SMA_ERR_OK;

@@ -84,6 +84,7 @@ struct store_run {
     bool is_ending;    /* ended by the open transaction */
     bool is_suspect;   /* begun before an unclean exit, no step since */
     uint32_t delivery_count;
+    uint32_t last_step, last_step_durable; /* stored ones, with and without the open batch */
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];
 };

@@ -226,14 +226,14 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
     adopt_orphans(store, run);
     SMA_METRIC_ADD(runs_resumed_total, 1);
     *ret_attempt = 1;
-    if (!is_suspect(store, run->seq))
-        return SMA_ERR_OK;
-    uint32_t steps = 0;
-    enum sma_err err = sma_state_step_last(store->state, run->seq, &steps);
+    enum sma_err err = sma_state_step_last(store->state, run->seq, &run->last_step);
     if (err != SMA_ERR_OK)
         return err;
+    run->last_step_durable = run->last_step;
+    if (!is_suspect(store, run->seq))
+        return SMA_ERR_OK;
     /* No attempt is on record in the first life of a run: it counts unless it made a step. */
-    uint32_t before = head->attempt == 0 && steps == 0 ? 1 : head->attempt;
+    uint32_t before = head->attempt == 0 && run->last_step == 0 ? 1 : head->attempt;
     *ret_attempt = before + 1;
     run->is_suspect = true;
     return sma_state_set_attempt(store->state, run->seq, *ret_attempt);
@@ -309,11 +309,13 @@ static bool settle_run(struct sma_store *store, struct store_run *run, bool is_u
 {
     if (!is_undone) {
         run->is_committed = run->is_sent = true;
+        run->last_step_durable = run->last_step;
         if (run->is_ending)
             run->chat->has_ending = false;
         return !run->is_ending;
     }
     if (run->is_committed) {
+        run->last_step = run->last_step_durable;
         if (run->is_ending) {
             run->is_ending = false;
             run->chat->has_ending = false;
@@ -441,10 +443,13 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_state_step_add(store->state, run->seq, step->number, step->kind, step->data);
-    if (err == SMA_ERR_EXISTS)
+    if (err == SMA_ERR_EXISTS) {
         err = SMA_ERR_OK; /* asked again: answered as stored */
-    else if (err == SMA_ERR_OK)
+    } else if (err == SMA_ERR_OK) {
         SMA_METRIC_ADD(steps_total, 1);
+        run->last_step = step->number;
+        store->has_run_change = true;
+    }
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, step->number, step->deliveries, done);
     if (err != SMA_ERR_OK || !run->is_suspect)
@@ -467,7 +472,9 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     sma_store_check_disk(store);
-    if (store->disk_level >= 2) {
+    /* The one before it was refused while it was on its way: it comes again behind that one. */
+    bool is_ahead = step->number > run->last_step + 1;
+    if (store->disk_level >= 2 || is_ahead) {
         answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
         return;
     }

@@ -204,6 +204,52 @@ static void a_chat_holds_a_bounded_number_of_rows(void)
     end_world(&w);
 }
 
+/* The dispatcher counts what it holds: a row may not come before the answer that takes another one from it. */
+static void a_credit_comes_back_before_it_is_used_again(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
+                             {.key = "test:chat:a", .text = "two", .call = 1}};
+    step(&w, seq, 1, two, 2);
+    run(&w);
+    uint64_t one = next_id(NULL);
+    CHECK_INT(0, w.dispatcher.count);
+    finish_row(one, SMA_DELIVERY_SENT);
+    CHECK_INT(2, w.dispatcher.count);
+    CHECK_INT(SMA_MSG_RECEIPT_DONE, w.dispatcher.msgs[0]->kind);
+    CHECK_INT(SMA_MSG_DELIVER, w.dispatcher.msgs[1]->kind);
+    end_world(&w);
+}
+
+/* Rows stand in the order they were made, not of the messages they answer: what users saw the beginning of goes on. */
+static void what_was_begun_goes_first_after_a_crash(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "one"}, 1);
+    run(&w);
+    uint64_t one = next_id(NULL);
+    command(&w, "a", "2", SMA_CONTROL_STATUS);
+    run(&w);
+    uint64_t notice = sma_state_outbox_id(accepted(&w.test).seq, STORE_NOTICE_STEP, 0);
+    step(&w, seq, 2, &(struct delivery){.key = "test:chat:a", .text = "two"}, 1);
+    run(&w);
+    finish_row(one, SMA_DELIVERY_SENT);
+    CHECK(next_id(NULL) == notice);
+    receipt(&w, &(struct sma_receipt){
+                    .outbox_id = notice, .part_count = 2, .state = SMA_DELIVERY_SENT});
+    run(&w);
+    crash_world(&w);
+    bool is_repeat = false;
+    CHECK(next_id(&is_repeat) == notice && is_repeat);
+    finish_row(notice, SMA_DELIVERY_SENT);
+    CHECK(next_id(&is_repeat) == sma_state_outbox_id(seq, 2, 0) && !is_repeat);
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(rows_of_a_chat_go_one_after_the_other);
@@ -212,5 +258,7 @@ int main(void)
     RUN(credits_bound_what_is_out);
     RUN(stop_gives_up_what_was_not_begun);
     RUN(a_chat_holds_a_bounded_number_of_rows);
+    RUN(a_credit_comes_back_before_it_is_used_again);
+    RUN(what_was_begun_goes_first_after_a_crash);
     return check_summary();
 }
