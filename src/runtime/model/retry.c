@@ -141,6 +141,9 @@ uint64_t sma_retry_delay_ms(unsigned attempt, int64_t retry_after_ms, uint64_t r
     return delay_ms - random % (delay_ms / 4 + 1);
 }
 
+/* Shorter keys are those of local servers: "none", "x". */
+#define SECRET_BYTES_MIN 4
+
 /* The address without credentials and query, which may hold secrets. */
 static void put_url(struct sma_buf *buf, const char *url)
 {
@@ -170,13 +173,26 @@ static const char *remedy_for_status(int status)
     return "the request was refused: check llm.model and llm.api in ship.json";
 }
 
-static void put_said(struct sma_buf *buf, const struct sma_wire_error *error)
+/* A message that was cut for its length may end within the key, which then is not found as a whole. */
+static size_t len_before_secret(const char *said, const char *secret)
+{
+    size_t len = strlen(said), secret_len = strlen(secret);
+    for (size_t part = secret_len; part >= SECRET_BYTES_MIN; part--)
+        if (len >= part && memcmp(said + len - part, secret, part) == 0)
+            return len - part;
+    return len;
+}
+
+static void put_said(struct sma_buf *buf, const struct sma_wire_error *error, const char *secret)
 {
     const char *said = error->message[0] != '\0' ? error->message
                        : error->code[0] != '\0'  ? error->code
                                                  : error->type;
-    if (said[0] != '\0')
-        sma_buf_printf(buf, ": %s", said);
+    size_t len = len_before_secret(said, secret);
+    if (len > 0) {
+        sma_buf_put_text(buf, ": ");
+        sma_buf_put(buf, said, len);
+    }
 }
 
 static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
@@ -189,7 +205,7 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
     else
         sma_buf_put_text(buf, "error in the answer from ");
     put_url(buf, url);
-    put_said(buf, &failure->error);
+    put_said(buf, &failure->error, llm->api_key);
     if (failure->retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
         sma_buf_printf(buf, "; it asks to wait %lld s",
                        (long long)(failure->retry_after_ms / 1000));
@@ -228,7 +244,7 @@ static void describe(struct sma_buf *buf, const struct sma_failure *failure,
     case SMA_TROUBLE_GARBAGE:
         put_url(buf, url);
         sma_buf_put_text(buf, " did not answer in the expected format");
-        put_said(buf, &failure->error);
+        put_said(buf, &failure->error, llm->api_key);
         sma_buf_put_text(buf, "; check llm.baseUrl and llm.api in ship.json");
         return;
     case SMA_TROUBLE_TOOBIG:
@@ -245,7 +261,7 @@ static void describe(struct sma_buf *buf, const struct sma_failure *failure,
 /* Providers quote the key they refuse. */
 static void put_without(struct sma_buf *buf, struct sma_str text, struct sma_str secret)
 {
-    while (secret.len >= 4 && text.len >= secret.len) {
+    while (secret.len >= SECRET_BYTES_MIN && text.len >= secret.len) {
         const char *found = memmem(text.ptr, text.len, secret.ptr, secret.len);
         if (found == NULL)
             break;

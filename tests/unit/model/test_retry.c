@@ -18,7 +18,8 @@ static struct sma_failure http_failure(enum sma_llm_api api, int status, const c
 
 static void stored_errors_have_their_verdicts(void)
 {
-    static const struct {
+    static const struct
+    {
         enum sma_retry retry;
         const char *message;
     } wanted[] = {
@@ -59,7 +60,8 @@ static void stored_errors_have_their_verdicts(void)
 
 static void statuses_are_classified(void)
 {
-    static const struct {
+    static const struct
+    {
         int status;
         enum sma_retry retry;
     } cases[] = {
@@ -115,7 +117,8 @@ static void context_length_is_recognised(void)
 
 static void errors_inside_answers_are_classified(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *body;
         enum sma_retry retry;
     } cases[] = {
@@ -137,7 +140,8 @@ static void errors_inside_answers_are_classified(void)
 
 static void retry_after_is_read(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *text;
         int64_t ms;
     } cases[] = {
@@ -205,6 +209,23 @@ static void lines_for_people_name_the_remedy_and_no_secret(void)
                          "the network");
 }
 
+static void a_message_cut_within_the_key_does_not_show_it(void)
+{
+    for (size_t before = 300; before < 330; before++) {
+        char body[512];
+        memset(body, 'x', sizeof body);
+        snprintf(body + before, sizeof body - before, "sk-abcdef and more");
+        struct sma_failure failure = http_failure(SMA_LLM_CHAT, 401, body);
+        struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+        llm.api_key = "sk-abcdef";
+        struct sma_buf line;
+        sma_buf_init(&line, 4096);
+        sma_failure_describe(&line, &failure, &llm, "https://h.example/v1");
+        CHECK(line.len > 300 && memmem(line.ptr, line.len, "sk-a", 4) == NULL);
+        sma_buf_fini(&line);
+    }
+}
+
 static void long_messages_are_cut_at_characters(void)
 {
     struct sma_buf body;
@@ -228,6 +249,7 @@ int main(void)
     RUN(retry_after_is_read);
     RUN(delays_double_to_eight_seconds);
     RUN(lines_for_people_name_the_remedy_and_no_secret);
+    RUN(a_message_cut_within_the_key_does_not_show_it);
     RUN(long_messages_are_cut_at_characters);
     return check_summary();
 }
