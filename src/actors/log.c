@@ -21,7 +21,7 @@
 #define LOG_FILE_BYTES_MAX (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
-#define SECRET_COUNT_MAX 32
+#define SECRET_COUNT_MAX 256 /* old ones are kept when a reload brings new ones */
 #define SECRET_LEN_MIN 6 /* shorter values would redact ordinary words */
 
 struct sma_log
@@ -49,13 +49,33 @@ static const struct
 };
 
 /* -- secrets ---------------------------------------------------------------------------------------------------- */
+static void add_form(struct sma_log *log, struct sma_str value)
+{
+    for (size_t i = 0; i < log->secret_count; i++)
+        if (sma_str_is_equal(sma_str(log->secrets[i]), value))
+            return;
+    char *copy = log->secret_count == SECRET_COUNT_MAX ? NULL : strndup(value.ptr, value.len);
+    if (copy == NULL) {
+        fputs("log: a secret more than can be kept: its value will not be replaced\n", stderr);
+        return;
+    }
+    log->secrets[log->secret_count++] = copy;
+}
+
+/* As it is, and as it stands between the quotes of a JSON string. */
 static void add_secret(struct sma_log *log, const char *value)
 {
-    if (value == NULL || strlen(value) < SECRET_LEN_MIN || log->secret_count == SECRET_COUNT_MAX)
+    if (value == NULL || strlen(value) < SECRET_LEN_MIN)
         return;
-    char *copy = strdup(value);
-    if (copy != NULL)
-        log->secrets[log->secret_count++] = copy;
+    struct sma_buf json;
+    sma_buf_init(&json, 65536);
+    sma_buf_put_json_string(&json, sma_str(value));
+    add_form(log, sma_str(value));
+    if (json.err == SMA_ERR_OK && json.len > 2)
+        add_form(log, (struct sma_str){json.ptr + 1, json.len - 2});
+    if (json.ptr != NULL)
+        explicit_bzero(json.ptr, json.len);
+    sma_buf_fini(&json);
 }
 
 static bool is_secret_name(const char *name)
@@ -67,35 +87,58 @@ static bool is_secret_name(const char *name)
     return false;
 }
 
-static void add_adapter_secrets(struct sma_log *log, const char *block)
+/* Strings under a secret's name, also in blocks and lists below it. The configuration bounds the depth. */
+static void add_json_secrets(struct sma_log *log, const json_t *node, bool is_secret)
 {
-    json_t *root = json_loads(block, 0, NULL);
     const char *name;
+    size_t index;
     json_t *value;
-    json_object_foreach(root, name, value) if (json_is_string(value) && is_secret_name(name))
-        add_secret(log, json_string_value(value));
-    json_decref(root);
+    if (json_is_string(node) && is_secret)
+        add_secret(log, json_string_value(node));
+    json_object_foreach((json_t *)(uintptr_t)node, name, value)
+        add_json_secrets(log, value, is_secret || is_secret_name(name));
+    json_array_foreach(node, index, value) add_json_secrets(log, value, is_secret);
+}
+
+static void add_config_secrets(struct sma_log *log, const struct sma_config *config)
+{
+    add_secret(log, config->llm.api_key);
+    add_secret(log, config->api_token);
+    for (size_t i = 0; i < config->adapter_count; i++) {
+        json_t *root = json_loads(config->adapters[i].json, 0, NULL);
+        add_json_secrets(log, root, false);
+        json_decref(root);
+    }
+}
+
+/* Length of the secret that begins at text, the longest of several; 0 = none. A line was cut to its maximum before it
+ * came here, so the beginning of a secret at the very end counts too. */
+static size_t secret_at(const struct sma_log *log, struct sma_str text)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < log->secret_count; i++) {
+        size_t len = strlen(log->secrets[i]);
+        len = len < text.len ? len : text.len;
+        if (len > best && len >= SECRET_LEN_MIN && memcmp(text.ptr, log->secrets[i], len) == 0)
+            best = len;
+    }
+    return best;
 }
 
 static void put_redacted(const struct sma_log *log, struct sma_buf *out, struct sma_str text)
 {
-    size_t at = 0;
-    while (at < text.len) {
-        size_t best = text.len;
-        size_t best_len = 0;
-        for (size_t i = 0; i < log->secret_count; i++) {
-            size_t len = strlen(log->secrets[i]);
-            const char *hit = memmem(text.ptr + at, text.len - at, log->secrets[i], len);
-            if (hit != NULL && (size_t)(hit - text.ptr) < best) {
-                best = (size_t)(hit - text.ptr);
-                best_len = len;
-            }
+    size_t kept = 0;
+    for (size_t at = 0; at < text.len;) {
+        size_t len = secret_at(log, (struct sma_str){text.ptr + at, text.len - at});
+        if (len == 0) {
+            at++;
+            continue;
         }
-        sma_buf_put(out, text.ptr + at, best - at);
-        if (best_len > 0)
-            sma_buf_put_text(out, "[redacted]");
-        at = best + best_len;
+        sma_buf_put(out, text.ptr + kept, at - kept);
+        sma_buf_put_text(out, "[redacted]");
+        kept = at += len;
     }
+    sma_buf_put(out, text.ptr + kept, text.len - kept);
 }
 
 /* -- files ------------------------------------------------------------------------------------------------------ */
@@ -196,6 +239,19 @@ static void put_file_line(struct sma_log *log, const struct sma_log_line *line)
     sma_buf_printf(out, ",\"level\":\"%s\"}\n", LEVELS[line->level].word);
 }
 
+/* At text[at] stands C0, DEL, C1, or a byte that is no UTF-8 and may be taken for C1. *ret_len: bytes that belong
+ * together. */
+static bool is_control(struct sma_str text, size_t at, size_t *ret_len)
+{
+    unsigned char byte = (unsigned char)text.ptr[at];
+    size_t len = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    len = len < text.len - at ? len : text.len - at;
+    bool is_valid = sma_utf8_is_valid((struct sma_str){text.ptr + at, len});
+    *ret_len = is_valid ? len : 1;
+    bool is_c1 = len == 2 && byte == 0xc2 && (unsigned char)text.ptr[at + 1] < 0xa0;
+    return !is_valid || byte < 0x20 || byte == 0x7f || is_c1;
+}
+
 /* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another line. */
 static void put_screen_line(struct sma_log *log, const struct sma_log_line *line)
 {
@@ -212,10 +268,12 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
                    local.tm_sec, word);
     sma_buf_clear(&log->scratch);
     put_redacted(log, &log->scratch, line->text);
-    for (size_t i = 0; i < log->scratch.len; i++) {
-        char byte = log->scratch.ptr[i];
-        bool is_control = (unsigned char)byte < 0x20 || byte == 0x7f;
-        sma_buf_put_char(out, is_control ? ' ' : byte);
+    size_t len;
+    for (size_t at = 0; at < log->scratch.len; at += len) {
+        if (is_control(sma_buf_str(&log->scratch), at, &len))
+            sma_buf_put_char(out, ' ');
+        else
+            sma_buf_put(out, log->scratch.ptr + at, len);
     }
     sma_buf_put_text(out, colour[0] == '\0' ? "\n" : "\033[0m\n");
 }
@@ -244,6 +302,8 @@ static void add_line(struct sma_log *log, const struct sma_log_line *line,
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
+    if ((*msg)->kind == SMA_MSG_RELOAD)
+        add_config_secrets(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
     if ((*msg)->kind != SMA_MSG_LOG)
         return;
     const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
@@ -305,10 +365,7 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
         sma_log_destroy(log);
         return err;
     }
-    add_secret(log, options->config->llm.api_key);
-    add_secret(log, options->config->api_token);
-    for (size_t i = 0; i < options->config->adapter_count; i++)
-        add_adapter_secrets(log, options->config->adapters[i].json);
+    add_config_secrets(log, options->config);
     *ret_log = log;
     return SMA_ERR_OK;
 }

@@ -1,0 +1,235 @@
+/*
+ * Aim: no secret and no control character leaves through the log, whatever form it has, also after a reload; every
+ * line of the file is JSON.
+ * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the file is read back, and
+ * stderr through a file put in its place.
+ */
+#include "sma/actors.h"
+#include "sma/sim.h"
+#include "support/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/sma-log-XXXXXX";
+static const char *const *lines;
+static size_t line_count, line_next;
+static const char *details = "";
+
+static void log_next(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    if (line_next == line_count)
+        return;
+    sma_ctx_log_details(ctx, SMA_LOG_WARN, sma_str(lines[line_next]), sma_str(details));
+    line_next++;
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + 1000000000u);
+}
+
+static enum sma_err agent_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)error;
+    log_next(state, ctx);
+    return SMA_ERR_OK;
+}
+
+static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    (void)state;
+    (void)msg;
+    (void)ctx;
+}
+
+static const struct sma_actor_ops agent_ops = {
+    .name = "agent", .start = agent_start, .handle = agent_handle, .wake = log_next};
+
+static struct sma_config *config_of(const char *key, const char *token, const char *adapter)
+{
+    static struct sma_config configs[4];
+    static size_t used;
+    struct sma_config *config = &configs[used++ % SMA_COUNT_OF(configs)];
+    *config = (struct sma_config){.state_dir = dir, .project_dir = dir, .api_token = token};
+    config->llm.api_key = key;
+    if (adapter != NULL) {
+        config->adapters[0] = (struct sma_config_adapter){"telegram", true, adapter};
+        config->adapter_count = 1;
+    }
+    return config;
+}
+
+static void read_all(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    size_t len = fread(text, 1, size - 1, file);
+    text[len] = '\0';
+    fclose(file);
+}
+
+/* What the file and the screen have after these lines; reload (may be NULL) comes after the first. */
+static void run(struct sma_config *config, const struct sma_config *reload,
+                const char *const *texts, size_t count, char *file_text, char *screen_text,
+                size_t size)
+{
+    char path[512], screen[256];
+    struct sma_error error = {0};
+    struct sma_log *log = NULL;
+    snprintf(screen, sizeof screen, "%s/screen", dir);
+    lines = texts;
+    line_count = count;
+    line_next = 0;
+    CHECK_OK(sma_log_create(&(struct sma_log_options){.config = config}, &log, &error));
+    struct sma_system *system =
+        sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 7});
+    CHECK(system != NULL);
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_LOG, &sma_log_actor_ops, log));
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, NULL));
+    int kept = dup(STDERR_FILENO), fd = open(screen, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+    CHECK_OK(sma_system_start(system, &error));
+    if (reload != NULL)
+        sma_system_reload(system, reload);
+    while (sma_sim_step(system))
+        ;
+    sma_system_destroy(system);
+    fflush(stderr);
+    CHECK(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    close(fd);
+    sma_log_destroy(log);
+    CHECK_INT((long long)count, (long long)line_next);
+    read_all(screen, screen_text, size);
+    unlink(screen);
+    char logs[256];
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    DIR *folder = opendir(logs);
+    CHECK(folder != NULL);
+    file_text[0] = '\0';
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", logs, entry->d_name);
+        struct stat status;
+        CHECK_INT(0, stat(path, &status));
+        CHECK_INT(0600, (long long)(status.st_mode & 0777));
+        read_all(path, file_text, size);
+        unlink(path);
+    }
+    closedir(folder);
+    rmdir(logs);
+}
+
+static char in_file[65536], on_screen[65536];
+
+static void every_line_is_json(char *text)
+{
+    for (char *next; *text != '\0'; text = next + 1) {
+        next = strchr(text, '\n');
+        CHECK(next != NULL);
+        json_t *root = json_loadb(text, (size_t)(next - text), 0, NULL);
+        CHECK(json_is_object(root));
+        json_decref(root);
+    }
+}
+
+static void must_not_show(const char *secret)
+{
+    if (strstr(in_file, secret) != NULL || strstr(on_screen, secret) != NULL)
+        fprintf(stderr, "shown: %s\n%s%s", secret, in_file, on_screen);
+    CHECK(strstr(in_file, secret) == NULL);
+    CHECK(strstr(on_screen, secret) == NULL);
+}
+
+static void secrets_are_replaced_by_value(void)
+{
+    static const char *const texts[] = {"key sk-secret-1 and token-2222, https://x/bot333:abcdef/y"};
+    run(config_of("sk-secret-1", "token-2222", "{\"enabled\":true,\"botToken\":\"333:abcdef\"}"),
+        NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    must_not_show("sk-secret-1");
+    must_not_show("token-2222");
+    must_not_show("333:abcdef");
+    CHECK(strstr(in_file, "key [redacted] and [redacted], https://x/bot[redacted]/y") != NULL);
+    CHECK(strstr(on_screen, "key [redacted] and") != NULL);
+    every_line_is_json(in_file);
+}
+
+static void a_secret_that_begins_another_hides_both(void)
+{
+    static const char *const texts[] = {"long: abcdef-ghijkl short: abcdef."};
+    run(config_of("abcdef", "abcdef-ghijkl", NULL), NULL, texts, 1, in_file, on_screen,
+        sizeof in_file);
+    must_not_show("ghijkl");
+    CHECK(strstr(in_file, "long: [redacted] short: [redacted].") != NULL);
+}
+
+static void a_secret_in_a_block_of_a_block_is_known(void)
+{
+    static const char *const texts[] = {"s: deep-secret-9 l: listed-secret"};
+    run(config_of("", "", "{\"auth\":{\"appSecret\":\"deep-secret-9\",\"tokens\":[\"listed-secret\"]}}"),
+        NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    must_not_show("deep-secret-9");
+    must_not_show("listed-secret");
+}
+
+static void a_secret_is_known_in_its_escaped_form(void)
+{
+    static const char *const texts[] = {"m"};
+    details = "{\"sent\":\"pa\\\"ss\\\\word\"}";
+    run(config_of("pa\"ss\\word", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    details = "";
+    must_not_show("ss\\\\word");
+    CHECK(strstr(in_file, "{\"sent\":\"[redacted]\"}") != NULL);
+    every_line_is_json(in_file);
+}
+
+/* A line is cut to 2,000 bytes before the log actor sees it. */
+static void a_secret_cut_by_the_end_of_the_line_is_hidden(void)
+{
+    static char text[2100];
+    memset(text, 'x', sizeof text - 1);
+    memcpy(text + 1990, "sk-secret-value-1", 17);
+    const char *const texts[] = {text};
+    run(config_of("sk-secret-value-1", "", NULL), NULL, texts, 1, in_file, on_screen,
+        sizeof in_file);
+    must_not_show("sk-secret");
+}
+
+static void a_reload_brings_new_secrets(void)
+{
+    static const char *const texts[] = {"start", "new sk-second-1 tok-second", "old sk-first-1"};
+    run(config_of("sk-first-1", "", NULL), config_of("sk-second-1", "tok-second", NULL), texts, 3,
+        in_file, on_screen, sizeof in_file);
+    must_not_show("sk-second-1");
+    must_not_show("tok-second");
+    must_not_show("sk-first-1");
+}
+
+/* ESC, C0, DEL, C1 as UTF-8 and C1 as a bare byte: terminals obey all of them. */
+static void control_characters_stay_off_the_screen(void)
+{
+    static const char *const texts[] = {
+        "a\x1b[31mb\nc\x7f" "d\xc2\x9b" "31me\x9b" "f \xc3\x9b \xe4\xb8\x9b \xf0\x9f\x98\x9b ok"};
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    CHECK(strstr(on_screen, "a [31mb c d") != NULL);
+    CHECK(strchr(on_screen, '\x1b') == NULL && strstr(on_screen, "\xc2\x9b") == NULL);
+    CHECK(strstr(on_screen, "e\x9b") == NULL);
+    CHECK(strstr(on_screen, "\xc3\x9b \xe4\xb8\x9b \xf0\x9f\x98\x9b ok\n") != NULL);
+    every_line_is_json(in_file);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(dir) != NULL);
+    RUN(secrets_are_replaced_by_value);
+    RUN(a_secret_that_begins_another_hides_both);
+    RUN(a_secret_in_a_block_of_a_block_is_known);
+    RUN(a_secret_is_known_in_its_escaped_form);
+    RUN(a_secret_cut_by_the_end_of_the_line_is_hidden);
+    RUN(a_reload_brings_new_secrets);
+    RUN(control_characters_stay_off_the_screen);
+    CHECK_INT(0, rmdir(dir));
+    return check_summary();
+}
