@@ -49,9 +49,12 @@ void *sma_msg_body(struct sma_msg *msg, size_t at_least)
     return msg->body;
 }
 
+/* Reckoned from the allocation, not from the member: what inlines this would think of the body's first field as the whole. */
 static char *room_of(struct sma_msg *msg)
 {
-    return (char *)msg->body + align_up(msg->body_bytes);
+    char *start = (char *)msg;
+    __asm__("" : "+r"(start));
+    return start + offsetof(struct sma_msg, body) + align_up(msg->body_bytes);
 }
 
 struct sma_str sma_msg_dup(struct sma_msg *msg, struct sma_str text)
