@@ -160,7 +160,11 @@ enum sma_err sma_ctx_send(struct sma_ctx *ctx, enum sma_actor_id to, struct sma_
     SMA_ASSERT_SLOW(sma_kernel_class((*msg)->kind) == CLASS_HANDOFF);
     if (!is_registered(ctx, to))
         return SMA_ERR_GONE;
-    return push(ctx, to, ctx->edges[to].main, msg);
+    const struct edge *edge = &ctx->edges[to];
+    SMA_ASSERT(edge->main != NULL); /* no such edge in the table: a programming error */
+    if (sma_lane_count(edge->main) >= edge->handoff_max)
+        return SMA_ERR_FULL;
+    return push(ctx, to, edge->main, msg);
 }
 
 /* OK when it went out; the message is gone either way. */

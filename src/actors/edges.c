@@ -112,7 +112,22 @@ static enum sma_err add_edge(struct sma_ctx *from, struct sma_ctx *to, const str
             return SMA_ERR_NOMEM;
     }
     edge->ask_max = row->asks;
+    edge->handoff_max = row->capacity;
     return SMA_ERR_OK;
+}
+
+/* An answer always finds room: as many places as the other side may have questions open are not for hand-offs. */
+static void keep_room_for_answers(struct sma_system *system)
+{
+    for (unsigned from = 0; from < SMA_ACTOR_COUNT_MAX; from++) {
+        for (unsigned to = 0; to < SMA_ACTOR_COUNT_MAX; to++) {
+            if (system->actors[from] == NULL || system->actors[to] == NULL)
+                continue;
+            struct edge *edge = &system->actors[from]->edges[to];
+            size_t answers = system->actors[to]->edges[from].ask_max;
+            edge->handoff_max -= answers < edge->handoff_max ? answers : edge->handoff_max;
+        }
+    }
 }
 
 static enum sma_err add_row(struct sma_system *system, const struct edge_row *row)
@@ -160,5 +175,6 @@ enum sma_err sma_kernel_build_lanes(struct sma_system *system)
         if (err != SMA_ERR_OK)
             return err;
     }
+    keep_room_for_answers(system);
     return SMA_ERR_OK;
 }

@@ -22,6 +22,7 @@ struct actor_loop; /* libuv part, loop.c */
 struct edge {
     struct sma_lane *main, *signal; /* NULL: no such edge */
     size_t ask_max, ask_open;
+    size_t handoff_max; /* a hand-off finds the main lane full at this; the rest is for answers */
 };
 
 /* What the actor is doing, for the heartbeat. */
@@ -112,6 +113,8 @@ size_t sma_kernel_drain(struct sma_ctx *ctx, size_t count_max);
 void sma_kernel_wake_if_due(struct sma_ctx *ctx);
 /** Call batch_end() if anything asked for it since the last one. */
 void sma_kernel_batch_end(struct sma_ctx *ctx);
+/** One look at an actor's heartbeat: how long it has made no progress, ns; 0 = fine. Thread: the supervisor's. */
+uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns);
 void sma_kernel_set_activity(struct sma_ctx *ctx, enum activity activity);
 /** Send a LIFE message as the supervisor. */
 SMA_CHECKED enum sma_err sma_kernel_send_life(struct sma_system *system, enum sma_actor_id to,

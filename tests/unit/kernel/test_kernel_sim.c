@@ -172,6 +172,39 @@ static void a_crash_stops_nobody(void)
     CHECK(!asker.has_stopped);
 }
 
+/* Hand-offs share the lane with answers; as many as fit leave room for every answer that may still come. */
+static void hand_offs_leave_room_for_the_answers(void)
+{
+    struct asker asker;
+    struct sma_system *system = create(1, &asker);
+    struct sma_ctx *agent = sma_system_ctx(system, SMA_ACTOR_AGENT);
+    struct sma_ctx *store = sma_system_ctx(system, SMA_ACTOR_STORE);
+    static uint64_t ids[SMA_ASK_STORE_COUNT_MAX];
+    struct sma_msg *msg;
+    for (size_t i = 0; i < SMA_ASK_STORE_COUNT_MAX; i++) {
+        msg = SMA_MSG_NEW(SMA_MSG_SESSION, struct sma_session_ask, 0);
+        CHECK_OK(sma_ctx_ask(agent, SMA_ACTOR_STORE, &msg, 0, &ids[i]));
+    }
+    size_t count = 0;
+    enum sma_err err;
+    for (;; count++) {
+        msg = SMA_MSG_NEW(SMA_MSG_CONTROL, struct sma_control_order, 0);
+        err = sma_ctx_send(store, SMA_ACTOR_AGENT, &msg);
+        if (err != SMA_ERR_OK)
+            break;
+    }
+    CHECK_INT(SMA_ERR_FULL, err);
+    sma_msg_destroy(msg); /* kept by a refusal */
+    CHECK(count > SMA_CONCURRENCY_MAX);
+    for (size_t i = 0; i < SMA_ASK_STORE_COUNT_MAX; i++) {
+        msg = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
+        sma_ctx_answer_to(store, SMA_ACTOR_AGENT, ids[i], &msg);
+        CHECK(msg == NULL);
+    }
+    sma_sim_crash(system);
+    sma_system_destroy(system);
+}
+
 int main(void)
 {
     RUN(one_seed_is_one_run);
@@ -179,5 +212,6 @@ int main(void)
     RUN(time_stops_where_told);
     RUN(life_reaches_actors_and_comes_back);
     RUN(a_crash_stops_nobody);
+    RUN(hand_offs_leave_room_for_the_answers);
     return check_summary();
 }
