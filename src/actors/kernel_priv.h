@@ -65,7 +65,7 @@ struct sma_ctx {
     /* supervisor's notes about this actor */
     unsigned phase_done; /* bit per phase */
     uint64_t watch_handled, watch_since_ns;
-    bool is_reported;
+    bool watch_was_waiting, is_reported;
 };
 
 struct simulation {

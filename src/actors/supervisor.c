@@ -77,17 +77,18 @@ static uint64_t watchdog_interval_ns(void)
 }
 
 /* -- heartbeat -------------------------------------------------------------------------------------------------- */
-/* How long the actor has made no progress, ns; 0 when it is fine. */
-static uint64_t silence_of(struct sma_ctx *actor, uint64_t now_ns)
+uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns)
 {
     uint64_t handled = atomic_load_explicit(&actor->handled_count, memory_order_relaxed);
     uint64_t since = atomic_load_explicit(&actor->busy_since_ns, memory_order_relaxed);
-    /* A loop actor may hang in a callback of its own, outside any handler: then its mailbox does not move. */
-    if (handled != actor->watch_handled || sma_mailbox_count(actor->box) == 0 ||
-        actor->watch_since_ns == 0 /* the first look */) {
+    /* A loop actor may hang in a callback of its own, outside any handler: then its mailbox does not move. What waits
+     * counts from the look that saw it first; the actor may have been idle, and in the right, until a moment ago. */
+    bool is_waiting = sma_mailbox_count(actor->box) > 0;
+    if (handled != actor->watch_handled || !is_waiting || !actor->watch_was_waiting) {
         actor->watch_handled = handled;
         actor->watch_since_ns = now_ns;
     }
+    actor->watch_was_waiting = is_waiting;
     if (since == 0 || since > actor->watch_since_ns)
         since = actor->watch_since_ns;
     bool commits =
@@ -102,7 +103,7 @@ static void watch(struct supervisor *supervisor)
     bool all_are_fine = true;
     for (size_t i = 0; i < supervisor->system->order_count; i++) {
         struct sma_ctx *actor = supervisor->system->actors[supervisor->system->order[i]];
-        uint64_t silence = silence_of(actor, now);
+        uint64_t silence = sma_kernel_silence_of(actor, now);
         if (silence > 0 && !actor->is_reported)
             sma_ctx_log(supervisor->ctx, SMA_LOG_ERROR,
                         "%s makes no progress for %llu s, %zu messages wait", actor->ops->name,

@@ -6,6 +6,8 @@
 #include "sma/actor.h"
 #include "sma/messages.h"
 #include "sma/metrics.h"
+#include "sma/sim.h"
+#include "actors/kernel_priv.h"
 #include "support/check.h"
 
 #include <pthread.h>
@@ -495,6 +497,159 @@ static void the_manager_is_told(void)
     rmdir(directory);
 }
 
+/* -- the heartbeat, on a clock of our own ------------------------------------------------------------------------ */
+static _Atomic uint64_t clock_offset_ns;
+
+static uint64_t shifted_now_ns(void *self)
+{
+    (void)self;
+    return now_ns() + atomic_load(&clock_offset_ns);
+}
+
+static struct sma_sys shifted_sys(void)
+{
+    struct sma_sys sys = *sma_sys_real();
+    sys.now_ns = shifted_now_ns;
+    return sys;
+}
+
+/* The log lines that came, one after the other. */
+static char said[8192];
+
+static void listen_to_lines(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    if ((*msg)->kind == SMA_MSG_LOG) {
+        pthread_mutex_lock(&note_lock);
+        struct sma_str text = SMA_MSG_BODY(*msg, struct sma_log_line)->text;
+        size_t len = strlen(said);
+        snprintf(said + len, sizeof said - len, "%.*s\n", (int)text.len, text.ptr);
+        pthread_mutex_unlock(&note_lock);
+    }
+    fake_handle(state, msg, ctx);
+}
+
+static bool was_said(const char *text)
+{
+    pthread_mutex_lock(&note_lock);
+    bool is_there = strstr(said, text) != NULL;
+    pthread_mutex_unlock(&note_lock);
+    return is_there;
+}
+
+static void await_said(const char *text)
+{
+    uint64_t until = now_ns() + 10ull * SECOND_NS;
+    while (!was_said(text)) {
+        if (now_ns() > until) {
+            fprintf(stderr, "never said: %s; but: %s\n", text, said);
+            exit(1);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
+}
+
+static int open_manager(struct sockaddr_un *address, char *directory)
+{
+    CHECK(mkdtemp(directory) != NULL);
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "%s/notify", directory);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CHECK_INT(0, bind(fd, (struct sockaddr *)address, sizeof *address));
+    CHECK_INT(0, setenv("NOTIFY_SOCKET", address->sun_path, 1));
+    CHECK_INT(0, setenv("WATCHDOG_USEC", "10000", 1)); /* a look every 5 ms */
+    return fd;
+}
+
+static void close_manager(int fd, const struct sockaddr_un *address, const char *directory)
+{
+    CHECK_INT(0, unsetenv("NOTIFY_SOCKET"));
+    CHECK_INT(0, unsetenv("WATCHDOG_USEC"));
+    close(fd);
+    unlink(address->sun_path);
+    rmdir(directory);
+}
+
+static void drain_manager(int fd)
+{
+    char text[64];
+    while (recv(fd, text, sizeof text, MSG_DONTWAIT) > 0)
+        ;
+}
+
+static struct house *house_with_clock(struct sma_sys *sys)
+{
+    struct house *house = house_create();
+    sma_system_destroy(house->system);
+    said[0] = '\0';
+    atomic_store(&clock_offset_ns, 0);
+    house->system = sma_system_create(&(struct sma_system_options){.sys = sys});
+    CHECK(house->system != NULL);
+    static struct sma_actor_ops listening;
+    listening = log_ops;
+    listening.handle = listen_to_lines;
+    CHECK_OK(sma_system_add(house->system, SMA_ACTOR_LOG, &listening, &house->log));
+    CHECK_OK(sma_system_add(house->system, SMA_ACTOR_STORE, &store_ops, &house->store));
+    CHECK_OK(sma_system_add(house->system, SMA_ACTOR_AGENT, &agent_ops, &house->agent));
+    return house;
+}
+
+static void ask_session(struct fake *fake, struct sma_ctx *ctx)
+{
+    (void)fake;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_SESSION, struct sma_session_ask, 0);
+    CHECK_OK(sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, NULL));
+}
+
+/* An actor that hangs in one message is named, the manager hears no more of us, and both are taken back after it. */
+static void a_stuck_actor_is_reported(void)
+{
+    char directory[] = "/tmp/sma-heart-XXXXXX", text[64];
+    struct sockaddr_un address;
+    int fd = open_manager(&address, directory);
+    struct sma_sys sys = shifted_sys();
+    struct house *house = house_with_clock(&sys);
+    house->store.must_hold = true;
+    house->agent.on_start = ask_session;
+    house_start(house);
+    await("questions", &house->store.handled, 1);
+    CHECK(!was_said("makes no progress"));
+    atomic_fetch_add(&clock_offset_ns, (SMA_HEARTBEAT_S + 1ull) * SECOND_NS);
+    await_said("store makes no progress for 1");
+    drain_manager(fd);
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* ten looks */
+    CHECK(recv(fd, text, sizeof text, MSG_DONTWAIT) < 0);
+    CHECK(!was_said("agent makes no progress") && !was_said("log makes no progress"));
+    atomic_store(&house->store.is_released, true);
+    await_said("store makes progress again");
+    CHECK(recv(fd, text, sizeof text, 0) > 0);
+    house_stop(house);
+    house_destroy(house);
+    close_manager(fd, &address, directory);
+}
+
+/* A message that was not there at the last look is no sign of a hang, however long the actor had nothing to do; one
+ * that still waits at the next look is. */
+static void a_message_just_come_is_no_alarm(void)
+{
+    struct sma_error error = {0};
+    struct fake store = {.name = "store"}, agent = {.name = "agent"};
+    struct sma_system *system =
+        sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 1});
+    CHECK(system != NULL);
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_STORE, &store_ops, &store));
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, &agent));
+    CHECK_OK(sma_system_start(system, &error));
+    struct sma_ctx *ctx = sma_system_ctx(system, SMA_ACTOR_STORE);
+    const uint64_t step = SMA_HEARTBEAT_S * (uint64_t)SECOND_NS + 1000000;
+    CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, step));
+    ask_session(&agent, sma_system_ctx(system, SMA_ACTOR_AGENT));
+    CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 2 * step));
+    CHECK(sma_kernel_silence_of(ctx, 3 * step) > 0);
+    (void)sma_sim_run(system, 100, UINT64_MAX);
+    CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 4 * step));
+    sma_system_destroy(system);
+}
+
 static _Atomic unsigned reload_count;
 
 static void on_reload(void *user)
@@ -538,6 +693,8 @@ int main(void)
     RUN(a_failed_start_stops_what_runs);
     RUN(log_lines_arrive_or_are_counted);
     RUN(the_manager_is_told);
+    RUN(a_stuck_actor_is_reported);
+    RUN(a_message_just_come_is_no_alarm);
     RUN(signals_reload_and_stop);
     return check_summary();
 }
