@@ -20,7 +20,8 @@ if(SMA_SANITIZE)
     # The instrumentation hides value ranges from the optimiser, so that these three warn of what cannot happen; the
     # release preset has them on.
     target_compile_options(sma_flags INTERFACE -fsanitize=${SMA_SANITIZE} -fno-omit-frame-pointer
-        -Wno-format-truncation -Wno-format-overflow $<$<C_COMPILER_ID:GNU>:-Wno-dangling-pointer>)
+        $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> $<$<C_COMPILER_ID:GNU>:-Wno-format-overflow>
+        $<$<C_COMPILER_ID:GNU>:-Wno-dangling-pointer>)
     target_link_options(sma_flags INTERFACE -fsanitize=${SMA_SANITIZE})
     if(SMA_SANITIZE MATCHES "undefined")
         target_compile_options(sma_flags INTERFACE -fno-sanitize-recover=undefined)
