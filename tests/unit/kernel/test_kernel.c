@@ -646,6 +646,7 @@ static void a_message_just_come_is_no_alarm(void)
     CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 2 * step));
     CHECK(sma_kernel_silence_of(ctx, 3 * step) > 0);
     (void)sma_sim_run(system, 100, UINT64_MAX);
+    sma_kernel_set_activity(ctx, ACTIVITY_IDLE); /* a thread does so after each round */
     CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 4 * step));
     sma_system_destroy(system);
 }
