@@ -52,7 +52,7 @@
 #define SMA_SESSION_MESSAGE_COUNT_MAX 60      /* messages kept of a session, cut at turns */
 #define SMA_SESSION_BYTES_MAX (512 * 1024)    /* bytes kept of a session, cut at turns */
 #define SMA_SESSION_COUNT_MAX 4096            /* sessions in memory; the idlest goes first */
-#define SMA_SESSION_BYTES_TOTAL_MAX (64 * 1024 * 1024)
+#define SMA_SESSION_BYTES_TOTAL_MAX (4 * 1024 * 1024) /* of those that are not in use; others come back from state.db */
 #define SMA_SESSION_IDLE_S 1800
 #define SMA_SHRINK_COUNT_MAX 3                /* retries after a context-length error */
 #define SMA_CONCURRENCY_MAX 1024
