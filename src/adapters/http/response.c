@@ -65,6 +65,7 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
     http_conn_finish(conn);
 }
 
+SMA_PRINTF(4, 0)
 static void respond_message(struct http_conn *conn, int status, const char *extra,
                             const char *format, va_list args)
 {
