@@ -56,7 +56,6 @@
 #define SMA_HISTOGRAM_MAP(X)                                                                       \
     X(read_to_durable, "bytes read to durable")                                                    \
     X(read_to_model, "bytes read to model request on the wire")                                    \
-    X(durable_to_run, "durable to run started")                                                    \
     X(model_first_token, "model request out to first token")                                       \
     X(model_total, "model request out to answer complete")                                         \
     X(run_total, "run started to run finished")                                                    \

@@ -185,8 +185,6 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
     entry->settings->use_count++;
     entry->order = SMA_TAKE(*msg);
     agent_run_put(agent, entry);
-    if (order->stamps.durable_ns != 0 && now >= order->stamps.durable_ns)
-        SMA_METRIC_TIME(durable_to_run, now - order->stamps.durable_ns);
     feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_START});
 }
 

@@ -429,7 +429,7 @@ static void model_answered(struct sma_run *run, const struct sma_model_answer *a
 /* -- beginning and ending ----------------------------------------------------------------------------------------- */
 static void begin(struct sma_run *run)
 {
-    run->session->is_loaded = true;
+    run->session->is_loaded = !run->settings->is_stale;
     if (run->order->step_count > 0) {
         run_resume(run);
         return;
@@ -506,7 +506,10 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         break;
     case SMA_RUN_SESSION:
         if (run->state == RUN_LOADING) {
-            (void)sma_session_load(run->sessions, run->session, run->settings->wire, event->turns);
+            /* In a format no longer spoken it would stay for the next run: this one goes without. */
+            if (!run->settings->is_stale)
+                (void)sma_session_load(run->sessions, run->session, run->settings->wire,
+                                       event->turns);
             begin(run);
         }
         break;

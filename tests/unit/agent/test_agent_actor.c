@@ -33,8 +33,8 @@ struct world {
     uint64_t last_done_seq;
     uint8_t last_outcome, verdict;
     char last_text[1000], last_sent[1000];
-    bool is_done_held;
-    struct sma_msg *held_done;
+    bool is_done_held, is_session_held;
+    struct sma_msg *held_done, *held_session;
 
     /* model */
     bool is_model_held;
@@ -143,6 +143,10 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_SESSION:
         world->session_count++;
+        if (world->is_session_held && world->held_session == NULL) {
+            world->held_session = SMA_TAKE(*msg);
+            break;
+        }
         answer = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
         sma_ctx_answer(ctx, *msg, &answer);
         break;
@@ -279,6 +283,7 @@ static void world_fini(struct world *world)
     for (uint32_t i = 0; i < world->held_count; i++)
         sma_msg_destroy(world->held[i]);
     sma_msg_destroy(world->held_done);
+    sma_msg_destroy(world->held_session);
     sma_system_destroy(world->system);
     sma_agent_destroy(world->agent);
     sma_model_destroy(world->offline);
@@ -566,6 +571,32 @@ static void a_new_wire_loads_sessions_again(void)
     world_fini(&w);
 }
 
+static void what_was_loaded_for_the_old_wire_does_not_stay(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.is_session_held = true;
+    hand_out(&w, 1, "c", true);
+    rest(&w);
+    struct sma_config changed = w.config;
+    changed.llm.api = SMA_LLM_MESSAGES;
+    changed.llm.model = changed.llm.api_key = "x";
+    changed.llm.anthropic_version = "2023-06-01";
+    sma_system_reload(w.system, &changed);
+    rest(&w);
+    w.is_model_held = true;
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_SESSION_TURNS, struct sma_session_turns, 0);
+    sma_ctx_answer(sma_system_ctx(w.system, SMA_ACTOR_STORE), w.held_session, &answer);
+    rest(&w);
+    CHECK_INT(1, w.held_count);
+    control(&w, SMA_CONTROL_STOP, 2, "c"); /* it ends without a turn of its own */
+    rest(&w);
+    hand_out(&w, 3, "c", true);
+    rest(&w);
+    CHECK_INT(2, w.session_count);
+    world_fini(&w);
+}
+
 /* The store's part: at most one open run a chat, the next as soon as the last has ended. */
 static void weather_hand_out(struct world *w, uint64_t *next_seq, uint64_t *open)
 {
@@ -646,6 +677,7 @@ int main(void)
     RUN(deltas_become_progress);
     RUN(a_run_handed_out_again_replaces_the_first);
     RUN(a_new_wire_loads_sessions_again);
+    RUN(what_was_loaded_for_the_old_wire_does_not_stay);
     RUN(in_any_weather_every_run_ends_once);
     RUN(the_offline_model_answers);
     return check_summary();
