@@ -7,9 +7,13 @@
 #include "sma/buf.h"
 #include "sma/sys.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define RC_BYTES_MAX (4 * 1024 * 1024)
 static const char BEGIN[] = "# >>> shipmyagent alias >>>";
@@ -40,10 +44,41 @@ static void put_block(struct sma_buf *buf)
     sma_buf_printf(buf, "%s\n%s\n%s\n", BEGIN, LINE, END);
 }
 
-static enum change rewrite(const char *path, const char *text, bool is_dry_run)
+/* Our block: from the last begin before the first end, so that a begin that lost its end takes nothing with it. */
+static void find_block(const char *text, const char **ret_begin, const char **ret_end)
 {
     const char *begin = strstr(text, BEGIN);
     const char *end = begin == NULL ? NULL : strstr(begin, END);
+    for (const char *at = begin; end != NULL && (at = strstr(at + 1, BEGIN)) != NULL && at < end;)
+        begin = at;
+    *ret_begin = begin;
+    *ret_end = end;
+}
+
+/* The file a link leads to is written, not the link, and stays as readable and as owned as it was. */
+static enum sma_err write_file(const char *path, struct sma_str text, struct sma_error *error)
+{
+    char real[PATH_MAX];
+    struct stat status;
+    if (realpath(path, real) == NULL) {
+        if (errno != ENOENT || lstat(path, &status) == 0)
+            return sma_fail_os(error, errno, "%s: cannot follow this link", path);
+        return sma_sys_write_file_atomic(sma_sys_real(), path, text, 0644, error);
+    }
+    if (stat(real, &status) != 0)
+        return sma_fail_os(error, errno, "%s: cannot be looked at", real);
+    enum sma_err err =
+        sma_sys_write_file_atomic(sma_sys_real(), real, text, status.st_mode & 0777, error);
+    if (err == SMA_ERR_OK && (chmod(real, status.st_mode & 0777) != 0 ||
+                              (geteuid() == 0 && chown(real, status.st_uid, status.st_gid) != 0)))
+        err = sma_fail_os(error, errno, "%s: was changed, but its mode or owner too", real);
+    return err;
+}
+
+static enum change rewrite(const char *path, const char *text, bool is_dry_run)
+{
+    const char *begin, *end;
+    find_block(text, &begin, &end);
     if (has_foreign_alias(text, begin, end))
         return CHANGE_FOREIGN;
     struct sma_buf out;
@@ -66,8 +101,7 @@ static enum change rewrite(const char *path, const char *text, bool is_dry_run)
         change = CHANGE_FAILED;
     else if (strcmp(out.ptr, text) == 0)
         change = CHANGE_NONE;
-    else if (!is_dry_run && sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(&out), 0644,
-                                                      &error) != SMA_ERR_OK) {
+    else if (!is_dry_run && write_file(path, sma_buf_str(&out), &error) != SMA_ERR_OK) {
         fprintf(stderr, "shipmyagent: %s\n", error.text);
         change = CHANGE_FAILED;
     }
@@ -85,6 +119,8 @@ static int change_file(const char *home, const char *name, bool is_dry_run)
     enum sma_err err = sma_sys_read_file(sma_sys_real(), path, RC_BYTES_MAX, &text, &len, &error);
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return sma_cli_fail("alias: %s", error.text);
+    if (text != NULL && memchr(text, '\0', len) != NULL)
+        return sma_cli_fail("alias: %s holds NUL bytes: no text file, left as it is", path);
     switch (rewrite(path, text == NULL ? "" : text, is_dry_run)) {
     case CHANGE_NONE:
         printf("%s: already there\n", path);
@@ -121,6 +157,11 @@ int sma_cli_alias(int argc, char **argv)
         else
             return sma_cli_bad_option(argv, optind - 1, optopt, "alias");
     }
+    if (optind < argc)
+        return sma_cli_fail("alias: nothing is expected after the options, but there is %s",
+                            argv[optind]);
+    if (strcmp(shell, "bash") != 0 && strcmp(shell, "zsh") != 0 && strcmp(shell, "both") != 0)
+        return sma_cli_fail("alias: --shell takes bash, zsh or both, not %s", shell);
     const char *home = getenv("HOME");
     if (home == NULL || home[0] == '\0')
         return sma_cli_fail("alias: HOME is not set, so there is no shell start file to change");

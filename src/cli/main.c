@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 
+#include "chat_screen.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -29,7 +30,11 @@ int sma_cli_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "shipmyagent: %s\n", line);
+    struct sma_buf clean; /* the line quotes files and answers, which may hold anything */
+    sma_buf_init(&clean, sizeof line + 1);
+    sma_chat_put_clean(&clean, sma_str(line));
+    fprintf(stderr, "shipmyagent: %s\n", clean.ptr == NULL ? "" : clean.ptr);
+    sma_buf_fini(&clean);
     return 1;
 }
 

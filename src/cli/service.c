@@ -8,14 +8,17 @@
 
 #include "adapters.h"
 #include "adapters/http/http.h"
+#include "chat_screen.h"
 #include "lock.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#define DESCRIPTOR_COUNT_WANTED 8192
 #define RELOAD_COUNT_MAX 64 /* old snapshots stay valid until the end; this bounds them */
 
 struct sma_service
@@ -38,7 +41,11 @@ struct sma_service
 static void warn_on_stderr(void *user, const char *line)
 {
     (void)user;
-    fprintf(stderr, "shipmyagent: %s\n", line);
+    struct sma_buf clean; /* the line quotes names of ship.json, which may hold anything */
+    sma_buf_init(&clean, 8192);
+    sma_chat_put_clean(&clean, sma_str(line));
+    fprintf(stderr, "shipmyagent: %s\n", clean.ptr == NULL ? "" : clean.ptr);
+    sma_buf_fini(&clean);
 }
 
 static const struct sma_config_adapter *find_block(const struct sma_config *config,
@@ -95,11 +102,12 @@ static void warn_unknown_platforms(const struct sma_config *config)
         for (size_t k = 0; sma_adapter_table[k].ops != NULL; k++)
             is_known = is_known ||
                        strcmp(sma_adapter_table[k].ops->name, config->adapters[i].name) == 0;
+        char line[512];
+        snprintf(line, sizeof line,
+                 "adapters.%.200s is enabled, but this version has no such adapter; it is skipped",
+                 config->adapters[i].name);
         if (config->adapters[i].is_enabled && !is_known)
-            fprintf(stderr,
-                    "shipmyagent: adapters.%s is enabled, but this version has no such adapter; "
-                    "it is skipped\n",
-                    config->adapters[i].name);
+            warn_on_stderr(NULL, line);
     }
 }
 
@@ -210,8 +218,21 @@ enum sma_err sma_service_create(const struct sma_service_options *options,
     return SMA_ERR_OK;
 }
 
+/* A shell's usual soft limit, 1024, is used up by the connections of the HTTP adapter alone; then the store could open
+ * no file. What the system allows more than the soft limit is ours to take. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTOR_COUNT_WANTED)
+        return;
+    limit.rlim_cur =
+        limit.rlim_max < DESCRIPTOR_COUNT_WANTED ? limit.rlim_max : DESCRIPTOR_COUNT_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* cannot fail up to the hard limit */
+}
+
 enum sma_err sma_service_start(struct sma_service *service, struct sma_error *error)
 {
+    raise_descriptor_limit();
     return sma_system_start(service->system, error);
 }
 
@@ -228,7 +249,9 @@ static void reload(void *user)
     }
     if (sma_config_load(service->config->project_dir, &service->overrides, warn_on_stderr, NULL,
                         &config, &error) != SMA_ERR_OK) {
-        fprintf(stderr, "shipmyagent: configuration kept as it was: %s\n", error.text);
+        char line[sizeof error.text + 64];
+        snprintf(line, sizeof line, "configuration kept as it was: %s", error.text);
+        warn_on_stderr(NULL, line);
         return;
     }
     service->reloaded[service->reloaded_count++] = config;

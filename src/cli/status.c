@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 
+#include "chat_screen.h"
 #include "lock.h"
 #include "sma/buf.h"
 #include "sma/config.h"
@@ -18,11 +19,12 @@
 
 #define NOT_RUNNING 3
 #define ANSWER_BYTES_MAX (4 * 1024 * 1024)
+#define TOKEN_BYTES_MAX 4096 /* as the HTTP adapter takes it */
 
 struct service_address
 {
     char url[512];
-    char token[256];
+    char token[TOKEN_BYTES_MAX + 1];
 };
 
 static bool read_address(const char *state_dir, const char *configured_token,
@@ -50,7 +52,7 @@ static bool read_address(const char *state_dir, const char *configured_token,
     }
     snprintf(path, sizeof path, "%s/api-token", state_dir);
     SMA_AUTO(sma_freep) char *token = NULL;
-    if (sma_sys_read_file(sma_sys_real(), path, 200, &token, &len, NULL) == SMA_ERR_OK) {
+    if (sma_sys_read_file(sma_sys_real(), path, TOKEN_BYTES_MAX, &token, &len, NULL) == SMA_ERR_OK) {
         struct sma_str text = sma_str_trim((struct sma_str){token, len});
         snprintf(address->token, sizeof address->token, "%.*s", (int)text.len, text.ptr);
     }
@@ -70,7 +72,7 @@ static int fetch(const struct service_address *address, struct sma_buf *answer)
     if (curl == NULL)
         return sma_cli_fail("status: out of memory");
     struct curl_slist *headers = NULL;
-    char header[300];
+    char header[TOKEN_BYTES_MAX + 64];
     snprintf(header, sizeof header, "Authorization: Bearer %s", address->token);
     if (address->token[0] != '\0')
         headers = curl_slist_append(NULL, header);
@@ -94,11 +96,16 @@ static int fetch(const struct service_address *address, struct sma_buf *answer)
 
 static void print_value(const char *name, const json_t *value)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (json_is_string(value))
-        printf("  %-18s %s\n", name, json_string_value(value));
-    else if (text != NULL)
-        printf("  %-18s %s\n", name, text);
+    char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                       : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    struct sma_buf clean; /* names are what projects and callers made them */
+    sma_buf_init(&clean, 2 * ANSWER_BYTES_MAX);
+    sma_chat_put_clean(&clean, sma_str(text == NULL ? "out of memory" : text));
+    for (size_t i = 0; i < clean.len; i++)
+        if (clean.ptr[i] == '\n' || clean.ptr[i] == '\t')
+            clean.ptr[i] = ' ';
+    printf("  %-18s %s\n", name, clean.ptr == NULL ? "" : clean.ptr);
+    sma_buf_fini(&clean);
     free(text);
 }
 
@@ -140,7 +147,7 @@ int sma_cli_status(int argc, char **argv)
     /* a configuration that cannot be read (any more) only means: no token from there */
     struct sma_config *config = NULL;
     struct sma_error ignored;
-    char configured_token[256] = "";
+    char configured_token[TOKEN_BYTES_MAX + 1] = "";
     if (sma_config_load(optind < argc ? argv[optind] : ".", NULL, NULL, NULL, &config, &ignored) ==
         SMA_ERR_OK)
         snprintf(configured_token, sizeof configured_token, "%s", config->api_token);
