@@ -16,6 +16,10 @@ target_compile_options(sma_flags INTERFACE
 if(SMA_WERROR)
     target_compile_options(sma_flags INTERFACE -Werror)
 endif()
+if(SMA_BUILD_FUZZ)
+    # A fuzzer sees only code that counts its edges: all of ours, not the target's own file alone.
+    target_compile_options(sma_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(SMA_SANITIZE)
     # The instrumentation hides value ranges from the optimiser, so that these three warn of what cannot happen; the
     # release preset has them on.
