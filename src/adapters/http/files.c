@@ -67,11 +67,32 @@ static enum sma_err make_token(struct sma_http *http, const char *path, struct s
     return err;
 }
 
+/* A file made by hand or copied may be open to others. */
+static enum sma_err close_to_others(struct sma_http *http, const char *path,
+                                    struct sma_error *error)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0 || (facts.st_mode & 077) == 0)
+        return SMA_ERR_OK; /* not there: it is about to be made, with the right mode */
+    if (chmod(path, facts.st_mode & 0700) != 0)
+        return sma_fail_os(error, errno,
+                           "%s can be read by others and its mode cannot be changed: chmod 600 it",
+                           path);
+    sma_ctx_log(http->ctx, SMA_LOG_WARN,
+                "%s could be read by others; its mode is 0600 now. If somebody may have read it, "
+                "delete it and start again: a new token is made",
+                path);
+    return SMA_ERR_OK;
+}
+
 enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token,
                                   struct sma_error *error)
 {
     char path[PATH_BYTES];
     enum sma_err err = put_path(path, http->config->state_dir, "api-token", error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = close_to_others(http, path, error);
     if (err != SMA_ERR_OK)
         return err;
     char *bytes = NULL;

@@ -89,6 +89,25 @@ static void open_address_makes_a_token(void)
     harness_stop(harness);
 }
 
+/* A token file that others can read (copied, made by hand) is closed before it is used. */
+static void token_file_is_closed_to_others(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.host = "0.0.0.0"});
+    char path[128];
+    struct stat facts = {0};
+    snprintf(path, sizeof path, "%s/.ship/api-token", harness_dir(harness));
+    CHECK_INT(0, chmod(path, 0644));
+    harness_reload(harness, "");
+    for (int tries = 0; tries < 500; tries++) {
+        CHECK_INT(0, stat(path, &facts));
+        if ((facts.st_mode & 0777) == 0600)
+            break;
+        wait_ms(2);
+    }
+    CHECK_INT(0600, (long long)(facts.st_mode & 0777));
+    harness_stop(harness);
+}
+
 static void foreign_hosts_are_refused(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
@@ -190,6 +209,7 @@ int main(void)
     RUN(configured_token_is_required);
     RUN(rotated_token_counts_at_once);
     RUN(open_address_makes_a_token);
+    RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);
     RUN(service_file_tells_the_port);
