@@ -105,10 +105,8 @@ static const char *get_text(struct loading *loading, const char *object, const c
     return keep_text(loading, text);
 }
 
-static bool get_number(const struct loading *loading, const char *object, const char *name,
-                       double *ret_number)
+static bool read_number(const json_t *value, double *ret_number)
 {
-    const json_t *value = find(loading, object, name);
     if (json_is_number(value))
         *ret_number = json_number_value(value);
     else if (json_is_string(value))
@@ -116,6 +114,12 @@ static bool get_number(const struct loading *loading, const char *object, const 
     else
         return false;
     return true;
+}
+
+static bool get_number(const struct loading *loading, const char *object, const char *name,
+                       double *ret_number)
+{
+    return read_number(find(loading, object, name), ret_number);
 }
 
 static int64_t get_integer(const struct loading *loading, const char *object, const char *name,
@@ -436,6 +440,18 @@ static enum sma_err choose_model(struct loading *loading, const struct sma_provi
     return SMA_ERR_OK;
 }
 
+/* It stands in a header line, of ours or of a caller. */
+static enum sma_err check_header_value(struct loading *loading, const char *path, const char *value)
+{
+    for (const char *at = value; *at != '\0'; at++)
+        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
+            return sma_fail(loading->error, SMA_ERR_BADINPUT,
+                            "%s: %s holds a line end, a blank or another character that no key "
+                            "has; look at its value in .env or the environment",
+                            loading->file, path);
+    return SMA_ERR_OK;
+}
+
 static enum sma_err choose_key(struct loading *loading)
 {
     struct sma_config_llm *llm = &loading->config->llm;
@@ -444,6 +460,9 @@ static enum sma_err choose_key(struct loading *loading)
         return SMA_ERR_OK;
     }
     llm->api_key = resolve_key(loading);
+    enum sma_err err = check_header_value(loading, "llm.apiKey", llm->api_key);
+    if (err != SMA_ERR_OK)
+        return err;
     if (llm->api_key[0] != '\0' || is_local_url(llm->base_url))
         return SMA_ERR_OK;
     const char *missing = missing_variable(loading, "llm.apiKey");
@@ -457,6 +476,12 @@ static enum sma_err choose_key(struct loading *loading)
                     "API_KEY is; put LLM_API_KEY=... into .env and \"apiKey\": \"${LLM_API_KEY}\" "
                     "here (provider \"offline\" needs no key)",
                     loading->file);
+}
+
+static int64_t read_ms(const json_t *timeouts, const char *name)
+{
+    double number;
+    return read_number(json_object_get(timeouts, name), &number) ? (int64_t)number : 0;
 }
 
 static void read_sampling(struct loading *loading)
@@ -475,10 +500,10 @@ static void read_sampling(struct loading *loading)
     llm->logs_messages = logs != NULL && logs[0] != '\0' ? strcmp(logs, "0") != 0
                                                          : get_bool(loading, "llm", "logMessages", true);
     const json_t *timeouts = find(loading, "llm", "timeouts");
-    llm->connect_ms = json_integer_value(json_object_get(timeouts, "connectMs"));
-    llm->first_byte_ms = json_integer_value(json_object_get(timeouts, "firstByteMs"));
-    llm->idle_ms = json_integer_value(json_object_get(timeouts, "idleMs"));
-    llm->total_ms = json_integer_value(json_object_get(timeouts, "totalMs"));
+    llm->connect_ms = read_ms(timeouts, "connectMs");
+    llm->first_byte_ms = read_ms(timeouts, "firstByteMs");
+    llm->idle_ms = read_ms(timeouts, "idleMs");
+    llm->total_ms = read_ms(timeouts, "totalMs");
 }
 
 static enum sma_err read_llm(struct loading *loading, const struct sma_config_overrides *overrides)
@@ -623,6 +648,9 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     if (err != SMA_ERR_OK)
         return err;
     read_general(loading, overrides);
+    err = check_header_value(loading, "api.token", loading->config->api_token);
+    if (err != SMA_ERR_OK)
+        return err;
     read_permissions(loading);
     warn_missing_secrets(loading);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")

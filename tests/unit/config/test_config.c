@@ -163,6 +163,34 @@ static void a_reload_reads_the_env_file_again(void)
     sma_config_destroy(config);
 }
 
+/* The check takes a placeholder's text and 5000.0 for numbers, so reading must, too. */
+static void timeouts_may_be_written_as_text(void)
+{
+    project("{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"timeouts\":{\"connectMs\":\"1500\","
+            "\"idleMs\":2500.0,\"totalMs\":\"${PORT_X}\",\"firstByteMs\":7}}}",
+            "PORT_X=9000\n");
+    struct sma_config *config = load();
+    CHECK_INT(1500, config->llm.connect_ms);
+    CHECK_INT(2500, config->llm.idle_ms);
+    CHECK_INT(9000, config->llm.total_ms);
+    CHECK_INT(7, config->llm.first_byte_ms);
+    sma_config_destroy(config);
+}
+
+/* In a header line of its own it would be another header. */
+static void a_key_of_several_lines_is_refused(void)
+{
+    static const char ship[] =
+        "{\"api\":{\"token\":\"${PORT_X}\"},"
+        "\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
+    project(ship, "LLM_API_KEY=\"sk-1\\nX-Evil: 1\"\nPORT_X=plain-token\n");
+    refuse("ship.json: llm.apiKey holds a line end, a blank or another character");
+    project(ship, "LLM_API_KEY=sk-1\nPORT_X='two words'\n");
+    refuse("ship.json: api.token holds a line end, a blank or another character");
+    project(ship, "LLM_API_KEY=sk-1\nPORT_X=plain-token\n");
+    sma_config_destroy(load());
+}
+
 static void wires_are_chosen_as_designed(void)
 {
     static const struct
@@ -263,6 +291,8 @@ int main(void)
     RUN(a_project_of_the_first_era_loads);
     RUN(placeholders_follow_the_old_rules);
     RUN(the_environment_wins_over_the_file);
+    RUN(timeouts_may_be_written_as_text);
+    RUN(a_key_of_several_lines_is_refused);
     RUN(wires_are_chosen_as_designed);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
