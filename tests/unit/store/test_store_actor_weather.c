@@ -1,0 +1,479 @@
+/*
+ * Aim: whatever comes together (full disks, stops, crashes, orderly ends, slow answers), every event that was accepted
+ * ends once, nothing stays owed and every question is answered.
+ * Method: by a seed, people, an agent and a dispatcher that keep to the rules, around the store; commits and history
+ * writes fail for a while at a time. At the end the weather clears, everybody finishes, and the books are compared.
+ */
+#include "store_support.h"
+
+#include "runtime/chat/state_vfs.h"
+
+#include <errno.h>
+
+#define CHAT_COUNT 5
+#define EVENT_COUNT 120
+#define RUN_COUNT_MAX 16
+#define ROW_COUNT_MAX 128
+
+struct event {
+    char id[16], text[32];
+    uint8_t chat, control;
+    bool is_open, is_accepted;
+    uint64_t ask_id, seq;
+};
+struct open_run {
+    uint64_t seq;
+    uint32_t next_step;   /* behind the durable ones */
+    uint32_t asked_count; /* steps on their way: results, and the next answer before those are durable */
+    bool is_done_asked;
+    char chat[32];
+};
+struct open_row {
+    uint64_t id, seq;
+    char chat[64];
+    uint32_t part, part_count;
+    bool is_asked, is_final_asked, is_attempted;
+};
+
+static struct world w;
+static bool is_full, is_history_full;
+static uint64_t chance;
+static struct event events[EVENT_COUNT];
+static uint32_t event_count;
+static struct open_run runs[RUN_COUNT_MAX];
+static uint32_t run_count;
+static struct open_row rows[ROW_COUNT_MAX];
+static uint32_t row_count;
+
+static uint64_t roll(uint64_t below)
+{
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    return chance % below;
+}
+
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
+}
+
+static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, size_t len, off_t at)
+{
+    if (!is_history_full)
+        return sma_sys_real()->pwrite(self, fd, bytes, len, at);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* -- people ----------------------------------------------------------------------------------------------------- */
+static void say_event(struct event *event)
+{
+    char chat[8];
+    snprintf(chat, sizeof chat, "c%u", event->chat);
+    event->ask_id = say_as(&w, TEST,
+                           &(struct saying){.chat = chat,
+                                            .id = event->id,
+                                            .text = event->text,
+                                            .kind = event->control != 0 ? SMA_EVENT_CONTROL
+                                                                        : SMA_EVENT_MESSAGE,
+                                            .control = event->control});
+    event->is_open = true;
+}
+
+static void say_new(void)
+{
+    if (event_count == EVENT_COUNT)
+        return;
+    struct event *event = &events[event_count];
+    *event = (struct event){.chat = (uint8_t)roll(CHAT_COUNT)};
+    snprintf(event->id, sizeof event->id, "e%u", event_count);
+    snprintf(event->text, sizeof event->text, "text %u.", event_count);
+    if (roll(8) == 0)
+        event->control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
+    event_count++;
+    say_event(event);
+}
+
+/* A platform delivers again what was not acknowledged, and sometimes what was. */
+static void say_again(bool is_any)
+{
+    for (uint32_t i = 0; i < event_count; i++)
+        if (!events[i].is_open && (!events[i].is_accepted || (is_any && roll(20) == 0)))
+            say_event(&events[i]);
+}
+
+static void take_accepted(const struct sma_msg *msg)
+{
+    const struct sma_accepted *answer =
+        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_accepted);
+    struct event *event = NULL;
+    for (uint32_t i = 0; i < event_count; i++)
+        if (events[i].is_open && events[i].ask_id == msg->ask_id)
+            event = &events[i];
+    CHECK(event != NULL);
+    event->is_open = false;
+    if (answer->verdict == SMA_VERDICT_REFUSED)
+        return;
+    CHECK(!event->is_accepted || event->seq == answer->seq);
+    event->is_accepted = true;
+    event->seq = answer->seq;
+}
+
+/* -- the agent -------------------------------------------------------------------------------------------------- */
+static void drop_run(uint32_t place)
+{
+    runs[place] = runs[--run_count];
+}
+
+static void take_run(const struct sma_run_order *order)
+{
+    for (uint32_t i = 0; i < order->step_count; i++)
+        CHECK_INT(i + 1, order->steps[i].number);
+    for (uint32_t i = run_count; i-- > 0;) {
+        if (runs[i].seq == order->seq)
+            drop_run(i);
+        else
+            CHECK(!sma_str_is_equal(order->route.chat_key, sma_str(runs[i].chat)) ||
+                  runs[i].is_done_asked);
+    }
+    CHECK(run_count < RUN_COUNT_MAX);
+    struct open_run *opened = &runs[run_count++];
+    *opened = (struct open_run){.seq = order->seq, .next_step = order->step_count + 1};
+    snprintf(opened->chat, sizeof opened->chat, "%s", order->route.chat_key.ptr);
+}
+
+static void take_control(const struct sma_control_order *order)
+{
+    for (uint32_t i = run_count; i-- > 0;)
+        if (runs[i].seq < order->mark_seq &&
+            sma_str_is_equal(order->chat_key, sma_str(runs[i].chat)))
+            drop_run(i);
+}
+
+static void take_step_done(const struct sma_step_done *answer, bool is_done)
+{
+    for (uint32_t i = run_count; i-- > 0;) {
+        struct open_run *open = &runs[i];
+        if (open->seq != answer->seq || (is_done ? !open->is_done_asked : open->asked_count == 0))
+            continue;
+        open->is_done_asked = false;
+        open->asked_count -= !is_done;
+        if (answer->verdict == SMA_STEP_STOPPED ||
+            (is_done && answer->verdict == SMA_STEP_DURABLE)) {
+            drop_run(i);
+        } else if (answer->verdict == SMA_STEP_DURABLE) {
+            CHECK_INT(open->next_step, answer->number);
+            open->next_step++;
+        }
+    }
+}
+
+static void work(struct open_run *open)
+{
+    if (open->is_done_asked || open->asked_count == 2)
+        return;
+    struct delivery sent[] = {{.key = open->chat, .text = "an answer"},
+                              {.key = "test:chat:c0", .text = "to another", .call = 1}};
+    if (open->asked_count == 0 && (open->next_step > 3 || roll(3) == 0)) {
+        open->is_done_asked = true;
+        done(&w, open->seq, "out", sent, (uint32_t)roll(2));
+    } else {
+        step(&w, open->seq, open->next_step + open->asked_count, sent, (uint32_t)roll(3));
+        open->asked_count++;
+    }
+}
+
+/* -- the dispatcher --------------------------------------------------------------------------------------------- */
+static void take_deliver(const struct sma_deliver *deliver)
+{
+    CHECK(row_count < SMA_DELIVER_CREDIT_COUNT);
+    for (uint32_t i = 0; i < row_count; i++) {
+        CHECK(rows[i].id != deliver->outbox_id);
+        CHECK(!sma_str_is_equal(deliver->route.chat_key, sma_str(rows[i].chat)));
+    }
+    struct open_row *row = &rows[row_count++];
+    *row = (struct open_row){.id = deliver->outbox_id,
+                             .seq = deliver->seq,
+                             .part = deliver->part_done_count,
+                             .part_count = 2,
+                             .is_attempted = deliver->is_repeat};
+    snprintf(row->chat, sizeof row->chat, "%s", deliver->route.chat_key.ptr);
+}
+
+static void take_receipt_done(const struct sma_receipt_done *answer)
+{
+    for (uint32_t i = row_count; i-- > 0;) {
+        struct open_row *row = &rows[i];
+        if (row->id != answer->outbox_id)
+            continue;
+        CHECK(row->is_asked);
+        row->is_asked = false;
+        bool is_stored = answer->verdict == SMA_STEP_DURABLE;
+        if (answer->verdict == SMA_STEP_STOPPED || (is_stored && row->is_final_asked))
+            rows[i] = rows[--row_count];
+        else if (is_stored)
+            row->part++;
+    }
+}
+
+static void attempt(struct open_row *row)
+{
+    if (row->is_asked)
+        return;
+    row->is_asked = row->is_attempted = true;
+    bool is_sent = roll(5) > 0;
+    row->is_final_asked = !is_sent || row->part + 1 >= row->part_count;
+    receipt(&w, &(struct sma_receipt){.outbox_id = row->id,
+                                      .part = row->part,
+                                      .part_count = row->part_count,
+                                      .state = (uint8_t)(is_sent ? SMA_DELIVERY_SENT
+                                                         : roll(2) == 0 ? SMA_DELIVERY_FAILED
+                                                                        : SMA_DELIVERY_UNKNOWN),
+                                      .is_final = row->is_final_asked});
+}
+
+static void cancel_rows(const struct sma_cancel_deliver *cancel)
+{
+    for (uint32_t i = 0; i < row_count; i++) {
+        struct open_row *row = &rows[i];
+        if (row->is_attempted || row->is_asked || row->seq >= cancel->mark_seq ||
+            !sma_str_is_equal(cancel->chat_key, sma_str(row->chat)))
+            continue;
+        row->is_asked = row->is_final_asked = true;
+        receipt(&w, &(struct sma_receipt){
+                        .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .is_final = true});
+    }
+}
+
+/* -- what came -------------------------------------------------------------------------------------------------- */
+static void read_agent(void)
+{
+    for (size_t i = 0; i < w.agent.count; i++) {
+        struct sma_msg *msg = w.agent.msgs[i];
+        if (msg->kind == SMA_MSG_RUN)
+            take_run(SMA_MSG_BODY(msg, struct sma_run_order));
+        else if (msg->kind == SMA_MSG_CONTROL)
+            take_control(SMA_MSG_BODY(msg, struct sma_control_order));
+        else
+            take_step_done(SMA_MSG_BODY(msg, struct sma_step_done), msg->kind == SMA_MSG_DONE_DONE);
+    }
+    drop_kept(&w.agent);
+}
+
+static void read_dispatcher(void)
+{
+    for (size_t i = 0; i < w.dispatcher.count; i++) {
+        struct sma_msg *msg = w.dispatcher.msgs[i];
+        if (msg->kind == SMA_MSG_DELIVER)
+            take_deliver(SMA_MSG_BODY(msg, struct sma_deliver));
+        else if (msg->kind == SMA_MSG_CANCEL_DELIVER)
+            cancel_rows(SMA_MSG_BODY(msg, struct sma_cancel_deliver));
+        else
+            take_receipt_done(SMA_MSG_BODY(msg, struct sma_receipt_done));
+    }
+    drop_kept(&w.dispatcher);
+}
+
+static void read_all(void)
+{
+    read_agent();
+    read_dispatcher();
+    for (size_t i = 0; i < w.test.count; i++)
+        if (w.test.msgs[i]->kind == SMA_MSG_ACCEPTED)
+            take_accepted(w.test.msgs[i]);
+    drop_kept(&w.test);
+}
+
+/* -- the weather ------------------------------------------------------------------------------------------------ */
+static void begin_life(void)
+{
+    run_count = row_count = 0;
+    for (uint32_t i = 0; i < event_count; i++)
+        events[i].is_open = false;
+}
+
+static void end_life(bool is_orderly)
+{
+    is_full = is_history_full = false;
+    w.disk_free = UINT64_C(1) << 40;
+    if (is_orderly) {
+        run_for(&w, 2 * SECOND);
+        read_all();
+        stop_world(&w);
+        read_all(); /* whoever asked was answered before the end */
+        close_system(&w);
+    } else {
+        sma_sim_crash(w.system);
+        close_system(&w);
+    }
+    begin_life();
+    open_world(&w);
+}
+
+static void change_weather(void)
+{
+    switch (roll(6)) {
+    case 0:
+        is_full = !is_full;
+        break;
+    case 1:
+        is_history_full = !is_history_full;
+        break;
+    case 2:
+        w.disk_free = roll(3) == 0   ? SMA_DISK_RESERVE_BYTES - 1
+                      : roll(2) == 0 ? 4ull * SMA_DISK_RESERVE_BYTES - 1
+                                     : UINT64_C(1) << 40;
+        break;
+    case 3:
+        is_full = is_history_full = false;
+        break;
+    case 4:
+        if (roll(2) == 0)
+            end_life(roll(2) == 0);
+        break;
+    default:
+        run_for(&w, SECOND);
+        break;
+    }
+}
+
+static void act(void)
+{
+    uint64_t what = roll(100);
+    if (what < 25)
+        say_new();
+    else if (what < 30)
+        say_again(true);
+    else if (what < 60 && run_count > 0)
+        work(&runs[roll(run_count)]);
+    else if (what < 80 && row_count > 0)
+        attempt(&rows[roll(row_count)]);
+    else if (what < 85)
+        change_weather();
+    if (roll(3) > 0)
+        run_for(&w, roll(20) * UINT64_C(1000000));
+    if (roll(3) > 0) /* everybody is slow at times */
+        read_all();
+}
+
+/* -- the books -------------------------------------------------------------------------------------------------- */
+static bool is_all_done(void)
+{
+    bool is_done = run_count == 0 && row_count == 0 && sma_queue_waiting(w.store->queue) == 0 &&
+                   w.store->run_count == 0 && w.store->outbox_open == 0;
+    for (uint32_t i = 0; i < event_count; i++)
+        is_done = is_done && events[i].is_accepted;
+    return is_done;
+}
+
+static void clear_up(void)
+{
+    is_full = is_history_full = false;
+    w.disk_free = UINT64_C(1) << 40;
+    run_for(&w, 3 * SECOND);
+    read_all();
+    for (int round = 0; round < 2000 && !is_all_done(); round++) {
+        say_again(false);
+        for (uint32_t i = 0; i < run_count; i++)
+            work(&runs[i]);
+        for (uint32_t i = 0; i < row_count; i++)
+            attempt(&rows[i]);
+        run_for(&w, 100 * UINT64_C(1000000));
+        read_all();
+    }
+    CHECK(is_all_done());
+}
+
+static void check_results(void)
+{
+    for (uint32_t i = 0; i < event_count; i++) {
+        await(&w, TEST, events[i].seq, true, "");
+        run(&w);
+        struct sma_msg *msg = take(&w.test, SMA_MSG_RESULT);
+        CHECK(msg != NULL);
+        uint8_t state = SMA_MSG_BODY(msg, struct sma_result)->state;
+        CHECK(state == SMA_RUN_DONE || state == SMA_RUN_CANCELLED || state == SMA_RUN_FAILED);
+        sma_msg_destroy(msg);
+    }
+}
+
+static void check_books(void)
+{
+    CHECK_INT(0, w.store->runs_open);
+    CHECK_INT(0, w.store->rows.count);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->adapters[0].credits);
+    CHECK_INT(0, sma_state_open_count(w.store->state));
+    CHECK_INT(0, w.store->line_count);
+    CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
+              sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
+    CHECK_INT(SMA_ASK_STORE_COUNT_MAX,
+              sma_ctx_ask_room(sma_system_ctx(w.system, SMA_ACTOR_AGENT), SMA_ACTOR_STORE));
+    CHECK_INT(SMA_ASK_RECEIPT_COUNT_MAX,
+              sma_ctx_ask_room(sma_system_ctx(w.system, SMA_ACTOR_DISPATCHER), SMA_ACTOR_STORE));
+}
+
+static void check_history(void)
+{
+    for (uint32_t i = 0; i < event_count; i++) {
+        char file[32], needle[48];
+        snprintf(file, sizeof file, "test%%3Achat%%3Ac%u", events[i].chat);
+        snprintf(needle, sizeof needle, "\"%s\"", events[i].text);
+        CHECK_INT(1, count_of(history(&w, file), needle));
+    }
+}
+
+static void one_seed(uint64_t seed)
+{
+    static struct sma_sys sys;
+    sys = *sma_sys_real();
+    sys.pwrite = write_when_there_is_room;
+    chance = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
+    event_count = 0;
+    begin_life();
+    make_world(&w);
+    w.sys = &sys;
+    w.seed = seed;
+    w.config.agent_concurrency = 1 + (int)roll(3);
+    w.config.queue_is_fair = roll(2) == 0;
+    w.config.queue_is_collect = roll(2) == 0;
+    w.config.queue_chat_waiting_max = 6;
+    w.config.durability_is_none = true; /* no power is cut here */
+    open_world(&w);
+    for (int i = 0; i < 400; i++)
+        act();
+    clear_up();
+    check_books();
+    check_results();
+    end_life(true);
+    clear_up();
+    check_books();
+    check_history();
+    end_world(&w);
+}
+
+static uint64_t first_seed = 1, seed_count = 20;
+
+static void in_any_weather_the_books_balance(void)
+{
+    for (uint64_t seed = first_seed; seed < first_seed + seed_count; seed++) {
+        if (seed_count == 1 || getenv("SMA_WEATHER_VERBOSE") != NULL)
+            fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+        one_seed(seed);
+    }
+}
+
+/* Arguments: first seed, number of seeds. */
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        first_seed = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        seed_count = strtoull(argv[2], NULL, 10);
+    sma_state_vfs_set_hook(fail_when_full);
+    RUN(in_any_weather_the_books_balance);
+    return check_summary();
+}
