@@ -201,7 +201,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
                     "durability is \"none\": after a power failure accepted messages may be lost "
                     "or answered twice");
     sma_store_check_disk(store);
-    SMA_METRIC_SET(disk_degraded, store->disk_level > 0);
+    sma_store_publish_disk(store);
     SMA_METRIC_SET(chats, (int64_t)counts.chats);
     /* What is open from before starts with the first batch, when every other actor listens. */
     sma_ctx_wake_at(ctx, sma_ctx_now(ctx));

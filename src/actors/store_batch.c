@@ -278,6 +278,7 @@ static void keep_lines(struct sma_store *store, uint32_t kept)
 {
     store->line_count = kept;
     store->is_history_stuck = kept > 0;
+    sma_store_publish_disk(store);
     if (kept > 0)
         return;
     sma_buf_clear(&store->line_bytes);

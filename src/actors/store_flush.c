@@ -32,6 +32,16 @@ void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
 }
 
 /* -- disk ------------------------------------------------------------------------------------------------------- */
+bool sma_store_is_degraded(const struct sma_store *store)
+{
+    return store->disk_level > 0 || store->is_history_stuck;
+}
+
+void sma_store_publish_disk(const struct sma_store *store)
+{
+    SMA_METRIC_SET(disk_degraded, sma_store_is_degraded(store));
+}
+
 static void set_disk_level(struct sma_store *store, int level)
 {
     if (level == store->disk_level)
@@ -43,7 +53,7 @@ static void set_disk_level(struct sma_store *store, int level)
         "the disk is full: nothing new is accepted and nothing is sent until there is more room",
     };
     store->disk_level = level;
-    SMA_METRIC_SET(disk_degraded, level > 0);
+    sma_store_publish_disk(store);
     sma_ctx_log(store->ctx, level == 0 ? SMA_LOG_INFO : SMA_LOG_ERROR, "%s (%llu MB free)",
                 texts[level], (unsigned long long)(store->disk_free / 1000000));
     if (level > 0)

@@ -297,6 +297,8 @@ void sma_store_between(struct sma_store *store);   /* after the answers of a bat
 void sma_store_flush_all(struct sma_store *store); /* everything, now (drain) */
 void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat);
 void sma_store_check_disk(struct sma_store *store);
+bool sma_store_is_degraded(const struct sma_store *store); /* nothing new is accepted for want of disk */
+void sma_store_publish_disk(const struct sma_store *store);
 void sma_store_set_wake(struct sma_store *store);
 
 /* -- store_accept.c --------------------------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_object(buf, "disk");
     put_number(buf, "freeBytes", store->disk_free);
     sma_buf_put_json_key(buf, "isDegraded");
-    sma_buf_put_text(buf, store->disk_level > 0 || store->is_history_stuck ? "true" : "false");
+    sma_buf_put_text(buf, sma_store_is_degraded(store) ? "true" : "false");
     sma_buf_put_char(buf, '}');
     sma_buf_put_json_key(buf, "durability");
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");

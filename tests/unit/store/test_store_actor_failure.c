@@ -196,6 +196,7 @@ static void history_that_finds_no_room_is_written_later(void)
     say(&w, "a", "2", "y");
     run(&w);
     CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    CHECK_INT(1, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded)); /* and /health says why */
     uint64_t seq = run_seq(&w);
     step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "hi"}, 1);
     run_for(&w, 3 * SECOND);
@@ -203,6 +204,7 @@ static void history_that_finds_no_room_is_written_later(void)
     is_history_full = false;
     run_for(&w, 2 * SECOND);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded));
     say(&w, "a", "2", "y");
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
