@@ -144,6 +144,12 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_
 {
     int64_t offset;
     enum sma_err err = place_user_line(store, chat, in, &offset);
+    if (err != SMA_ERR_OK) {
+        /* Nothing of the message is in the transaction yet: the others may go on. */
+        store->is_refused_alone = store->has_no_place;
+        return err;
+    }
+    err = save_cursor(store, in);
     if (err != SMA_ERR_OK)
         return err;
     format_facts(store, in);
@@ -480,12 +486,16 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
             refuse_now(store, *msg, STORE_RETRY_MS, reason);
             return;
         }
-        err = save_cursor(store, in);
-        if (err == SMA_ERR_OK)
-            err = accept_new(store, msg);
+        err = accept_new(store, msg);
     }
     if (err == SMA_ERR_OK)
         return;
+    if (store->is_refused_alone) {
+        store->is_refused_alone = store->has_no_place = false;
+        refuse_now(store, *msg, STORE_RETRY_MS,
+                   SMA_STR("the history of this chat cannot be written; the log says why"));
+        return;
+    }
     /* The answer is held last, so this message has none yet; the others of the batch are refused with it. */
     sma_store_fail_batch(store, err);
     refuse_now(store, *msg, STORE_RETRY_MS,

@@ -212,7 +212,11 @@ enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *ch
     enum sma_err err = sma_history_reserve(store->history, sma_store_chat_key(chat),
                                            store->line_buf.len, &offset, &error);
     if (err != SMA_ERR_OK) {
+        store->has_no_place = true;
+        store->line_bytes.len = start;
         sma_store_note_error(store, error.text);
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "nothing can be recorded in %s: %s", chat->key,
+                    error.text);
         return err;
     }
     store->lines[store->line_count++] = (struct store_line){
@@ -484,6 +488,10 @@ static void undo(struct sma_store *store, enum sma_err err)
         sma_ctx_fatal(store->ctx, "the waiting messages cannot be read again: %s",
                       sma_state_error(store->state)->text);
     }
+    if (store->has_no_place) {
+        store->has_no_place = false;
+        return; /* nobody else has to wait for that */
+    }
     /* The disk is looked at again before anything else is written, and waiting work is not tried at once. */
     store->disk_checked_ns = 0;
     store->retry_ns = sma_ctx_now(store->ctx) + STORE_RETRY_MS * UINT64_C(1000000);
@@ -548,6 +556,7 @@ void sma_store_end_batch(struct sma_store *store)
 {
     enum sma_err err = complete(store);
     if (err != SMA_ERR_OK) {
+        store->has_no_place = false; /* what was begun here would be tried with every batch */
         sma_store_fail_batch(store, err);
         return;
     }

@@ -203,6 +203,8 @@ struct sma_store {
     uint32_t
         line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
     bool has_run_change, has_step, has_done, has_receipt;
+    bool has_no_place; /* a history file could not be opened: the trouble of one chat, not of the disk */
+    bool is_refused_alone; /* ... and the message that wanted it has changed nothing */
     uint32_t done_count;          /* runs answered by this batch */
     struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
