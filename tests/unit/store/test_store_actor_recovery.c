@@ -335,6 +335,34 @@ static void a_stop_does_not_fail_what_may_have_been_seen(void)
     end_world(&w);
 }
 
+/* Whoever asks while the store ends, or after it has, gets an answer: nobody may hang on a service that stops. */
+static void a_stopping_store_answers_everybody(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    await(&w, TEST, seq, false, "");
+    run(&w);
+    CHECK_INT(0, w.test.count);
+    stop_world(&w);
+    await(&w, TEST, seq, false, "");
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, 64);
+    *SMA_MSG_BODY(msg, struct sma_query) =
+        (struct sma_query){.kind = SMA_QUERY_HISTORY, .limit = 5, .chat_key = SMA_STR("test:a")};
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE, &msg, 0, NULL));
+    say(&w, "a", "2", "y");
+    run(&w);
+    CHECK_INT(2, count_kept(&w.test, SMA_MSG_RESULT));
+    CHECK_INT(1, count_kept(&w.test, SMA_MSG_QUERY_RESULT));
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    msg = take(&w.test, SMA_MSG_RESULT);
+    CHECK_INT(SMA_RUN_RUNNING, SMA_MSG_BODY(msg, struct sma_result)->state);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(what_was_not_committed_comes_again);
@@ -348,5 +376,6 @@ int main(void)
     RUN(a_long_file_is_rotated_and_stays_whole);
     RUN(a_stop_reaches_what_an_unresumed_run_had_collected);
     RUN(a_stop_does_not_fail_what_may_have_been_seen);
+    RUN(a_stopping_store_answers_everybody);
     return check_summary();
 }

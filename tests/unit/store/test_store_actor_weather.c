@@ -408,6 +408,9 @@ static void check_books(void)
     CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->adapters[0].credits);
     CHECK_INT(0, sma_state_open_count(w.store->state));
     CHECK_INT(0, w.store->line_count);
+    CHECK_INT(0, w.store->suspect_count);
+    CHECK_INT(0, w.store->orphan_count);
+    CHECK(w.store->adapters[0].waiting_first == NULL && w.store->suspect_run == NULL);
     CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
               sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
     CHECK_INT(SMA_ASK_STORE_COUNT_MAX,
