@@ -318,6 +318,63 @@ static void a_broken_history_file_stops_nobody_else(void)
     end_world(&w);
 }
 
+static void what_a_failed_commit_held_up_starts_by_itself(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    say(&w, "b", "2", "y");
+    run_for(&w, 5 * SECOND); /* no other wake-up is left */
+    uint64_t one = run_seq(&w), two = one + 1;
+    is_full = true;
+    done(&w, one, "out", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_DONE_DONE));
+    is_full = false;
+    done(&w, one, "out", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    CHECK(run_seq(&w) == 0); /* the disk is given a second */
+    run_for(&w, SECOND);
+    CHECK(run_seq(&w) == two);
+    end_world(&w);
+}
+
+/* Fill the lane to the agent behind the store's back. @return how many */
+static size_t fill_lane(void)
+{
+    for (size_t count = 0;; count++) {
+        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_CONTROL, struct sma_control_order, 0);
+        enum sma_err err =
+            sma_ctx_send(sma_system_ctx(w.system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg);
+        if (err == SMA_ERR_OK)
+            continue;
+        CHECK_INT(SMA_ERR_FULL, err);
+        sma_msg_destroy(msg);
+        return count;
+    }
+}
+
+static void what_found_the_lane_full_leaves_by_itself(void)
+{
+    bool was_deferred = false;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        make_world(&w);
+        w.seed = seed;
+        open_world(&w);
+        CHECK(fill_lane() > SMA_CONCURRENCY_MAX);
+        say(&w, "a", "1", "x");
+        while (sma_sim_step(w.system) && w.test.count == 0)
+            was_deferred |= w.store->deferred_count > 0;
+        was_deferred |= w.store->deferred_count > 0;
+        run(&w);
+        CHECK_INT(0, w.store->deferred_count);
+        CHECK(run_seq(&w) == accepted(&w.test).seq);
+        end_world(&w);
+    }
+    CHECK(was_deferred); /* some of the seeds let the store go first */
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -330,5 +387,7 @@ int main(void)
     RUN(what_waited_for_disk_starts_by_itself);
     RUN(a_step_does_not_pass_one_that_was_refused);
     RUN(a_broken_history_file_stops_nobody_else);
+    RUN(what_a_failed_commit_held_up_starts_by_itself);
+    RUN(what_found_the_lane_full_leaves_by_itself);
     return check_summary();
 }

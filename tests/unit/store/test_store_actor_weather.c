@@ -410,6 +410,8 @@ static void check_books(void)
     CHECK_INT(0, w.store->line_count);
     CHECK_INT(0, w.store->suspect_count);
     CHECK_INT(0, w.store->orphan_count);
+    for (const struct store_chat *chat = w.store->chats; chat != NULL; chat = chat->next)
+        CHECK(chat->run == NULL && chat->first == NULL && !chat->has_ending && !chat->line_count);
     CHECK(w.store->adapters[0].waiting_first == NULL && w.store->suspect_run == NULL);
     CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
               sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
