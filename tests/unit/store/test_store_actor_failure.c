@@ -340,6 +340,41 @@ static void what_a_failed_commit_held_up_starts_by_itself(void)
     end_world(&w);
 }
 
+/* @return whether a message leaves for the agent although its commit fails */
+static bool starts_before_its_commit(const char *id)
+{
+    is_full = true;
+    say(&w, "c", id, "x");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
+    bool has_started = run_seq(&w) != 0;
+    drop_kept(&w.agent);
+    is_full = false;
+    run_for(&w, 2 * SECOND);
+    return has_started;
+}
+
+static void after_a_crash_nothing_starts_before_its_commit_until_a_step(void)
+{
+    make_world(&w);
+    open_world(&w);
+    CHECK(starts_before_its_commit("1"));
+    crash_world(&w);
+    CHECK(!starts_before_its_commit("2"));
+    say(&w, "a", "3", "x");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == seq);
+    step(&w, seq, 1, NULL, 0);
+    done(&w, seq, "out", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    CHECK(starts_before_its_commit("4"));
+    restart_world(&w);
+    CHECK(starts_before_its_commit("5")); /* an orderly end is no reason for caution */
+    end_world(&w);
+}
+
 /* Fill the lane to the agent behind the store's back. @return how many */
 static size_t fill_lane(void)
 {
@@ -387,6 +422,7 @@ int main(void)
     RUN(what_waited_for_disk_starts_by_itself);
     RUN(a_step_does_not_pass_one_that_was_refused);
     RUN(a_broken_history_file_stops_nobody_else);
+    RUN(after_a_crash_nothing_starts_before_its_commit_until_a_step);
     RUN(what_a_failed_commit_held_up_starts_by_itself);
     RUN(what_found_the_lane_full_leaves_by_itself);
     return check_summary();
