@@ -11,7 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_TRY_COUNT 100
+#define LOCK_TRY_NS 1000000
 
 static int open_lock(const char *state_dir, int flags)
 {
@@ -33,6 +37,17 @@ static enum sma_err report_holder(int fd, const char *state_dir, struct sma_erro
                     state_dir, holder);
 }
 
+/* Whoever asks whether a service runs holds the lock shared for an instant: only one that lasts is a service. */
+static bool lock_soon(int fd)
+{
+    for (int tries = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EINTR && (errno != EWOULDBLOCK || tries >= LOCK_TRY_COUNT))
+            return false;
+        (void)nanosleep(&(struct timespec){.tv_nsec = LOCK_TRY_NS}, NULL);
+    }
+    return true;
+}
+
 enum sma_err sma_lock_take(const char *state_dir, int *ret_fd, struct sma_error *error)
 {
     enum sma_err err = sma_sys_make_dirs(sma_sys_real(), state_dir, error);
@@ -41,7 +56,7 @@ enum sma_err sma_lock_take(const char *state_dir, int *ret_fd, struct sma_error 
     int fd = open_lock(state_dir, O_RDWR | O_CREAT);
     if (fd < 0)
         return sma_fail_os(error, errno, "%s/lock: cannot open", state_dir);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_soon(fd)) {
         err = errno == EWOULDBLOCK ? report_holder(fd, state_dir, error)
                                    : sma_fail_os(error, errno, "%s/lock: cannot lock", state_dir);
         close(fd);
