@@ -15,11 +15,15 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define SOCKET_TRY_COUNT 250 /* five seconds */
+#define SOCKET_TRY_MS 20
 
 struct own_service
 {
@@ -84,6 +88,20 @@ static void stop_own(struct own_service *own)
         ;
 }
 
+/* A service that holds the lock may not listen yet: it is given a moment. false: there is none, or it does not listen. */
+static bool await_socket(const char *state_dir, const char *socket_path)
+{
+    for (int tries = 0; tries < SOCKET_TRY_COUNT && sma_lock_is_held(state_dir); tries++) {
+        int fd;
+        if (sma_terminal_connect(socket_path, &fd, NULL) == SMA_ERR_OK) {
+            close(fd);
+            return true;
+        }
+        (void)poll(NULL, 0, SOCKET_TRY_MS);
+    }
+    return false;
+}
+
 static int parse_options(int argc, char **argv, struct sma_service_options *options,
                          struct sma_chat_options *chat)
 {
@@ -125,9 +143,12 @@ int sma_cli_chat(int argc, char **argv)
     snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
     snprintf(socket_path, sizeof socket_path, "%s/%s", state_dir, SMA_TERMINAL_SOCKET_NAME);
     struct own_service own = {0, -1};
-    bool is_own = !sma_lock_is_held(state_dir);
-    if (is_own && (status = start_own(&options, &own)) != 0)
-        return status;
+    bool is_own = !await_socket(state_dir, socket_path) && !sma_lock_is_held(state_dir);
+    if (is_own && (status = start_own(&options, &own)) != 0) {
+        if (!await_socket(state_dir, socket_path))
+            return status;
+        is_own = false; /* another one was faster */
+    }
     status = sma_chat_client(socket_path, &chat);
     if (is_own)
         stop_own(&own);

@@ -9,10 +9,13 @@
 #include "support/check.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BEGIN "# >>> shipmyagent alias >>>\n"
@@ -154,6 +157,42 @@ static void names_of_a_project_cannot_write_to_the_terminal(void)
     folder_remove(&folder);
 }
 
+/* The lock is taken first, the terminal listens last; in between stands all of recovery. */
+static void chat_waits_for_a_service_that_starts(void)
+{
+    struct folder folder;
+    int ready[2];
+    char path[256], dir[256], byte;
+    folder_create(&folder, "{" OFFLINE "}");
+    snprintf(dir, sizeof dir, "%s/.ship", folder.path);
+    snprintf(path, sizeof path, "%s/lock", dir);
+    CHECK(mkdir(dir, 0700) == 0 && pipe(ready) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        (void)alarm(60);
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0 || flock(fd, LOCK_EX) != 0 || write(ready[1], "1", 1) != 1)
+            _exit(1);
+        process_pause_ms(300);
+        close(fd); /* and at once it is the real one's */
+        execl(binary, binary, "start", folder.path, "--port", "0", (char *)NULL);
+        _exit(1);
+    }
+    CHECK_INT(1, read(ready[0], &byte, 1));
+    char *argv[] = {binary, (char[]){"chat"}, folder.path, NULL}, *output = NULL;
+    int status = run_to_end(argv, "hello\n", &output, 30000);
+    if (status != 0)
+        fprintf(stderr, "status %d: %s\n", status, output);
+    CHECK(status == 0 && strstr(output, "You said: hello") != NULL);
+    free(output);
+    (void)kill(child, SIGTERM); /* it may have found the chat's own service serving */
+    CHECK_INT(child, waitpid(child, NULL, 0));
+    close(ready[0]);
+    close(ready[1]);
+    folder_remove(&folder);
+}
+
 /* The usual soft limit of a shell is as large as the connection limit alone. */
 static void few_descriptors_are_raised_at_start(void)
 {
@@ -194,6 +233,7 @@ int main(int argc, char **argv)
     RUN(a_reload_takes_tokens_from_the_env_file);
     RUN(status_knows_long_tokens_and_hides_control_characters);
     RUN(names_of_a_project_cannot_write_to_the_terminal);
+    RUN(chat_waits_for_a_service_that_starts);
     RUN(few_descriptors_are_raised_at_start);
     return check_summary();
 }
