@@ -4,6 +4,7 @@
  */
 #include "sma/actors.h"
 #include "sma/messages.h"
+#include "sma/metrics.h"
 #include "sma/sim.h"
 #include "support/check.h"
 
@@ -571,6 +572,23 @@ static void a_new_wire_loads_sessions_again(void)
     world_fini(&w);
 }
 
+static void an_idle_session_goes_with_the_next_activity(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    hand_out(&w, 1, "idle", false);
+    rest(&w);
+    CHECK_INT(1, sma_gauge_get(SMA_GAUGE_sessions));
+    sma_sim_advance(w.system, (SMA_SESSION_IDLE_S + 1) * UINT64_C(1000000000));
+    hand_out(&w, 2, "new", false);
+    rest(&w);
+    CHECK_INT(1, sma_gauge_get(SMA_GAUGE_sessions));
+    hand_out(&w, 3, "idle", true);
+    rest(&w);
+    CHECK_INT(1, w.session_count); /* it is loaded again */
+    world_fini(&w);
+}
+
 static void what_was_loaded_for_the_old_wire_does_not_stay(void)
 {
     struct world w;
@@ -677,6 +695,7 @@ int main(void)
     RUN(deltas_become_progress);
     RUN(a_run_handed_out_again_replaces_the_first);
     RUN(a_new_wire_loads_sessions_again);
+    RUN(an_idle_session_goes_with_the_next_activity);
     RUN(what_was_loaded_for_the_old_wire_does_not_stay);
     RUN(in_any_weather_every_run_ends_once);
     RUN(the_offline_model_answers);

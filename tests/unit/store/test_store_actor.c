@@ -148,6 +148,32 @@ static void runs_start_in_order_never_two_of_one_chat(void)
     end_world(&w);
 }
 
+/* a a a b b: in the order they came, or in turns. */
+static void the_order_is_as_configured(void)
+{
+    static const int orders[2][5] = {{0, 1, 2, 3, 4}, {0, 3, 1, 4, 2}};
+    for (int is_fair = 0; is_fair < 2; is_fair++) {
+        make_world(&w);
+        w.config.queue_is_fair = is_fair;
+        open_world(&w);
+        uint64_t seqs[5];
+        for (int i = 0; i < 5; i++) {
+            char id[8];
+            snprintf(id, sizeof id, "%d", i);
+            say(&w, i < 3 ? "a" : "b", id, "x");
+            run(&w);
+            seqs[i] = accepted(&w.test).seq;
+        }
+        for (int i = 0; i < 5; i++) {
+            uint64_t seq = run_seq(&w);
+            CHECK(seq == seqs[orders[is_fair][i]]);
+            done(&w, seq, "out", NULL, 0);
+            run(&w);
+        }
+        end_world(&w);
+    }
+}
+
 static void collect_gives_waiting_messages_to_one_run(void)
 {
     make_world(&w);
@@ -511,6 +537,7 @@ int main(void)
     RUN(one_event_is_accepted_once);
     RUN(group_talk_is_recorded_and_a_later_mention_runs_it);
     RUN(runs_start_in_order_never_two_of_one_chat);
+    RUN(the_order_is_as_configured);
     RUN(collect_gives_waiting_messages_to_one_run);
     RUN(queue_bounds_refuse_visibly_once_in_a_while);
     RUN(stop_cancels_and_nothing_stopped_comes_back);
