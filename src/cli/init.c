@@ -183,8 +183,10 @@ static int write_one(const struct answers *answers, const char *name, struct sma
     snprintf(path, sizeof path, "%s/%s", answers->dir, name);
     struct sma_error error;
     enum sma_err err = buf->err;
+    /* Agent.md and ship.json are for the repository; what is under .ship comes to hold secrets (mcp.json). */
+    mode_t mode = strncmp(name, ".ship/", 6) == 0 ? 0600 : 0644;
     if (err == SMA_ERR_OK)
-        err = sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(buf), 0644, &error);
+        err = sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(buf), mode, &error);
     else
         (void)sma_fail(&error, err, "%s: %s", path, sma_err_text(err));
     sma_buf_clear(buf);
@@ -283,7 +285,8 @@ static int print_next_steps(const struct answers *answers)
 {
     printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
     if (strcmp(answers->provider, "offline") != 0)
-        printf("  echo 'LLM_API_KEY=...' >> %s/.env     (your provider's key)\n", answers->dir);
+        printf("  (umask 077; echo 'LLM_API_KEY=...' >> %s/.env)     your provider's key\n",
+               answers->dir);
     printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
            answers->dir, answers->dir);
     return 0;

@@ -89,6 +89,22 @@ static void alias_never_eats_what_is_not_its_own(void)
     folder_remove(&home);
 }
 
+static void init_keeps_its_state_to_the_owner(void)
+{
+    static const char *const names[] = {".ship/mcp/mcp.json", ".ship/schema/ship.schema.json"};
+    struct folder folder;
+    char path[256];
+    folder_create(&folder, NULL);
+    EXPECT(0, "Next:", "init", folder.path, "--yes", "--force", "--provider", "offline");
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        struct stat status;
+        snprintf(path, sizeof path, "%s/%s", folder.path, names[i]);
+        CHECK_INT(0, stat(path, &status));
+        CHECK_INT(0600, (long long)(status.st_mode & 0777));
+    }
+    folder_remove(&folder);
+}
+
 /* -- a running service ------------------------------------------------------------------------------------------- */
 static int ask_status(const struct service *service, const char *headers)
 {
@@ -230,6 +246,7 @@ int main(int argc, char **argv)
     binary = argv[1];
     RUN(alias_keeps_links_and_modes);
     RUN(alias_never_eats_what_is_not_its_own);
+    RUN(init_keeps_its_state_to_the_owner);
     RUN(a_reload_takes_tokens_from_the_env_file);
     RUN(status_knows_long_tokens_and_hides_control_characters);
     RUN(names_of_a_project_cannot_write_to_the_terminal);
