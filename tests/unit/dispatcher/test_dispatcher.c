@@ -2,6 +2,7 @@
  * Aim: what the dispatcher promises for every class of outcome, for order, rates, parts, questions, /stop and drain.
  * Method: the actor under the seeded scheduler with a scripted platform (support/fake_adapter.h), virtual time.
  */
+#include "actors/dispatcher_priv.h"
 #include "world.h"
 
 static struct world world;
@@ -21,6 +22,8 @@ static void run_all(void)
         CHECK(world.rows[i].is_over);
     CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[0]);
     CHECK_INT(SMA_DELIVER_CREDIT_COUNT, world.credits[1]);
+    CHECK_INT(0, world.dispatcher->row_count);
+    CHECK_INT(0, world.dispatcher->chat_idle_count); /* no chat is remembered for ever */
 }
 
 static const struct fake_saw *saw_at(unsigned adapter, size_t index)

@@ -531,6 +531,35 @@ static void idle_chats_do_not_stay_in_memory(void)
     end_world(&w);
 }
 
+/* Old claims go with the commits of new messages, once they are over the bound and their lines are on disk. */
+static void claims_over_the_bound_expire(void)
+{
+    make_world(&w);
+    w.config.durability_is_none = true;
+    open_world(&w);
+    for (int i = 0; i < 5000; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        (void)say_as(&w, TEST,
+                     &(struct saying){.chat = "a", .id = id, .text = "x", .is_record_only = true});
+        if (i % 500 != 499)
+            continue;
+        run(&w);
+        drop_kept(&w.test);
+    }
+    run_for(&w, 5 * SECOND); /* the lines are synced */
+    CHECK_INT(5000, sma_state_claim_count(w.store->state));
+    sma_state_set_claim_bounds(w.store->state, 100, 1 << 20, 0);
+    for (int i = 0; i < 10; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "new %d", i);
+        say(&w, "a", id, "x");
+        run(&w);
+    }
+    CHECK(sma_state_claim_count(w.store->state) < 1000);
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(a_message_runs_is_answered_and_recorded);
@@ -546,5 +575,6 @@ int main(void)
     RUN(questions_are_answered);
     RUN(an_idle_store_sets_no_wake_up);
     RUN(idle_chats_do_not_stay_in_memory);
+    RUN(claims_over_the_bound_expire);
     return check_summary();
 }
