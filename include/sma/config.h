@@ -44,6 +44,7 @@ struct sma_config_adapter
 {
     const char *name; /* "telegram", "feishu", "qq", ... */
     bool is_enabled;
+    bool says_enabled; /* the member is there; http and terminal are on without it */
     const char *json;
 };
 

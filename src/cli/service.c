@@ -65,7 +65,7 @@ static bool is_wanted(const struct sma_adapter_entry *entry, const struct sma_co
         return false;
     if (block == NULL)
         return entry->is_on_by_default;
-    return block->is_enabled || (entry->is_on_by_default && strstr(block->json, "\"enabled\"") == NULL);
+    return block->is_enabled || (entry->is_on_by_default && !block->says_enabled);
 }
 
 static enum sma_err add_adapters(struct sma_service *service,
@@ -74,7 +74,7 @@ static enum sma_err add_adapters(struct sma_service *service,
     for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
         const struct sma_adapter_entry *entry = &sma_adapter_table[i];
         const struct sma_config_adapter *block = find_block(service->config, entry->ops->name);
-        static const struct sma_config_adapter no_block = {"", true, ""};
+        static const struct sma_config_adapter no_block = {.name = "", .is_enabled = true, .json = ""};
         if (!is_wanted(entry, block, options))
             continue;
         if (service->adapter_count == SMA_ADAPTER_COUNT_MAX)

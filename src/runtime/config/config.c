@@ -547,6 +547,7 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         struct sma_config_adapter *adapter = &config->adapters[config->adapter_count++];
         adapter->name = keep_text(loading, name);
         adapter->is_enabled = read_bool(json_object_get(value, "enabled"), false);
+        adapter->says_enabled = json_object_get(value, "enabled") != NULL;
         adapter->json = keep_text(loading, text);
         free(text);
     }

@@ -105,7 +105,7 @@ static void a_project_of_the_first_era_loads(void)
     CHECK_TEXT("0.0.0.0", config->start_host);
     CHECK_INT(3, config->adapter_count);
     CHECK_TEXT("telegram", config->adapters[0].name);
-    CHECK(!config->adapters[0].is_enabled);
+    CHECK(!config->adapters[0].is_enabled && config->adapters[0].says_enabled);
     CHECK_TEXT("{\"enabled\":false}", config->adapters[0].json);
     CHECK(strstr(config->permissions_json, "\"deny\":[\"rm\"]") != NULL);
     sma_config_destroy(config);
