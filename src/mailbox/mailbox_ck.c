@@ -37,6 +37,7 @@ void __tsan_release(void *address);
  * would make every hop several times slower.
  */
 #define STREAM_NS_PER_MESSAGE 4000u
+#define STREAM_COUNT 512u /* messages without a pause that make a stream */
 
 /*
  * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their own; our constants
@@ -56,6 +57,7 @@ struct sma_mailbox {
      * also the futex on which the consumer sleeps. */
     _Alignas(LINE_BYTES) unsigned is_asleep;
     unsigned is_closed;
+    unsigned is_stream; /* pushes do without a fence; set and cleared by the consumer while it is awake */
     unsigned is_rung; /* a ring without a message, kept until the consumer has seen it */
     int fd;           /* EVENT_FD; -1 otherwise */
     /* The consumer's own. */
@@ -82,32 +84,34 @@ static inline void fence_full(void)
 }
 
 /*
- * The push must come before its look at is_asleep, and the announcement before the re-check. Pushes are many and parks
- * are few, so the price is paid at the park: membarrier() makes every running thread of the process pass a full
- * barrier, and a push needs only to keep the compiler from reordering (docs/adr/0008). Where the kernel refuses, both
- * sides fence. Decided once, before any second thread exists.
+ * The push must come before its look at is_asleep, and the announcement before the re-check. Normally both sides fence.
+ * A consumer that has taken STREAM_COUNT messages without finding its lanes empty sets is_stream: pushes then keep only
+ * the compiler from reordering, and the next park pays for all of them with membarrier(), which makes every running
+ * thread of the process pass a full barrier (docs/adr/0008). A consumer that parks often never gets there: it would
+ * interrupt the other cores each time.
  */
-static bool has_membarrier;
+static bool has_membarrier; /* decided once, before any second thread exists */
 
-static inline void fence_push(void)
+static inline void fence_push(const struct sma_mailbox *box)
 {
-    if (CK_CC_LIKELY(has_membarrier))
-        __asm__ volatile("" ::: "memory");
-    else
+    if (ck_pr_load_uint(&box->is_stream) == 0)
         fence_full();
+    else
+        __asm__ volatile("" ::: "memory");
 }
 
-static void fence_park(void)
+static void fence_park(struct sma_mailbox *box)
 {
-    if (!has_membarrier) {
+    if (box->is_stream == 0) {
         fence_full();
         return;
     }
+    ck_pr_store_uint(&box->is_stream, 0);
     long done = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     SMA_ASSERT(done == 0); /* it was registered; going on without it would lose a wake-up */
 }
 
-/* SMA_MAILBOX_FENCE=full keeps to plain fences: for tests of that path, and for old kernels' sake. */
+/* SMA_MAILBOX_FENCE=full keeps to plain fences: the path of kernels without membarrier, for tests. */
 static void choose_fence(void)
 {
     static bool is_chosen;
@@ -260,7 +264,7 @@ enum sma_err sma_lane_push(struct sma_lane *lane, struct sma_msg **msg)
     SMA_ASSERT(is_in); /* the ring is larger than the lane's capacity */
     lane->room--;
     *msg = NULL;
-    fence_push();
+    fence_push(box);
     if (CK_CC_UNLIKELY(ck_pr_load_uint(&box->is_asleep) != 0))
         wake_consumer(box);
     return SMA_ERR_OK;
@@ -304,7 +308,8 @@ struct sma_msg *sma_mailbox_take(struct sma_mailbox *box)
         }
         if (--box->burst_left == 0)
             next_lane(box);
-        box->taken_count++;
+        if (CK_CC_UNLIKELY(++box->taken_count == STREAM_COUNT) && has_membarrier)
+            ck_pr_store_uint(&box->is_stream, 1);
         return msg;
     }
     return NULL;
@@ -330,7 +335,7 @@ static bool has_work(struct sma_mailbox *box)
 static bool announce_sleep(struct sma_mailbox *box)
 {
     ck_pr_store_uint(&box->is_asleep, 1);
-    fence_park();
+    fence_park(box);
     if (!has_work(box))
         return true;
     ck_pr_store_uint(&box->is_asleep, 0);
