@@ -19,17 +19,20 @@
 #define RUN_COUNT_MAX 20000
 #define HELD_COUNT_MAX 4096
 
-struct run {
+struct run
+{
     char key[600], text[128];
     uint64_t hash;
     bool is_held;
 };
-struct held {
+struct held
+{
     enum sma_actor_id asker;
     uint64_t ask_id, seq;
     bool is_ingress;
 };
-struct fake_store {
+struct fake_store
+{
     struct run *runs;
     unsigned run_count;
     struct held held[HELD_COUNT_MAX];
@@ -37,7 +40,8 @@ struct fake_store {
     bool is_stopping;
     atomic_uint accepted_count;
 };
-struct harness {
+struct harness
+{
     struct sma_config config, next_config;
     pthread_mutex_t next_lock; /* a signal orders nothing the thread sanitizer can see */
     struct sma_config_adapter block;
@@ -290,8 +294,8 @@ static struct harness *make(const struct harness_options *options)
                             .start_host = options->host == NULL ? "127.0.0.1" : options->host,
                             .start_port = options->port,
                             .api_token = options->api_token == NULL ? "" : options->api_token};
-    harness->block =
-        (struct sma_config_adapter){"http", true, options->json == NULL ? "" : options->json};
+    harness->block = (struct sma_config_adapter){
+        .name = "http", .is_enabled = true, .json = options->json == NULL ? "" : options->json};
     harness->store.runs = calloc(RUN_COUNT_MAX, sizeof *harness->store.runs);
     harness->stop_fd = eventfd(0, EFD_CLOEXEC);
     harness->system = sma_system_create(&(struct sma_system_options){0});

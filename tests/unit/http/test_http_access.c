@@ -111,7 +111,8 @@ static void token_file_is_closed_to_others(void)
 static void foreign_hosts_are_refused(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
-    static const struct {
+    static const struct
+    {
         const char *name;
         bool has_port;
         int status;
@@ -196,7 +197,7 @@ static void wrong_addresses_and_options_say_so(void)
     static const char *const bad[] = {"{\"connections\":0}", "{\"connections\":\"9\"}",
                                       "{\"requestDeadlineMs\":1}", "[]"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
-        struct sma_config_adapter block = {"http", true, bad[i]};
+        struct sma_config_adapter block = {.name = "http", .is_enabled = true, .json = bad[i]};
         struct sma_error error = {0};
         void *state = NULL;
         CHECK_ERR(SMA_ERR_BADINPUT, sma_http_adapter_ops.create(&config, &block, &state, &error));

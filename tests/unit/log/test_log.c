@@ -54,7 +54,8 @@ static struct sma_config *config_of(const char *key, const char *token, const ch
     *config = (struct sma_config){.state_dir = dir, .project_dir = dir, .api_token = token};
     config->llm.api_key = key;
     if (adapter != NULL) {
-        config->adapters[0] = (struct sma_config_adapter){"telegram", true, adapter};
+        config->adapters[0] =
+            (struct sma_config_adapter){.name = "telegram", .is_enabled = true, .json = adapter};
         config->adapter_count = 1;
     }
     return config;
@@ -87,7 +88,8 @@ static void run(struct sma_config *config, const struct sma_config *reload,
     CHECK(system != NULL);
     CHECK_OK(sma_system_add(system, SMA_ACTOR_LOG, &sma_log_actor_ops, log));
     CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, NULL));
-    int kept = dup(STDERR_FILENO), fd = open(screen, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int kept = dup(STDERR_FILENO),
+        fd = open(screen, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
     CHECK_OK(sma_system_start(system, &error));
     if (reload != NULL)
@@ -145,7 +147,8 @@ static void must_not_show(const char *secret)
 
 static void secrets_are_replaced_by_value(void)
 {
-    static const char *const texts[] = {"key sk-secret-1 and token-2222, https://x/bot333:abcdef/y"};
+    static const char *const texts[] = {
+        "key sk-secret-1 and token-2222, https://x/bot333:abcdef/y"};
     run(config_of("sk-secret-1", "token-2222", "{\"enabled\":true,\"botToken\":\"333:abcdef\"}"),
         NULL, texts, 1, in_file, on_screen, sizeof in_file);
     must_not_show("sk-secret-1");
@@ -168,7 +171,8 @@ static void a_secret_that_begins_another_hides_both(void)
 static void a_secret_in_a_block_of_a_block_is_known(void)
 {
     static const char *const texts[] = {"s: deep-secret-9 l: listed-secret"};
-    run(config_of("", "", "{\"auth\":{\"appSecret\":\"deep-secret-9\",\"tokens\":[\"listed-secret\"]}}"),
+    run(config_of("", "",
+                  "{\"auth\":{\"appSecret\":\"deep-secret-9\",\"tokens\":[\"listed-secret\"]}}"),
         NULL, texts, 1, in_file, on_screen, sizeof in_file);
     must_not_show("deep-secret-9");
     must_not_show("listed-secret");
@@ -210,8 +214,10 @@ static void a_reload_brings_new_secrets(void)
 /* ESC, C0, DEL, C1 as UTF-8 and C1 as a bare byte: terminals obey all of them. */
 static void control_characters_stay_off_the_screen(void)
 {
-    static const char *const texts[] = {
-        "a\x1b[31mb\nc\x7f" "d\xc2\x9b" "31me\x9b" "f \xc3\x9b \xe4\xb8\x9b \xf0\x9f\x98\x9b ok"};
+    static const char *const texts[] = {"a\x1b[31mb\nc\x7f"
+                                        "d\xc2\x9b"
+                                        "31me\x9b"
+                                        "f \xc3\x9b \xe4\xb8\x9b \xf0\x9f\x98\x9b ok"};
     run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
     CHECK(strstr(on_screen, "a [31mb c d") != NULL);
     CHECK(strchr(on_screen, '\x1b') == NULL && strstr(on_screen, "\xc2\x9b") == NULL);
