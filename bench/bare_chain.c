@@ -27,12 +27,14 @@
 #define FRAGMENT_COUNT 50
 #define FRAGMENT_BYTES 1000
 
-struct message {
+struct message
+{
     char id[64];
     size_t len;
     char text[2048];
 };
-struct ring {
+struct ring
+{
     struct message *slots[RING_COUNT];
     _Alignas(64) atomic_uint head;
     _Alignas(64) atomic_uint tail; /* also the futex word */

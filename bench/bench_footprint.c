@@ -27,11 +27,13 @@
 #define SENDER_COUNT 8
 #define SAMPLE_COUNT 20
 
-struct options {
+struct options
+{
     const char *binary, *bare;
 };
 
-struct running {
+struct running
+{
     pid_t pid;
     uint64_t ready_ns;
 };
@@ -136,7 +138,8 @@ static uint64_t cpu_ticks(pid_t pid)
 }
 
 /* -- load --------------------------------------------------------------------------------------------------------- */
-struct sender {
+struct sender
+{
     int port;
     unsigned first, count;
 };
@@ -250,8 +253,9 @@ static void write_text(const char *project, const char *name, const char *text)
 /* A provider that is never asked, so that the HTTP client is initialised as in a real service. */
 static const char WITH_PROVIDER[] =
     "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:9/v1\"}}";
-static const char OFFLINE[] = "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
-                              "\"agent\":{\"concurrency\":8}}";
+static const char OFFLINE[] =
+    "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
+    "\"agent\":{\"concurrency\":8}}";
 
 static int read_port(const char *project)
 {
@@ -352,7 +356,8 @@ int main(int argc, char **argv)
     const char *const our_argv[] = {options.binary, "start", project, "--port", "0", NULL};
     struct running running = start(our_argv);
     measure_idle(running.pid, bench_is_quick ? 3 : 10);
-    measure_growth(running.pid, read_port(project), bench_is_quick ? 8000 : 100000, rss_kib(running.pid));
+    measure_growth(running.pid, read_port(project), bench_is_quick ? 8000 : 100000,
+                   rss_kib(running.pid));
     stop(&running, SIGTERM);
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", dir);

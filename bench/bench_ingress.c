@@ -58,7 +58,8 @@ static void die(const char *what)
 
 /* -- processes -------------------------------------------------------------------------------------------------- */
 
-struct process {
+struct process
+{
     pid_t pid;
     int port, out;
 };
@@ -157,7 +158,8 @@ static struct process start_service(const char *binary, const char *name, int si
 
 /* -- saturated -------------------------------------------------------------------------------------------------- */
 
-struct figures {
+struct figures
+{
     double rate, p50, p99, p999;
 };
 

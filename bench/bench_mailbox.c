@@ -93,7 +93,8 @@ static double pair_mutex(unsigned lane_count, unsigned rounds)
 }
 
 /* -- many senders, one receiver --------------------------------------------------------------------------------- */
-struct flood {
+struct flood
+{
     struct sma_mailbox *box; /* or: */
     struct bare_ring *rings[LANE_COUNT_MAX];
     struct mutex_queue *queue;
@@ -102,7 +103,8 @@ struct flood {
     unsigned sender_count, count;
 };
 
-struct flood_sender {
+struct flood_sender
+{
     struct flood *flood;
     unsigned number;
 };
@@ -155,7 +157,8 @@ static void flood_receive(struct flood *flood)
     }
 }
 
-enum flood_kind {
+enum flood_kind
+{
     FLOOD_MAILBOX,
     FLOOD_BARE,
     FLOOD_MUTEX,
@@ -201,13 +204,15 @@ static double flood_run(enum flood_kind kind, unsigned sender_count, unsigned co
 }
 
 /* -- one parked hop --------------------------------------------------------------------------------------------- */
-enum hop_kind {
+enum hop_kind
+{
     HOP_MAILBOX,
     HOP_FUTEX,
     HOP_MUTEX,
 };
 
-struct hop {
+struct hop
+{
     enum hop_kind kind;
     struct sma_mailbox *box;
     struct sma_lane *lane;
@@ -278,7 +283,8 @@ static void hop_run(enum hop_kind kind, unsigned count, uint64_t *latencies)
 }
 
 /* -- an idle actor ---------------------------------------------------------------------------------------------- */
-struct idle {
+struct idle
+{
     struct sma_mailbox *box;
     _Atomic int tid;
 };

@@ -57,7 +57,8 @@ static char line[LINE_BYTES + 1], facts[FACTS_BYTES + 1];
 static void open_store(struct store *store, bool is_durability_none)
 {
     struct sma_error error = {0};
-    struct sma_state_options options = {.path = database_path, .is_durability_none = is_durability_none};
+    struct sma_state_options options = {.path = database_path,
+                                        .is_durability_none = is_durability_none};
     if (sma_state_open(&options, &store->state, &error) != SMA_ERR_OK)
         die("open", &error);
     if (sma_state_begin(store->state) != SMA_ERR_OK)
@@ -65,12 +66,14 @@ static void open_store(struct store *store, bool is_durability_none)
     for (int i = 0; i < CHAT_COUNT; i++) {
         char key[64];
         snprintf(key, sizeof key, "telegram:chat:%d", 100000 + i);
-        if (sma_state_chat_open(store->state, sma_str(key), SMA_STR("telegram"), &store->chats[i]) != SMA_ERR_OK)
+        if (sma_state_chat_open(store->state, sma_str(key), SMA_STR("telegram"),
+                                &store->chats[i]) != SMA_ERR_OK)
             die("chat", sma_state_error(store->state));
     }
     if (sma_state_commit(store->state) != SMA_ERR_OK)
         die("commit", sma_state_error(store->state));
-    struct sma_history_options history = {.sys = sma_sys_real(), .directory = history_path, .lines_max = UINT32_MAX};
+    struct sma_history_options history = {
+        .sys = sma_sys_real(), .directory = history_path, .lines_max = UINT32_MAX};
     if (sma_history_open(&history, &store->history, &error) != SMA_ERR_OK)
         die("history", &error);
 }
@@ -84,8 +87,11 @@ static void close_store(struct store *store)
 static void make_line(uint64_t number, struct sma_str chat_key)
 {
     memset(line, 'x', LINE_BYTES);
-    int len = snprintf(line, LINE_BYTES, "{\"v\":1,\"ts\":%llu,\"channel\":\"telegram\",\"chatId\":\"1\",\"chatKey\":\"%s\","
-                       "\"role\":\"user\",\"text\":\"", (unsigned long long)number, chat_key.ptr);
+    int len = snprintf(
+        line, LINE_BYTES,
+        "{\"v\":1,\"ts\":%llu,\"channel\":\"telegram\",\"chatId\":\"1\",\"chatKey\":\"%s\","
+        "\"role\":\"user\",\"text\":\"",
+        (unsigned long long)number, chat_key.ptr);
     line[len] = 'x';
     memcpy(line + LINE_BYTES - 3, "\"}\n", 3);
 }
@@ -108,7 +114,8 @@ static void accept_one(struct store *store, int index)
         die("a new event is claimed already", sma_state_error(store->state));
     make_line(number, chat->key);
     struct sma_error error = {0};
-    if (sma_history_reserve(store->history, chat->key, LINE_BYTES, &store->offsets[index], &error) != SMA_ERR_OK)
+    if (sma_history_reserve(store->history, chat->key, LINE_BYTES, &store->offsets[index],
+                            &error) != SMA_ERR_OK)
         die("reserve", &error);
     struct sma_state_message message = {
         .chat = chat,
@@ -129,14 +136,16 @@ static void write_lines(struct store *store, int batch)
     static char block[BATCH_MAX * LINE_BYTES];
     for (int first = 0, index = 0; first < batch; first = index) {
         struct sma_state_chat *chat = chat_of(store, store->next_event + (uint64_t)first);
-        for (; index < batch && chat_of(store, store->next_event + (uint64_t)index) == chat; index++) {
+        for (; index < batch && chat_of(store, store->next_event + (uint64_t)index) == chat;
+             index++) {
             make_line(store->next_event + (uint64_t)index, chat->key);
             memcpy(block + (size_t)(index - first) * LINE_BYTES, line, LINE_BYTES);
         }
         struct sma_error error = {0};
         struct sma_str bytes = {block, (size_t)(index - first) * LINE_BYTES};
         enum sma_history_outcome outcome;
-        if (sma_history_write(store->history, chat->key, store->offsets[first], bytes, &outcome, &error) != SMA_ERR_OK)
+        if (sma_history_write(store->history, chat->key, store->offsets[first], bytes, &outcome,
+                              &error) != SMA_ERR_OK)
             die("write", &error);
     }
 }
@@ -191,7 +200,8 @@ static void run_bare(int fd, int batch, uint64_t commits)
 
 /* ---- figures -------------------------------------------------------------------------------------------------- */
 
-static void row_latency(const char *what, int batch, double quantile, const char *target, const char *note)
+static void row_latency(const char *what, int batch, double quantile, const char *target,
+                        const char *note)
 {
     char name[96];
     snprintf(name, sizeof name, "commit of %d%s, %s", batch, note, what);
@@ -203,7 +213,8 @@ static void row_latency(const char *what, int batch, double quantile, const char
 /* @return messages a second of the store: the median of the rounds. */
 static double measure(struct store *store, int fd, int batch, const char *note)
 {
-    store_samples.count = store_samples.rate_count = bare_samples.count = bare_samples.rate_count = 0;
+    store_samples.count = store_samples.rate_count = bare_samples.count = bare_samples.rate_count =
+        0;
     int rounds = bench_is_quick ? 3 : 9;
     uint64_t commits = bench_is_quick ? (batch >= 1000 ? 15 : 150) : (batch >= 1000 ? 60 : 600);
     run_store(store, batch, commits / 10); /* warm */
@@ -240,8 +251,10 @@ static void preload(uint64_t count)
         for (int i = 0; i < 20000 && done < count; i++, done++) {
             char event[32];
             snprintf(event, sizeof event, "old-%llu", (unsigned long long)done);
-            struct sma_state_message message = {.chat = store.chats[done % CHAT_COUNT], .state = SMA_ROW_DONE,
-                                                .event_key = sma_str(event), .history_offset = SMA_STATE_NO_LINE};
+            struct sma_state_message message = {.chat = store.chats[done % CHAT_COUNT],
+                                                .state = SMA_ROW_DONE,
+                                                .event_key = sma_str(event),
+                                                .history_offset = SMA_STATE_NO_LINE};
             uint64_t seq = 0;
             if (sma_state_accept(store.state, &message, &seq) != SMA_ERR_OK)
                 die("accept", sma_state_error(store.state));
@@ -323,7 +336,8 @@ static void compare_claims(struct store *none, struct store *many, int batch, co
 static void name_files(const char *folder)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(directory, sizeof directory, "%s/bench_store.%d%s", base == NULL ? "/tmp" : base, (int)getpid(), folder);
+    snprintf(directory, sizeof directory, "%s/bench_store.%d%s", base == NULL ? "/tmp" : base,
+             (int)getpid(), folder);
     snprintf(database_path, sizeof database_path, "%s/state.db", directory);
     snprintf(bare_path, sizeof bare_path, "%s/bare", directory);
     snprintf(history_path, sizeof history_path, "%s/chats", directory);

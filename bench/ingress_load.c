@@ -19,7 +19,8 @@
 #define CHAT_COUNT 200 /* all known after the warm-up: making files is the file system's time */
 #define SINK_CONNECTION_MAX 64
 
-struct link {
+struct link
+{
     int fd;
     uint64_t sent_ns;
     size_t have;

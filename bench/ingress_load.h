@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct load_result {
+struct load_result
+{
     double per_second;      /* answers with a 2xx status */
     uint64_t *latencies_ns; /* sorted; of those answers; freed by load_fini */
     size_t count, refused_count;

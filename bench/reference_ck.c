@@ -12,7 +12,8 @@
 #define OUT_OF_LINE __attribute__((noipa))
 #endif
 
-struct bare_ring {
+struct bare_ring
+{
     ck_ring_t ring;
     ck_ring_buffer_t *slots;
 };
@@ -46,7 +47,8 @@ OUT_OF_LINE void *bare_ring_take(struct bare_ring *ring)
     return ck_ring_dequeue_spsc(&ring->ring, ring->slots, &item) ? item : NULL;
 }
 
-struct mutex_queue {
+struct mutex_queue
+{
     pthread_mutex_t lock;
     pthread_cond_t has_more;
     size_t size, head, count;

@@ -537,7 +537,8 @@ void sma_system_destroy(struct sma_system *system)
 }
 
 /* -- metrics ---------------------------------------------------------------------------------------------------- */
-enum actor_metric {
+enum actor_metric
+{
     METRIC_HANDLED,
     METRIC_WAIT,
     METRIC_HANDLE,
@@ -545,7 +546,8 @@ enum actor_metric {
     METRIC_DEPTH,
     METRIC_COUNT,
 };
-static const struct {
+static const struct
+{
     const char *name, *type, *help;
 } actor_metrics[METRIC_COUNT] = {
     [METRIC_HANDLED] = {"actor_handled_total", "counter", "messages handled"},

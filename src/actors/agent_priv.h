@@ -16,7 +16,8 @@
     (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
 
 /* One open run. */
-struct agent_run {
+struct agent_run
+{
     uint64_t seq;
     uint64_t serial; /* of this object: a refused batch can make the store hand out one seq twice */
     struct sma_run *run;
@@ -31,21 +32,24 @@ struct agent_run {
 };
 
 /* One question: to which run, and which of its calls, the answer belongs. */
-struct agent_ask {
+struct agent_ask
+{
     uint64_t id, seq, serial;
     uint32_t call; /* of a STEP: its number */
     struct agent_ask *next;
 };
 
 /* A question that found its edge full; asked when an answer comes back over that edge, in order. */
-struct agent_blocked {
+struct agent_blocked
+{
     struct sma_msg *msg;
     uint64_t seq, serial, deadline_ns;
     uint32_t call;
     struct agent_blocked *next;
 };
 
-struct sma_agent {
+struct sma_agent
+{
     uint32_t magic;
     const struct sma_config *config;
     const struct sma_adapter *adapters;

@@ -31,19 +31,22 @@
 #define DISPATCHER_TABLE_SIZE 1024
 #define DISPATCHER_ERROR_BYTES_MAX 256
 
-enum timer_kind {
+enum timer_kind
+{
     TIMER_CHAT,
     TIMER_ROW,
     TIMER_PLATFORM,
     TIMER_SEND,
 };
-enum row_phase {
+enum row_phase
+{
     ROW_QUEUED,       /* waits for its turn or for its chat's gate */
     ROW_ATTEMPT,      /* an attempt is open and waited for */
     ROW_RECEIPT,      /* a receipt is open */
     ROW_RECEIPT_HELD, /* the receipt could not be asked or stored: timer */
 };
-enum chat_phase {
+enum chat_phase
+{
     CHAT_IDLE,
     CHAT_HELD,
     CHAT_READY,
@@ -53,7 +56,8 @@ enum chat_phase {
 struct chat;
 struct platform;
 
-struct row {
+struct row
+{
     struct row *next_in_chat, *next_in_table;
     struct chat *chat; /* NULL after cancelling: the row only waits for its receipt */
     struct platform *platform;
@@ -75,7 +79,8 @@ struct row {
     char platform_id[SMA_ID_BYTES_MAX + 1];
     char error[DISPATCHER_ERROR_BYTES_MAX];
 };
-struct chat {
+struct chat
+{
     struct chat *next_in_table, *next_ready;
     struct platform *platform;
     struct row *first, *last;
@@ -86,7 +91,8 @@ struct chat {
     size_t key_len;
     char key[];
 };
-struct platform {
+struct platform
+{
     const struct sma_adapter_ops *ops; /* NULL: no adapter has this id */
     enum sma_actor_id actor;
     struct sma_rate rate, chat_rate;
@@ -96,14 +102,16 @@ struct platform {
     uint32_t row_count;
 };
 /* One question of the agent, or one outcome that waits for its question. */
-struct send {
+struct send
+{
     struct send *next_in_table, *older, *newer; /* older/newer: outcomes only */
     struct sma_timer timer;                     /* questions only */
     uint64_t outbox_id, seq, ask_id;            /* ask_id 0 = an outcome */
     uint8_t asker, state;
     char error[];
 };
-struct sma_dispatcher {
+struct sma_dispatcher
+{
     uint32_t magic;
     const struct sma_config *config;
     struct sma_timers timers;

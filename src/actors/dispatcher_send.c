@@ -46,7 +46,8 @@ static void remove_send(struct sma_dispatcher *dispatcher, struct send *send)
     free(send);
 }
 
-struct answer {
+struct answer
+{
     enum sma_actor_id asker;
     uint64_t ask_id, seq, outbox_id;
     enum sma_send_state state;

@@ -4,7 +4,8 @@
 #define SUPERVISOR_LANE_COUNT 16
 
 /* Roles: an actor id, or one of these. */
-enum {
+enum
+{
     ROLE_SUPERVISOR = SMA_ACTOR_SUPERVISOR,
     ROLE_STORE = SMA_ACTOR_STORE,
     ROLE_DISPATCHER = SMA_ACTOR_DISPATCHER,
@@ -15,7 +16,8 @@ enum {
     ROLE_ANY,
 };
 
-struct kind_row {
+struct kind_row
+{
     uint8_t class, from, to;
 };
 
@@ -81,7 +83,8 @@ bool sma_kernel_may_travel(unsigned kind, unsigned from, unsigned to)
 }
 
 /* -- lanes ------------------------------------------------------------------------------------------------------ */
-struct edge_row {
+struct edge_row
+{
     uint8_t from, to;
     unsigned capacity, asks, signals;
 };

@@ -19,24 +19,28 @@
 struct actor_loop; /* libuv part, loop.c */
 
 /* From this actor to one other. */
-struct edge {
+struct edge
+{
     struct sma_lane *main, *signal; /* NULL: no such edge */
     size_t ask_max, ask_open;
     size_t handoff_max; /* a hand-off finds the main lane full at this; the rest is for answers */
 };
 
 /* What the actor is doing, for the heartbeat. */
-enum activity {
+enum activity
+{
     ACTIVITY_IDLE,
     ACTIVITY_HANDLE,    /* one message, a wake, or start */
     ACTIVITY_BATCH_END, /* the store's commit may take longer */
 };
 
-struct random_state {
+struct random_state
+{
     uint64_t words[4];
 };
 
-struct sma_ctx {
+struct sma_ctx
+{
     struct sma_system *system;
     const struct sma_actor_ops *ops;
     void *state;
@@ -68,7 +72,8 @@ struct sma_ctx {
     bool watch_was_waiting, is_reported;
 };
 
-struct simulation {
+struct simulation
+{
     uint64_t now_ns;
     int64_t wall_shift_ms;
     struct random_state random;
@@ -76,7 +81,8 @@ struct simulation {
     bool has_crashed;
 };
 
-struct sma_system {
+struct sma_system
+{
     const struct sma_sys *sys; /* underlying table */
     bool is_simulated, has_started;
     uint64_t seed;
@@ -89,7 +95,8 @@ struct sma_system {
 };
 
 /* -- edges.c ---------------------------------------------------------------------------------------------------- */
-enum kind_class {
+enum kind_class
+{
     CLASS_NONE,
     CLASS_ASK,
     CLASS_ANSWER,

@@ -18,11 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOG_FILE_BYTES_MAX (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
+#define LOG_FILE_BYTES_MAX \
+    (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
 #define SECRET_COUNT_MAX 256 /* old ones are kept when a reload brings new ones */
-#define SECRET_LEN_MIN 6 /* shorter values would redact ordinary words */
+#define SECRET_LEN_MIN 6     /* shorter values would redact ordinary words */
 
 struct sma_log
 {
@@ -43,7 +44,7 @@ static const struct
 {
     const char *word, *colour;
 } LEVELS[] = {
-    [SMA_LOG_DEBUG] = {"debug", "\033[90m"}, [SMA_LOG_INFO] = {"info", ""},
+    [SMA_LOG_DEBUG] = {"debug", "\033[90m"},   [SMA_LOG_INFO] = {"info", ""},
     [SMA_LOG_ACTION] = {"action", "\033[36m"}, [SMA_LOG_WARN] = {"warn", "\033[33m"},
     [SMA_LOG_ERROR] = {"error", "\033[31m"},
 };

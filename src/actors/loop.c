@@ -14,7 +14,8 @@
 #define STOP_BATCH_COUNT_MAX \
     1024 /* batches handled after the stop order: nobody sends any more by then */
 
-struct actor_loop {
+struct actor_loop
+{
     uv_loop_t loop;
     uv_poll_t bell;
     uv_timer_t timer; /* wake_at; after the stop order: the guard against handles left open */

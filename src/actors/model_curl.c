@@ -17,14 +17,16 @@
 #include <stdlib.h>
 #include <uv.h>
 
-struct model_net {
+struct model_net
+{
     struct sma_model *model;
     CURLM *multi;
     uint64_t timer_ns;           /* when libcurl wants to be called; UINT64_MAX = not */
     struct model_request *ready; /* got bytes since libcurl was last entered */
 };
 
-struct net_socket {
+struct net_socket
+{
     uv_poll_t poll;
     struct model_net *net;
     curl_socket_t fd;

@@ -28,7 +28,8 @@
 #define MODEL_CONNECTION_COUNT_MAX 128 /* kept connections */
 #define MODEL_ERROR_BODY_BYTES_MAX 65536
 
-enum model_state {
+enum model_state
+{
     MODEL_IDLE,
     MODEL_RUNNING,
     MODEL_WAITING,
@@ -36,7 +37,8 @@ enum model_state {
 };
 
 /* Where requests go: made from the configuration, replaced (not changed) on reload. */
-struct model_target {
+struct model_target
+{
     struct model_target *next;
     const struct sma_config_llm *llm;
     char *url;
@@ -44,7 +46,8 @@ struct model_target {
     uint64_t connect_ns, first_byte_ns, idle_ns, total_ns;
 };
 
-struct model_request {
+struct model_request
+{
     struct model_request *next, *previous; /* in the list of open requests, or next in the pool */
     struct model_request *next_ready;      /* touched by the network in this round */
     bool is_ready;
@@ -76,7 +79,8 @@ struct model_request {
 
 struct model_net; /* model_curl.c */
 
-struct sma_model {
+struct sma_model
+{
     uint32_t magic;
     const struct sma_config *config;
     struct sma_ctx *ctx;

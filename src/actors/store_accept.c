@@ -349,7 +349,8 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
 }
 
 /* -- known events ----------------------------------------------------------------------------------------------- */
-struct old_row {
+struct old_row
+{
     struct sma_store *store;
     uint32_t generation;
     int64_t offset;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 /* -- the answer ------------------------------------------------------------------------------------------------- */
-struct result_facts {
+struct result_facts
+{
     struct sma_store *store;
     const struct store_waiter *waiter;
     struct sma_state_head head;

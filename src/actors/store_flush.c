@@ -80,7 +80,8 @@ void sma_store_check_disk(struct sma_store *store)
 
 /* -- flush ------------------------------------------------------------------------------------------------------ */
 static enum sma_err put_contact(void *user, const struct sma_state_contact *from);
-struct contact_list {
+struct contact_list
+{
     struct sma_contact *contacts;
     uint32_t count, cap;
     struct sma_buf bytes; /* offsets first, pointers when nothing moves any more */

@@ -137,7 +137,8 @@ static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct stor
     return SMA_ERR_OK;
 }
 
-struct hand_out {
+struct hand_out
+{
     struct sma_store *store;
     struct store_row *row;
     struct sma_state_delivery begun; /* what is written back */
@@ -368,7 +369,8 @@ enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *c
     return SMA_ERR_OK;
 }
 
-struct sent_row {
+struct sent_row
+{
     struct sma_store *store;
     struct store_row *row;
 };

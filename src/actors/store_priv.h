@@ -56,7 +56,8 @@ struct store_row;
 struct store_run;
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
-struct store_chat {
+struct store_chat
+{
     struct sma_state_chat *state;
     struct store_chat *prev, *next; /* all of them */
     uint32_t id;
@@ -74,7 +75,8 @@ struct store_chat {
 };
 
 /* A run in the agent: one credit. */
-struct store_run {
+struct store_run
+{
     uint64_t seq;
     struct store_chat *chat;
     struct sma_stamps stamps;
@@ -90,7 +92,8 @@ struct store_run {
 };
 
 /* An open delivery. */
-struct store_row {
+struct store_row
+{
     uint64_t id;
     struct store_chat *chat;
     struct store_row *prev, *next;
@@ -101,38 +104,45 @@ struct store_row {
     bool is_touched, is_new, is_handed_now, is_finished;
 };
 
-struct store_effect {
+struct store_effect
+{
     struct sma_msg *msg;
     uint64_t ask_id, read_ns;
     uint8_t to;
     bool is_answer;
 };
-struct store_line {
+struct store_line
+{
     struct store_chat *chat;
     uint64_t offset;
     size_t start, len; /* in line_bytes */
 };
-struct store_busy {
+struct store_busy
+{
     struct sma_msg *msg; /* the INGRESS, kept for its route */
     uint64_t seq;
     struct store_chat *chat;
 };
-struct store_waiter {
+struct store_waiter
+{
     uint64_t seq, ask_id;
     uint32_t next;
     uint8_t asker;
 };
-struct store_orphan {
+struct store_orphan
+{
     uint64_t run_seq, seq;
 };
-struct store_search {
+struct store_search
+{
     struct store_search *next;
     struct sma_msg *question; /* HISTORY or QUERY */
     struct sma_history_reader *reader;
 };
 
 /* uint64 -> pointer, open addressing. Key 0 is not allowed. */
-struct store_map {
+struct store_map
+{
     uint64_t *keys;
     void **values;
     uint32_t count, cap;
@@ -142,7 +152,8 @@ void *sma_store_map_get(const struct store_map *map, uint64_t key);
 void sma_store_map_remove(struct store_map *map, uint64_t key);
 void sma_store_map_fini(struct store_map *map);
 
-struct store_adapter {
+struct store_adapter
+{
     const struct sma_adapter *adapter;
     uint32_t credits;
     struct store_chat *waiting_first, *waiting_last; /* chats whose next row waits for a credit */
@@ -152,7 +163,8 @@ struct store_adapter {
 typedef bool store_disk_fn(void *user, uint64_t *ret_free_bytes);
 
 /* What only tests change. */
-struct sma_store_hooks {
+struct sma_store_hooks
+{
     const struct sma_sys *sys; /* for files; NULL = real */
     bool is_single_threaded;   /* checkpoints inside the commit */
     store_disk_fn *disk;
@@ -163,7 +175,8 @@ SMA_CHECKED enum sma_err sma_store_create_hooked(const struct sma_store_options 
                                                  struct sma_store **ret_store,
                                                  struct sma_error *error);
 
-struct sma_store {
+struct sma_store
+{
     uint32_t magic;
     const struct sma_config *config;
     const struct sma_sys *sys;
@@ -203,8 +216,9 @@ struct sma_store {
     uint32_t
         line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
     bool has_run_change, has_step, has_done, has_receipt;
-    bool has_no_place; /* a history file could not be opened: the trouble of one chat, not of the disk */
-    bool is_refused_alone; /* ... and the message that wanted it has changed nothing */
+    bool
+        has_no_place; /* a history file could not be opened: the trouble of one chat, not of the disk */
+    bool is_refused_alone;        /* ... and the message that wanted it has changed nothing */
     uint32_t done_count;          /* runs answered by this batch */
     struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
@@ -299,7 +313,8 @@ void sma_store_between(struct sma_store *store);   /* after the answers of a bat
 void sma_store_flush_all(struct sma_store *store); /* everything, now (drain) */
 void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat);
 void sma_store_check_disk(struct sma_store *store);
-bool sma_store_is_degraded(const struct sma_store *store); /* nothing new is accepted for want of disk */
+bool sma_store_is_degraded(
+    const struct sma_store *store); /* nothing new is accepted for want of disk */
 void sma_store_publish_disk(const struct sma_store *store);
 void sma_store_set_wake(struct sma_store *store);
 
@@ -340,7 +355,8 @@ void sma_store_publish_runs(struct sma_store *store); /* gauges */
 /* -- store_run_order.c ------------------------------------------------------------------------------------------ */
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
                                              const struct sma_ingress *ingress);
-struct store_order {
+struct store_order
+{
     const struct store_run *run;
     bool is_resumed;
     uint32_t attempt;
@@ -359,7 +375,8 @@ void sma_store_answer_all_waiters(struct sma_store *store);
 /* -- store_outbox.c --------------------------------------------------------------------------------------------- */
 /** Index in store->adapters, or -1. */
 int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route);
-struct store_delivery_facts {
+struct store_delivery_facts
+{
     uint64_t seq;
     uint32_t step;
     bool has_waiter;
@@ -399,7 +416,8 @@ void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, cons
     SMA_PRINTF(3, 4);
 
 /* -- store_facts.c ---------------------------------------------------------------------------------------------- */
-struct store_facts {
+struct store_facts
+{
     struct sma_route route; /* adapter and chat_key are not stored */
     struct sma_str context, text;
     bool has_text; /* otherwise the history line has it */

@@ -288,7 +288,8 @@ void sma_store_drop_searches(struct sma_store *store)
 }
 
 /* -- SESSION ---------------------------------------------------------------------------------------------------- */
-struct turn_list {
+struct turn_list
+{
     struct sma_buf *buf;
     struct sma_turn *turns; /* slices are offsets into buf until the message is made */
     uint32_t count, cap;

@@ -50,7 +50,8 @@ static enum sma_err fail(struct sma_store *store, struct sma_error *error, enum 
 }
 
 /* -- history ---------------------------------------------------------------------------------------------------- */
-struct recovery {
+struct recovery
+{
     struct sma_store *store;
     struct sma_error *error;
     uint64_t lines, written, skipped, appended;
@@ -132,7 +133,8 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
 }
 
 /* -- what older programs left ----------------------------------------------------------------------------------- */
-struct import {
+struct import
+{
     struct sma_store *store;
     struct sma_error *error;
     uint32_t batch_count;

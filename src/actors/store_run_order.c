@@ -8,12 +8,14 @@
 
 #include <stdlib.h>
 
-struct step_item {
+struct step_item
+{
     uint32_t number;
     uint8_t kind;
     struct sma_str data; /* ptr is an offset until the message is made, like every slice below */
 };
-struct load {
+struct load
+{
     struct sma_store *store;
     struct sma_buf *buf;
     struct store_facts main;

@@ -147,7 +147,8 @@ static void adopt_orphans(struct sma_store *store, struct store_run *run)
         run->collected[run->collected_count++] = seq;
 }
 
-struct given_up_route {
+struct given_up_route
+{
     struct sma_store *store;
     uint64_t seq;
 };
@@ -491,7 +492,8 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
 }
 
-struct sent_texts {
+struct sent_texts
+{
     struct sma_buf *buf;
     const struct sma_state_chat *chat;
     bool is_any;
@@ -521,7 +523,8 @@ static SMA_CHECKED enum sma_err collect_output(struct sma_store *store, struct s
     return err == SMA_ERR_OK ? store->text_buf.err : err;
 }
 
-struct run_message {
+struct run_message
+{
     struct sma_store *store;
     const struct sma_done *done;
     struct sma_str *message_id;

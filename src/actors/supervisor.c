@@ -20,7 +20,8 @@
 #define SECOND_NS 1000000000u
 #define STOP_TIMEOUT_MIN_MS 200
 
-struct supervisor {
+struct supervisor
+{
     struct sma_system *system;
     struct sma_ctx *ctx;
     const struct sma_supervise_options *options;
@@ -190,7 +191,8 @@ static void pump(struct supervisor *supervisor, uint64_t deadline_ns)
 
 /* -- the ordered end -------------------------------------------------------------------------------------------- */
 /* Who is told what, in which order, and the share of the whole time (percent) that has passed when it is given up. */
-struct stop_row {
+struct stop_row
+{
     unsigned actor; /* SMA_ACTOR_ADAPTER_0 = all adapters */
     unsigned phase, until_percent;
     const char *what;

@@ -7,7 +7,8 @@
 #define BUCKET_COUNT 29
 #define BUCKET_BOUND_NS(i) ((uint64_t)1000 << (i))
 
-struct histogram {
+struct histogram
+{
     _Atomic uint64_t buckets[BUCKET_COUNT];
     _Atomic uint64_t sum_ns;
 };
@@ -184,7 +185,8 @@ void sma_metrics_format_latencies(struct sma_buf *buf)
         if (count == 0)
             continue;
         sma_buf_put_json_key(buf, histogram_names[i]);
-        sma_buf_printf(buf, "{\"count\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f}", (unsigned long long)count,
+        sma_buf_printf(buf, "{\"count\":%llu,\"p50Ms\":%.3f,\"p99Ms\":%.3f}",
+                       (unsigned long long)count,
                        (double)sma_histogram_quantile((enum sma_histogram)i, 0.5) / 1e6,
                        (double)sma_histogram_quantile((enum sma_histogram)i, 0.99) / 1e6);
     }

@@ -22,7 +22,8 @@
 #define PIPE_TEXT_BYTES_MAX (16u * 1024 * 1024)
 #define STATUS_RUNNING (-1)
 
-struct chat {
+struct chat
+{
     int socket_fd, in_fd, out_fd, err_fd;
     bool is_interactive, is_input_over;
     struct sma_chat_screen screen;

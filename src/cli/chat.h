@@ -11,7 +11,8 @@
 
 #include "sma/base.h"
 
-struct sma_chat_options {
+struct sma_chat_options
+{
     const char *chat; /* NULL = "main" */
     const char *user; /* NULL = $USER, else "local" */
     int in_fd;        /* 0 = stdin */

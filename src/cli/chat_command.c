@@ -125,7 +125,8 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
         return sma_cli_fail("chat: one folder, please; %s is one too many", argv[optind + 1]);
     if (optind < argc)
         options->dir = argv[optind];
-    if (chat->chat != NULL && (chat->chat[0] == '\0' || strlen(chat->chat) > SMA_TERMINAL_CHAT_BYTES_MAX))
+    if (chat->chat != NULL &&
+        (chat->chat[0] == '\0' || strlen(chat->chat) > SMA_TERMINAL_CHAT_BYTES_MAX))
         return sma_cli_fail("chat: --name takes 1 to %d bytes", SMA_TERMINAL_CHAT_BYTES_MAX);
     return 0;
 }

@@ -10,7 +10,8 @@
 
 #include "sma/buf.h"
 
-struct sma_chat_screen {
+struct sma_chat_screen
+{
     int out_fd;
     bool is_fancy;        /* a terminal that understands escape sequences */
     unsigned columns_fix; /* tests: instead of asking the terminal; 0 = ask */

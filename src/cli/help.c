@@ -22,36 +22,39 @@ static const struct
 } COMMANDS[] = {
     {"start",
      "shipmyagent [start] [FOLDER] [options]\n"
-     "  -p, --port PORT               HTTP port (default: start.port of ship.json, else 3000; 0 = any free one)\n"
+     "  -p, --port PORT               HTTP port (default: start.port of ship.json, else 3000; 0 = "
+     "any free one)\n"
      "  -h, --host HOST               address to listen on (default: start.host, else 127.0.0.1);\n"
-     "                                any other than loopback asks every request for the API token\n"
+     "                                any other than loopback asks every request for the API "
+     "token\n"
      "      --provider NAME           use this provider instead of llm.provider (e.g. offline)\n"
-     "      --interactive-web [BOOL]  accepted for old scripts; the page is served on the HTTP port\n"
+     "      --interactive-web [BOOL]  accepted for old scripts; the page is served on the HTTP "
+     "port\n"
      "      --interactive-port PORT   likewise\n"
-     "SIGTERM or Ctrl-C stops in order: nothing accepted is lost. SIGHUP re-reads the configuration.\n"},
-    {"chat",
-     "shipmyagent chat [FOLDER] [options]\n"
-     "  -n, --name NAME               name of the conversation (default: your login name)\n"
-     "      --provider NAME           when a service has to be started: use this provider\n"
-     "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
-     "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole input is one message:\n"
-     "  echo 'What is in this folder?' | shipmyagent chat\n"},
+     "SIGTERM or Ctrl-C stops in order: nothing accepted is lost. SIGHUP re-reads the "
+     "configuration.\n"},
+    {"chat", "shipmyagent chat [FOLDER] [options]\n"
+             "  -n, --name NAME               name of the conversation (default: your login name)\n"
+             "      --provider NAME           when a service has to be started: use this provider\n"
+             "Talks to the running service of FOLDER, or starts one for the time of the chat.\n"
+             "Ctrl-C stops the answer being written, a second one leaves. In a pipe, the whole "
+             "input is one message:\n"
+             "  echo 'What is in this folder?' | shipmyagent chat\n"},
     {"init",
      "shipmyagent init [FOLDER] [options]\n"
      "  -y, --yes                     ask nothing: take the options given and the defaults\n"
      "      --force                   overwrite an existing Agent.md and ship.json\n"
      "      --name NAME               name of the agent (default: name of the folder)\n"
-     "      --provider NAME           anthropic, openai, deepseek, custom, offline, ... (default: by model)\n"
+     "      --provider NAME           anthropic, openai, deepseek, custom, offline, ... (default: "
+     "by model)\n"
      "      --model NAME              e.g. claude-sonnet-4-5, gpt-4o, deepseek-chat\n"
      "      --base-url URL            where the provider answers\n"
      "      --adapter NAME            none (default), telegram, feishu, qq\n"
      "      --qq-sandbox              use QQ's sandbox\n"},
-    {"status",
-     "shipmyagent status [FOLDER] [--json]\n"
-     "Asks the running service. Exit status 0: running; 3: not running.\n"},
-    {"alias",
-     "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
-     "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
+    {"status", "shipmyagent status [FOLDER] [--json]\n"
+               "Asks the running service. Exit status 0: running; 3: not running.\n"},
+    {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
+              "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
 };
 
 int sma_cli_help(const char *command)

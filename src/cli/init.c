@@ -38,15 +38,15 @@ static const char *const MODELS[] = {"claude-sonnet-4-5",
                                      "offline"};
 static const char *const ADAPTERS[] = {"none", "telegram", "feishu", "qq"};
 
-static const char AGENT_MD[] =
-    "# Role\n\n"
-    "You are the assistant of this project. You help people understand it and work with it by exploring and\n"
-    "analysing what is here.\n\n"
-    "# How you work\n\n"
-    "- Read before you answer; say what you found and where.\n"
-    "- Give concrete guidance that can be acted upon.\n"
-    "- Explain findings in plain words, the conclusion first.\n"
-    "- Change files only when you are explicitly asked to.\n";
+static const char AGENT_MD[] = "# Role\n\n"
+                               "You are the assistant of this project. You help people understand "
+                               "it and work with it by exploring and\n"
+                               "analysing what is here.\n\n"
+                               "# How you work\n\n"
+                               "- Read before you answer; say what you found and where.\n"
+                               "- Give concrete guidance that can be acted upon.\n"
+                               "- Explain findings in plain words, the conclusion first.\n"
+                               "- Change files only when you are explicitly asked to.\n";
 
 /* -- questions -------------------------------------------------------------------------------------------------- */
 static bool ask(const char *question, const char *otherwise, char *answer)
@@ -141,10 +141,13 @@ static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
     bool is_offline = strcmp(answers->provider, "offline") == 0;
     sma_buf_put_text(buf, "{\n  \"$schema\": \"./.ship/schema/ship.schema.json\",\n  \"name\": ");
     sma_buf_put_json_string(buf, sma_str(answers->name));
-    sma_buf_put_text(buf, ",\n  \"version\": \"1.0.0\",\n  \"start\": { \"port\": 3000, \"host\": \"127.0.0.1\" },\n"
-                          "  \"llm\": {\n");
+    sma_buf_put_text(
+        buf,
+        ",\n  \"version\": \"1.0.0\",\n  \"start\": { \"port\": 3000, \"host\": \"127.0.0.1\" },\n"
+        "  \"llm\": {\n");
     put_member(buf, "provider", answers->provider, ",\n");
-    put_member(buf, "model", is_custom ? "${LLM_MODEL}" : answers->model, is_offline ? "\n" : ",\n");
+    put_member(buf, "model", is_custom ? "${LLM_MODEL}" : answers->model,
+               is_offline ? "\n" : ",\n");
     if (!is_offline) {
         const char *url = answers->base_url[0] != '\0' ? answers->base_url
                           : is_custom                  ? "${LLM_BASE_URL}"
@@ -168,13 +171,17 @@ static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
 static void put_mcp_schema(struct sma_buf *buf)
 {
     sma_buf_put_text(
-        buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"mcp.json\",\"type\":\"object\","
-             "\"properties\":{\"servers\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\","
-             "\"required\":[\"type\"],\"properties\":{\"type\":{\"enum\":[\"stdio\",\"sse\",\"http\"]},"
-             "\"command\":{\"type\":\"string\"},\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-             "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
-             "\"url\":{\"type\":\"string\"},\"headers\":{\"type\":\"object\","
-             "\"additionalProperties\":{\"type\":\"string\"}}}}}},\"required\":[\"servers\"]}\n");
+        buf,
+        "{\"$schema\":\"http://json-schema.org/draft-07/"
+        "schema#\",\"title\":\"mcp.json\",\"type\":\"object\","
+        "\"properties\":{\"servers\":{\"type\":\"object\",\"additionalProperties\":{\"type\":"
+        "\"object\","
+        "\"required\":[\"type\"],\"properties\":{\"type\":{\"enum\":[\"stdio\",\"sse\",\"http\"]},"
+        "\"command\":{\"type\":\"string\"},\"args\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"string\"}},"
+        "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+        "\"url\":{\"type\":\"string\"},\"headers\":{\"type\":\"object\","
+        "\"additionalProperties\":{\"type\":\"string\"}}}}}},\"required\":[\"servers\"]}\n");
 }
 
 static int write_one(const struct answers *answers, const char *name, struct sma_buf *buf)

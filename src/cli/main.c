@@ -42,8 +42,9 @@ int sma_cli_bad_option(char **argv, int index, int option, const char *command)
 {
     /* getopt's optopt names a short option; a long one is the argument itself. */
     if (option > 0 && option < 128)
-        return sma_cli_fail("%s: option -%c is unknown or lacks its value; see `shipmyagent help %s`",
-                            command, option, command);
+        return sma_cli_fail(
+            "%s: option -%c is unknown or lacks its value; see `shipmyagent help %s`", command,
+            option, command);
     return sma_cli_fail("%s: option %s is unknown or lacks its value; see `shipmyagent help %s`",
                         command, argv[index], command);
 }

@@ -74,7 +74,8 @@ static enum sma_err add_adapters(struct sma_service *service,
     for (size_t i = 0; sma_adapter_table[i].ops != NULL; i++) {
         const struct sma_adapter_entry *entry = &sma_adapter_table[i];
         const struct sma_config_adapter *block = find_block(service->config, entry->ops->name);
-        static const struct sma_config_adapter no_block = {.name = "", .is_enabled = true, .json = ""};
+        static const struct sma_config_adapter no_block = {
+            .name = "", .is_enabled = true, .json = ""};
         if (!is_wanted(entry, block, options))
             continue;
         if (service->adapter_count == SMA_ADAPTER_COUNT_MAX)
@@ -85,7 +86,8 @@ static enum sma_err add_adapters(struct sma_service *service,
         adapter->actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + service->adapter_count);
         enum sma_err err = entry->ops->create(service->config, block == NULL ? &no_block : block,
                                               &adapter->state, error);
-        if (err == SMA_ERR_NOTFOUND) /* enabled but without credentials: skipped, as in the old program */
+        if (err ==
+            SMA_ERR_NOTFOUND) /* enabled but without credentials: skipped, as in the old program */
             continue;
         if (err != SMA_ERR_OK)
             return err;
@@ -100,8 +102,8 @@ static void warn_unknown_platforms(const struct sma_config *config)
     for (size_t i = 0; i < config->adapter_count; i++) {
         bool is_known = false;
         for (size_t k = 0; sma_adapter_table[k].ops != NULL; k++)
-            is_known = is_known ||
-                       strcmp(sma_adapter_table[k].ops->name, config->adapters[i].name) == 0;
+            is_known =
+                is_known || strcmp(sma_adapter_table[k].ops->name, config->adapters[i].name) == 0;
         char line[512];
         snprintf(line, sizeof line,
                  "adapters.%.200s is enabled, but this version has no such adapter; it is skipped",
@@ -199,7 +201,9 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     if (err != SMA_ERR_OK)
         return err;
     err = register_actors(service);
-    return err == SMA_ERR_OK ? err : sma_fail(error, err, "cannot make the actors: %s", sma_err_text(err));
+    return err == SMA_ERR_OK
+               ? err
+               : sma_fail(error, err, "cannot make the actors: %s", sma_err_text(err));
 }
 
 enum sma_err sma_service_create(const struct sma_service_options *options,
@@ -243,7 +247,8 @@ static void reload(void *user)
     struct sma_error error;
     struct sma_config *config = NULL;
     if (service->reloaded_count == RELOAD_COUNT_MAX) {
-        fprintf(stderr, "shipmyagent: re-read %d times; restart to go on changing the configuration\n",
+        fprintf(stderr,
+                "shipmyagent: re-read %d times; restart to go on changing the configuration\n",
                 RELOAD_COUNT_MAX);
         return;
     }

@@ -12,8 +12,8 @@ struct sma_service_options
 {
     const char *dir;
     struct sma_config_overrides overrides;
-    bool is_quiet;  /* in-process chat: only warnings and errors on the terminal */
-    bool has_http;  /* false: in-process chat that should not take a port */
+    bool is_quiet; /* in-process chat: only warnings and errors on the terminal */
+    bool has_http; /* false: in-process chat that should not take a port */
 };
 
 /**

@@ -52,7 +52,8 @@ static bool read_address(const char *state_dir, const char *configured_token,
     }
     snprintf(path, sizeof path, "%s/api-token", state_dir);
     SMA_AUTO(sma_freep) char *token = NULL;
-    if (sma_sys_read_file(sma_sys_real(), path, TOKEN_BYTES_MAX, &token, &len, NULL) == SMA_ERR_OK) {
+    if (sma_sys_read_file(sma_sys_real(), path, TOKEN_BYTES_MAX, &token, &len, NULL) ==
+        SMA_ERR_OK) {
         struct sma_str text = sma_str_trim((struct sma_str){token, len});
         snprintf(address->token, sizeof address->token, "%.*s", (int)text.len, text.ptr);
     }
@@ -88,7 +89,8 @@ static int fetch(const struct service_address *address, struct sma_buf *answer)
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
     if (code != CURLE_OK)
-        return sma_cli_fail("status: %s does not answer: %s", address->url, curl_easy_strerror(code));
+        return sma_cli_fail("status: %s does not answer: %s", address->url,
+                            curl_easy_strerror(code));
     if (http != 200)
         return sma_cli_fail("status: %s answered HTTP %ld", address->url, http);
     return 0;
@@ -158,8 +160,8 @@ int sma_cli_status(int argc, char **argv)
         return NOT_RUNNING;
     }
     if (!read_address(state_dir, configured_token, &address))
-        return sma_cli_fail("status: the service runs, but without HTTP (%s/service.json is missing)",
-                            state_dir);
+        return sma_cli_fail(
+            "status: the service runs, but without HTTP (%s/service.json is missing)", state_dir);
     struct sma_buf answer;
     sma_buf_init(&answer, ANSWER_BYTES_MAX);
     int status = fetch(&address, &answer);

@@ -43,7 +43,8 @@ void __tsan_release(void *address);
  * CK's ring keeps the consumer's index, the producer's index and the constants on lines of their own; our constants
  * follow its constants, and what only the producer touches has a last line for itself.
  */
-struct sma_lane {
+struct sma_lane
+{
     ck_ring_t ring;
     ck_ring_buffer_t *slots;
     struct sma_mailbox *box;
@@ -52,12 +53,14 @@ struct sma_lane {
     _Alignas(LINE_BYTES) unsigned room;
 };
 
-struct sma_mailbox {
+struct sma_mailbox
+{
     /* Written when the consumer parks, is woken or closes; read by every push. is_asleep: 1 = announced; it is
      * also the futex on which the consumer sleeps. */
     _Alignas(LINE_BYTES) unsigned is_asleep;
     unsigned is_closed;
-    unsigned is_stream; /* pushes do without a fence; set and cleared by the consumer while it is awake */
+    unsigned
+        is_stream; /* pushes do without a fence; set and cleared by the consumer while it is awake */
     unsigned is_rung; /* a ring without a message, kept until the consumer has seen it */
     int fd;           /* EVENT_FD; -1 otherwise */
     /* The consumer's own. */

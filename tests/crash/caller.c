@@ -66,7 +66,8 @@ static long long run_of(const char *body)
 {
     json_t *root = json_loads(body, 0, NULL);
     const json_t *run = json_object_get(root, "runId");
-    long long number = json_is_string(run) ? atoll(json_string_value(run)) : json_integer_value(run);
+    long long number =
+        json_is_string(run) ? atoll(json_string_value(run)) : json_integer_value(run);
     json_decref(root);
     return number;
 }
@@ -75,8 +76,9 @@ static long long run_of(const char *body)
 static bool post(struct caller *caller, const char *id, const char *body, bool is_async,
                  long long *run)
 {
-    struct http_answer answer = http_ask(atomic_load(&caller->world->port), "/api/execute",
-                                         is_async ? "Prefer: respond-async\r\n" : "", body, ASK_TIMEOUT_MS);
+    struct http_answer answer =
+        http_ask(atomic_load(&caller->world->port), "/api/execute",
+                 is_async ? "Prefer: respond-async\r\n" : "", body, ASK_TIMEOUT_MS);
     bool is_done = false;
     if (answer.status == 200) {
         atomic_fetch_add(&caller->world->accepted, 1);
@@ -101,8 +103,9 @@ static void send_one(struct caller *caller, unsigned number, uint64_t *random)
     char id[48], body[512];
     snprintf(id, sizeof id, "h%u-%u", caller->number, number);
     snprintf(body, sizeof body,
-             "{\"instructions\":\"please repeat %s\",\"chatId\":\"c%u\",\"userId\":\"u%u\",\"messageId\":\"%s\"}", id,
-             caller->number % 5, caller->number, id);
+             "{\"instructions\":\"please repeat "
+             "%s\",\"chatId\":\"c%u\",\"userId\":\"u%u\",\"messageId\":\"%s\"}",
+             id, caller->number % 5, caller->number, id);
     bool is_async = world_random(random) % 2 == 0;
     long long run = 0;
     bool is_done = false;
@@ -123,7 +126,8 @@ static void send_one(struct caller *caller, unsigned number, uint64_t *random)
     /* the same id once more: the stored result must come back, not a second answer */
     if (world_random(random) % 4 == 0 && atomic_load(&caller->world->port) != 0) {
         long long again = 0;
-        (void)post(caller, id, body, false, &again); /* no answer is fine: the service may be down just now */
+        (void)post(caller, id, body, false,
+                   &again); /* no answer is fine: the service may be down just now */
     }
 }
 

@@ -176,7 +176,8 @@ static void take_history_line(const char *name, const char *line)
     const char *role = json_string_value(json_object_get(root, "role"));
     const char *id = json_string_value(json_object_get(root, "messageId"));
     if (root == NULL || json_integer_value(json_object_get(root, "v")) != 1 || role == NULL ||
-        !json_is_integer(json_object_get(root, "ts")) || !json_is_string(json_object_get(root, "text")) ||
+        !json_is_integer(json_object_get(root, "ts")) ||
+        !json_is_string(json_object_get(root, "text")) ||
         !json_is_string(json_object_get(root, "chatKey")))
         complain("a history line does not parse", name, line);
     else if (strcmp(role, "user") == 0 && id == NULL)
@@ -230,7 +231,8 @@ static void judge(void)
         if (entry->is_accepted) {
             accepted_count++;
             if (entry->history_count != 1)
-                complain(entry->history_count == 0 ? "accepted, but not in history" : "twice in history",
+                complain(entry->history_count == 0 ? "accepted, but not in history"
+                                                   : "twice in history",
                          entry->id, "");
             lost += !is_answered;
             if (!is_answered && lost <= 5)
@@ -241,7 +243,8 @@ static void judge(void)
     }
     if (lost > given_up_count)
         complain("accepted messages without an answer or a notice", "", "see above");
-    printf("checker: %u accepted, %u answered, %u given up visibly, %u shown twice under one key (the window), "
+    printf("checker: %u accepted, %u answered, %u given up visibly, %u shown twice under one key "
+           "(the window), "
            "%u history lines, %u broken promises\n",
            accepted_count, answered_count, given_up_count, window_count, line_count, broken);
 }

@@ -35,11 +35,11 @@ struct options
     bool is_kept;
 };
 
-static const char *const POINTS[] = {
-    "store.before_commit",     "store.after_commit",       "store.after_history",
-    "store.after_answer",      "store.step_committed",     "store.done_committed",
-    "store.receipt_committed", "dispatcher.before_attempt", "dispatcher.after_attempt",
-    "dispatcher.after_receipt"};
+static const char *const POINTS[] = {"store.before_commit",      "store.after_commit",
+                                     "store.after_history",      "store.after_answer",
+                                     "store.step_committed",     "store.done_committed",
+                                     "store.receipt_committed",  "dispatcher.before_attempt",
+                                     "dispatcher.after_attempt", "dispatcher.after_receipt"};
 
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *note_file;
@@ -217,7 +217,8 @@ static void live_once(struct world *world, const struct options *options, uint64
     unsigned kind = (unsigned)(world_random(random) % 20);
     char point[96];
     bool is_named = kind < 7;
-    snprintf(point, sizeof point, "%s:%u", POINTS[world_random(random) % (sizeof POINTS / sizeof POINTS[0])],
+    snprintf(point, sizeof point, "%s:%u",
+             POINTS[world_random(random) % (sizeof POINTS / sizeof POINTS[0])],
              1 + (unsigned)(world_random(random) % 25));
     pid_t child = start_service(world, options, is_named ? point : NULL);
     int status = 0;
@@ -298,7 +299,8 @@ static int drive(struct world *world, const struct options *options)
         pthread_join(threads[i], NULL);
     for (uint64_t until = now_ms() + QUIET_MS; now_ms() < until; world_sleep_ms(100)) {
         struct http_answer answer = http_ask(atomic_load(&world->port), "/metrics", "", NULL, 4000);
-        bool is_quiet = answer.status == 200 && strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
+        bool is_quiet = answer.status == 200 &&
+                        strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
                         strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
                         strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
         http_answer_fini(&answer);
@@ -307,7 +309,8 @@ static int drive(struct world *world, const struct options *options)
     }
     stop_in_order(world, child);
     unsigned verdict = run_checker(world, options);
-    printf("crash_loop: %u kills, seed %llu, %llu accepted, %llu HTTP answers, %llu broken promises seen by clients\n",
+    printf("crash_loop: %u kills, seed %llu, %llu accepted, %llu HTTP answers, %llu broken "
+           "promises seen by clients\n",
            options->kills, (unsigned long long)options->seed,
            (unsigned long long)atomic_load(&world->accepted),
            (unsigned long long)atomic_load(&world->answered),
@@ -317,12 +320,10 @@ static int drive(struct world *world, const struct options *options)
 
 static void parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"binary", required_argument, NULL, 'b'},
-                                          {"checker", required_argument, NULL, 'c'},
-                                          {"kills", required_argument, NULL, 'n'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"binary", required_argument, NULL, 'b'}, {"checker", required_argument, NULL, 'c'},
+        {"kills", required_argument, NULL, 'n'},  {"seed", required_argument, NULL, 's'},
+        {"keep", no_argument, NULL, 'k'},         {NULL, 0, NULL, 0}};
     const char *kills = getenv("SMA_KILLS");
     options->kills = kills != NULL && kills[0] != '\0' ? (unsigned)strtoul(kills, NULL, 10) : 200;
     options->seed = (uint64_t)time(NULL);

@@ -16,7 +16,8 @@
 
 #define CHAT_COUNT 6
 #define OPEN_PER_CHAT 3
-#define EVENT_RARITY 16 /* a new event in one of so many looks at a chat: about 200 a second in all */
+#define EVENT_RARITY \
+    16 /* a new event in one of so many looks at a chat: about 200 a second in all */
 
 struct chat
 {
@@ -53,14 +54,16 @@ static void lose_connection(struct platform *platform)
     platform->fd = -1;
     platform->in_len = 0;
     for (unsigned i = 0; i < CHAT_COUNT; i++)
-        platform->chats[i].sent = platform->chats[i].oldest; /* what is not acknowledged comes again */
+        platform->chats[i].sent =
+            platform->chats[i].oldest; /* what is not acknowledged comes again */
 }
 
 static bool deliver(struct platform *platform, unsigned chat, unsigned number)
 {
     char line[512];
     int len = snprintf(line, sizeof line,
-                       "{\"id\":\"s%u-%u\",\"chat\":\"room%u\",\"user\":\"u%u\",\"text\":\"please repeat s%u-%u\"}\n",
+                       "{\"id\":\"s%u-%u\",\"chat\":\"room%u\",\"user\":\"u%u\",\"text\":\"please "
+                       "repeat s%u-%u\"}\n",
                        chat, number, chat, number % 3, chat, number);
     return send(platform->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }

@@ -17,14 +17,19 @@ struct loop
 
 static const struct loop CLEAN = {
     .clients = "S accepted s0-0 accepted\nS accepted s0-1 duplicate\nH accepted h1-1\n"
-               "H result h1-1 ok \"You said: please repeat h1-1\"\nH result h1-1 ok \"You said: please repeat h1-1\"\n",
+               "H result h1-1 ok \"You said: please repeat h1-1\"\nH result h1-1 ok \"You said: "
+               "please repeat h1-1\"\n",
     .saw = "SAW scripted:chat:room0 17.0 \"You said: please repeat s0-0\"\n"
            "SAW scripted:chat:room0 18.0 \"You said: please repeat s0-1\"\n"
            "SAW scripted:chat:room0 18.0 \"You said: please repeat s0-1\"\n",
-    .history = "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"s0-0\",\"role\":\"user\",\"text\":\"a\"}\n"
-               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"userId\":\"bot\",\"role\":\"assistant\",\"text\":\"a\"}\n"
-               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"s0-1\",\"role\":\"user\",\"text\":\"a\"}\n"
-               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"h1-1\",\"role\":\"user\",\"text\":\"a\"}\n",
+    .history = "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\","
+               "\"messageId\":\"s0-0\",\"role\":\"user\",\"text\":\"a\"}\n"
+               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"userId\":"
+               "\"bot\",\"role\":\"assistant\",\"text\":\"a\"}\n"
+               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\","
+               "\"messageId\":\"s0-1\",\"role\":\"user\",\"text\":\"a\"}\n"
+               "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\","
+               "\"messageId\":\"h1-1\",\"role\":\"user\",\"text\":\"a\"}\n",
 };
 
 /* 0: all promises hold; 1: at least one is broken. `extra` is appended to the named file of the clean loop. */
@@ -57,15 +62,17 @@ static struct loop with(const char *clients, const char *saw, const char *histor
     return (struct loop){text[0], text[1], text[2]};
 }
 
-#define LINE(id)                                                                                                       \
-    "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"" id "\",\"role\":\"user\",\"text\":\"a\"}\n"
+#define LINE(id)                                                                                 \
+    "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"" id \
+    "\",\"role\":\"user\",\"text\":\"a\"}\n"
 
 static void a_clean_loop_passes(void)
 {
     CHECK_INT(0, judge(CLEAN));
     /* given up visibly: accepted, no answer, but a notice */
     CHECK_INT(0, judge(with("S accepted s0-2 accepted\n",
-                            "SAW scripted:chat:room0 19.0 \"I was interrupted three times ... and have given it up.\"\n",
+                            "SAW scripted:chat:room0 19.0 \"I was interrupted three times ... and "
+                            "have given it up.\"\n",
                             LINE("s0-2"))));
 }
 
@@ -73,16 +80,21 @@ static void every_broken_promise_is_found(void)
 {
     CHECK_INT(1, judge(with("S accepted s0-2 accepted\n", "", LINE("s0-2")))); /* lost */
     CHECK_INT(1, judge(with("H accepted h1-2\n", "", LINE("h1-2"))));          /* lost */
-    CHECK_INT(1, judge(with("", "SAW scripted:chat:room0 20.0 \"You said: please repeat s0-1\"\n", ""))); /* twice */
-    CHECK_INT(1, judge(with("", "SAW scripted:chat:room1 20.0 \"You said: please repeat s0-5\"\n", ""))); /* elsewhere */
+    CHECK_INT(1, judge(with("", "SAW scripted:chat:room0 20.0 \"You said: please repeat s0-1\"\n",
+                            ""))); /* twice */
+    CHECK_INT(1, judge(with("", "SAW scripted:chat:room1 20.0 \"You said: please repeat s0-5\"\n",
+                            ""))); /* elsewhere */
     CHECK_INT(1, judge(with("S accepted s0-3 accepted\nS accepted s0-2 accepted\n",
                             "SAW scripted:chat:room0 22.0 \"You said: please repeat s0-3\"\n"
                             "SAW scripted:chat:room0 21.0 \"You said: please repeat s0-2\"\n",
-                            LINE("s0-2") LINE("s0-3"))));                                   /* out of order */
-    CHECK_INT(1, judge(with("H result h1-1 ok \"something else h1-1\"\n", "", "")));        /* another result */
-    CHECK_INT(1, judge(with("", "", LINE("h1-1"))));                                        /* twice in history */
-    CHECK_INT(1, judge(with("S accepted s0-2 accepted\n", "SAW scripted:chat:room0 22.0 \"repeat s0-2\"\n", ""))); /* not in history */
-    CHECK_INT(1, judge(with("", "", "{\"v\":1,\"ts\":1")));                                 /* torn line */
+                            LINE("s0-2") LINE("s0-3")))); /* out of order */
+    CHECK_INT(
+        1, judge(with("H result h1-1 ok \"something else h1-1\"\n", "", ""))); /* another result */
+    CHECK_INT(1, judge(with("", "", LINE("h1-1")))); /* twice in history */
+    CHECK_INT(
+        1, judge(with("S accepted s0-2 accepted\n",
+                      "SAW scripted:chat:room0 22.0 \"repeat s0-2\"\n", ""))); /* not in history */
+    CHECK_INT(1, judge(with("", "", "{\"v\":1,\"ts\":1")));                    /* torn line */
     CHECK_INT(1, judge(with("", "", "not json\n")));
     CHECK_INT(1, judge(with("", "SAW half", "")));
     CHECK_INT(1, judge(with("BROKEN something a client saw\n", "", "")));

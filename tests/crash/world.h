@@ -10,11 +10,11 @@
 
 struct world
 {
-    char dir[256];     /* private folder: project/, clients.log, saw.log */
+    char dir[256]; /* private folder: project/, clients.log, saw.log */
     char project[300];
-    char socket[320];  /* of the scripted platform */
-    char saw[320];     /* what the scripted platform delivered */
-    atomic_int port;   /* 0 while the service is down */
+    char socket[320];        /* of the scripted platform */
+    char saw[320];           /* what the scripted platform delivered */
+    atomic_int port;         /* 0 while the service is down */
     atomic_bool is_stopping; /* finish what was begun, begin nothing */
     atomic_uint_fast64_t accepted, answered, failures;
 };

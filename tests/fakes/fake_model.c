@@ -30,7 +30,8 @@
 #define REQUEST_BYTES_MAX (16u << 20)
 #define SEEN_COUNT_MAX 8192
 
-struct connection {
+struct connection
+{
     int fd;
     uint64_t number;
     struct sma_buf in;
@@ -49,7 +50,8 @@ struct seen /* a text with a fault, or the prefix of a conversation */
     long count;
 };
 
-static struct {
+static struct
+{
     int epoll_fd, listen_fd;
     uint64_t connection_count, request_count;
     struct connection *paused;
@@ -206,7 +208,8 @@ static bool write_some(struct connection *connection)
 }
 
 /* -- deciding ---------------------------------------------------------------------------------- */
-struct request {
+struct request
+{
     enum sma_llm_api api;
     bool is_known_path;
     struct sma_str head, body, path;
@@ -241,7 +244,8 @@ static void refuse_key(struct fake_response *response, const struct request *req
     char message[300];
     snprintf(message, sizeof message,
              "Incorrect API key provided: %.*s. You can find your API key at "
-             "https://platform.example.com/account/settings/organization/api-keys, or ask your administrator.",
+             "https://platform.example.com/account/settings/organization/api-keys, or ask your "
+             "administrator.",
              key.len > 100 ? 100 : (int)(key.len - skip), key.ptr + skip);
     fake_put_error(response, request->api, 401, "invalid_api_key", message, "");
 }

@@ -17,10 +17,12 @@
 #define FAKE_CALL_COUNT_MAX 8
 
 /* What an answer is made of. */
-struct fake_call {
+struct fake_call
+{
     struct sma_str name, arguments;
 };
-struct fake_answer {
+struct fake_answer
+{
     struct sma_str text;
     struct fake_call calls[FAKE_CALL_COUNT_MAX];
     size_t call_count;
@@ -29,9 +31,11 @@ struct fake_answer {
 };
 
 /* Bytes of the response, and when they may leave. */
-struct fake_response {
+struct fake_response
+{
     struct sma_buf bytes;
-    struct {
+    struct
+    {
         size_t offset;
         uint64_t ms;
     } pauses[FAKE_PAUSE_COUNT_MAX]; /* before the byte at offset */

@@ -34,7 +34,8 @@ static bool is(const json_t *object, const char *key, const char *text)
 
 /* -- ids: each call once, each answered once --------------------------------------------------- */
 #define OPEN_COUNT_MAX 64
-struct open_calls {
+struct open_calls
+{
     const char *ids[OPEN_COUNT_MAX];
     size_t count;
 };

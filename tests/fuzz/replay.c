@@ -14,7 +14,8 @@
 #define MUTATIONS_PER_FILE 200
 #define INPUT_BYTES_MAX (1u << 20)
 
-struct input {
+struct input
+{
     uint8_t *bytes;
     size_t len;
 };

@@ -91,7 +91,8 @@ struct http_answer http_ask(int port, const char *path, const char *headers, con
     if (fd < 0)
         return answer;
     char head[2048];
-    int len = snprintf(head, sizeof head, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s",
+    int len = snprintf(head, sizeof head,
+                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s",
                        body == NULL ? "GET" : "POST", path, port, headers);
     if (body != NULL)
         len += snprintf(head + len, sizeof head - (size_t)len,

@@ -10,8 +10,8 @@
 
 struct http_answer
 {
-    int status;  /* 0: no complete answer came */
-    char *body;  /* malloc'ed, NUL-terminated; NULL when status is 0 */
+    int status; /* 0: no complete answer came */
+    char *body; /* malloc'ed, NUL-terminated; NULL when status is 0 */
     size_t len;
 };
 
@@ -19,7 +19,8 @@ struct http_answer
  * POST (body != NULL) or GET on 127.0.0.1:port.
  * @headers  extra header lines, each ending in CRLF, or ""
  */
-struct http_answer http_ask(int port, const char *path, const char *headers, const char *body, int timeout_ms);
+struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
+                            int timeout_ms);
 void http_answer_fini(struct http_answer *answer);
 
 #endif

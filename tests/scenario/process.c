@@ -99,7 +99,8 @@ void service_start(struct service *service, const char *binary, const struct fol
         execl(binary, binary, "start", folder->path, "--port", "0", (char *)NULL);
         _exit(2);
     }
-    for (long long until = process_now_ms() + READY_MS; process_now_ms() < until; process_pause_ms(2)) {
+    for (long long until = process_now_ms() + READY_MS; process_now_ms() < until;
+         process_pause_ms(2)) {
         service->port = read_port(folder);
         if (service->port > 0)
             return;
@@ -115,7 +116,8 @@ void service_start(struct service *service, const char *binary, const struct fol
 static int wait_end(pid_t pid, int timeout_ms)
 {
     int status;
-    for (long long until = process_now_ms() + timeout_ms; process_now_ms() < until; process_pause_ms(2))
+    for (long long until = process_now_ms() + timeout_ms; process_now_ms() < until;
+         process_pause_ms(2))
         if (waitpid(pid, &status, WNOHANG) == pid)
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     kill(pid, SIGKILL);
@@ -193,7 +195,8 @@ int run_to_end(char *const *argv, const char *input, char **ret_output, int time
     CHECK(text != NULL);
     size_t len = 0;
     struct pollfd wait = {out[0], POLLIN, 0};
-    for (long long until = process_now_ms() + timeout_ms; process_now_ms() < until && len < 1024 * 1024 - 1;) {
+    for (long long until = process_now_ms() + timeout_ms;
+         process_now_ms() < until && len < 1024 * 1024 - 1;) {
         if (poll(&wait, 1, 50) <= 0)
             continue;
         ssize_t got = read(out[0], text + len, 1024 * 1024 - 1 - len);

@@ -153,7 +153,8 @@ static void status_knows_long_tokens_and_hides_control_characters(void)
     memset(token, 't', sizeof token - 1);
     token[sizeof token - 1] = '\0';
     snprintf(json, sizeof json,
-             "{\"name\":\"evil\\u001b[31m\\u009b31m\\nname\"," OFFLINE ",\"api\":{\"token\":\"%s\"}}",
+             "{\"name\":\"evil\\u001b[31m\\u009b31m\\nname\"," OFFLINE
+             ",\"api\":{\"token\":\"%s\"}}",
              token);
     folder_create(&folder, json);
     service_start(&service, binary, &folder);

@@ -11,7 +11,8 @@
 #define KEY_TABLE_SIZE 4096
 #define SAW_FILE_BYTES_MAX (256u * 1024 * 1024)
 
-struct key {
+struct key
+{
     struct key *next;
     unsigned attempt_count;
     bool is_seen;
@@ -19,13 +20,15 @@ struct key {
     char text[];
 };
 /* An answer that waits for its time. */
-struct waiting {
+struct waiting
+{
     uint64_t at_ns, ask_id, outbox_id;
     uint32_t part, retry_after_ms;
     uint8_t asker, attempt_class;
     bool is_adapter_wide, is_used;
 };
-struct fake_adapter {
+struct fake_adapter
+{
     struct fake_options options;
     struct key *keys[KEY_TABLE_SIZE];
     struct fake_saw *saw_first, *saw_last;
@@ -339,8 +342,10 @@ enum sma_err fake_adapter_inject(struct sma_ctx *ctx, const struct fake_event *e
 static void take_accepted(struct fake_adapter *fake, const struct sma_msg *msg,
                           const struct sma_accepted *accepted)
 {
-    struct fake_accepted report = {
-        .ask_id = msg->ask_id, .seq = accepted->seq, .verdict = accepted->verdict, .adapter = msg->to};
+    struct fake_accepted report = {.ask_id = msg->ask_id,
+                                   .seq = accepted->seq,
+                                   .verdict = accepted->verdict,
+                                   .adapter = msg->to};
     if (fake->options.on_accepted != NULL)
         fake->options.on_accepted(fake->options.user, &report);
 }

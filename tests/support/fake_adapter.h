@@ -25,7 +25,8 @@
 
 #define FAKE_NEVER UINT64_MAX
 
-struct fake_plan {
+struct fake_plan
+{
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_seen;          /* the platform takes it, whatever the answer says */
     bool is_adapter_wide;
@@ -36,24 +37,28 @@ struct fake_plan {
 typedef void fake_plan_fn(void *user, const struct sma_attempt *attempt, unsigned number,
                           struct fake_plan *plan);
 
-struct fake_saw {
+struct fake_saw
+{
     struct fake_saw *next;
     uint64_t at_ns;
     bool is_repeat;
     char *chat, *key, *text;
 };
-struct fake_event {
+struct fake_event
+{
     const char *channel, *id, *chat, *user, *text;
     uint8_t addressed; /* enum sma_addressed */
 };
-struct fake_accepted {
+struct fake_accepted
+{
     uint64_t ask_id, seq;
     uint8_t verdict;
     uint8_t adapter; /* enum sma_actor_id: who had asked */
 };
 typedef void fake_accepted_fn(void *user, const struct fake_accepted *accepted);
 
-struct fake_options {
+struct fake_options
+{
     bool is_idempotent;
     fake_plan_fn *plan; /* NULL: the text decides */
     fake_accepted_fn *on_accepted;

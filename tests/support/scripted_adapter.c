@@ -16,19 +16,22 @@
 #define LINE_BYTES_MAX (2 * SMA_TEXT_BYTES_MAX)
 #define READ_BYTES 65536
 
-struct client {
+struct client
+{
     uv_pipe_t pipe;
     struct scripted *scripted;
     struct sma_buf line;
     bool is_open, is_closing;
     uint64_t generation;
 };
-struct question {
+struct question
+{
     uint64_t ask_id, generation;
     size_t client;
     char id[128];
 };
-struct scripted {
+struct scripted
+{
     struct fake_adapter *fake;
     char *socket_path, *saw_path;
     uv_pipe_t listener;
@@ -42,7 +45,8 @@ struct scripted {
 };
 
 /* -- lines out --------------------------------------------------------------------------------------------------- */
-struct out {
+struct out
+{
     uv_write_t write;
     char text[];
 };

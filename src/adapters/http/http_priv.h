@@ -45,7 +45,8 @@
 #define HTTP_TOKEN_BYTES_MAX 4096
 #define HTTP_NONE UINT32_MAX
 
-enum http_state {
+enum http_state
+{
     HTTP_FREE,
     HTTP_HEAD,   /* between requests, or part of a head is there */
     HTTP_BODY,   /* the head is accepted, the body is coming */
@@ -57,7 +58,8 @@ enum http_state {
     HTTP_CLOSING,
 };
 
-enum http_route {
+enum http_route
+{
     HTTP_ROUTE_NONE,
     HTTP_ROUTE_EXECUTE,
     HTTP_ROUTE_RUN,
@@ -68,7 +70,8 @@ enum http_route {
     HTTP_ROUTE_STATIC,
 };
 
-struct http_conn {
+struct http_conn
+{
     uv_tcp_t tcp;
     uv_write_t write;
     struct sma_http *server;
@@ -93,31 +96,36 @@ struct http_conn {
     char message_id[SMA_ID_BYTES_MAX];
 };
 
-enum http_ask {
+enum http_ask
+{
     HTTP_ASK_INGRESS,
     HTTP_ASK_AWAIT,
     HTTP_ASK_PEEK,
     HTTP_ASK_STATUS,
     HTTP_ASK_HISTORY,
 };
-struct http_pending {
+struct http_pending
+{
     uint64_t ask_id, seq;
     uint32_t conn, generation, next;
     enum http_ask kind;
 };
-struct http_watch {
+struct http_watch
+{
     uint64_t seq;
     uint32_t first_conn, next; /* next in bucket or free list */
 };
 
-struct http_auth {
+struct http_auth
+{
     bool is_token_needed, is_any_host;
     unsigned char digest[32];
     char names[4][256]; /* Host values allowed, without port */
     int port;
 };
 
-struct sma_http {
+struct sma_http
+{
     uint32_t magic;
     const struct sma_config *config;
     struct sma_ctx *ctx;
@@ -227,7 +235,8 @@ uint32_t http_watch_create(struct sma_http *http, uint64_t seq);
 void http_watch_destroy(struct sma_http *http, uint32_t watch);
 
 /* -- body.c: the JSON of POST /api/execute. Pure ---------------------------------------------------------------- */
-struct http_execute_body {
+struct http_execute_body
+{
     struct sma_str instructions, chat_id, user_id,
         message_id; /* into root; message_id may be empty */
     void *root;

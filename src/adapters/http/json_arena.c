@@ -12,7 +12,8 @@
 
 #define ARENA_BYTES 16384
 
-static _Thread_local struct {
+static _Thread_local struct
+{
     size_t used;
     bool is_active;
     max_align_t bytes[ARENA_BYTES / sizeof(max_align_t)];

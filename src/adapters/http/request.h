@@ -9,13 +9,15 @@
 
 #include "sma/buf.h"
 
-enum sma_http_method {
+enum sma_http_method
+{
     SMA_HTTP_GET,
     SMA_HTTP_HEAD,
     SMA_HTTP_POST,
     SMA_HTTP_OTHER, /* a well-formed method this server does not serve */
 };
-struct sma_http_request {
+struct sma_http_request
+{
     enum sma_http_method method;
     struct sma_str path, query; /* query without '?' */
     struct sma_str host, origin, authorization, api_token, accept, prefer;

@@ -7,7 +7,8 @@
 
 #define HISTORY_LIMIT_DEFAULT 50
 
-static const struct {
+static const struct
+{
     const char *path, *file, *type;
 } statics[] = {
     {"/", "index.html", "text/html; charset=utf-8"},

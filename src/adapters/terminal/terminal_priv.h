@@ -25,20 +25,23 @@
 #define TERMINAL_READ_BYTES 65536
 #define TERMINAL_DELIVERED_COUNT 256
 
-enum run_phase {
+enum run_phase
+{
     RUN_FREE,
     RUN_ASKED,   /* INGRESS is open */
     RUN_AWAITED, /* AWAIT is open */
     RUN_HELD,    /* over; waits for its delivery */
 };
-struct run {
+struct run
+{
     uint8_t phase;              /* enum run_phase */
     bool is_control, is_silent; /* silent: the client gave no id (stop) and hears nothing */
     uint64_t ask_id, seq, hold_until_ns;
     struct sma_msg *result; /* RESULT, while held; NULL for control messages */
     char id[TERMINAL_ID_BYTES_MAX + 1];
 };
-struct client {
+struct client
+{
     uv_pipe_t pipe;
     struct terminal *terminal;
     bool is_open, is_closing, is_greeted;
@@ -48,7 +51,8 @@ struct client {
     char chat[SMA_TERMINAL_CHAT_BYTES_MAX + 1], user[SMA_TERMINAL_CHAT_BYTES_MAX + 1];
     struct run runs[TERMINAL_RUN_COUNT_MAX];
 };
-struct terminal {
+struct terminal
+{
     uint32_t magic;
     struct sma_ctx *ctx;
     char *socket_path;
@@ -62,7 +66,8 @@ struct terminal {
 };
 
 /* One ATTEMPT on its way into sockets. */
-struct delivery {
+struct delivery
+{
     uint64_t ask_id, outbox_id, seq;
     uint32_t part, write_count;
     uint8_t asker;

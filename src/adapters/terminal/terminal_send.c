@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-struct out {
+struct out
+{
     uv_write_t write;
     struct client *client;
     struct delivery *delivery;

@@ -12,7 +12,8 @@
 #include "sma/base.h"
 
 /* How the bot was addressed; the same order as enum sma_addressed of messages.h. */
-enum sma_access_address {
+enum sma_access_address
+{
     SMA_ACCESS_ADDRESS_PRIVATE,
     SMA_ACCESS_ADDRESS_MENTION,
     SMA_ACCESS_ADDRESS_REPLY,
@@ -20,14 +21,16 @@ enum sma_access_address {
 };
 
 /* What a decision may depend on. Slices are borrowed for the call. */
-struct sma_access_event {
+struct sma_access_event
+{
     struct sma_str channel, chat_type, user_id;
     enum sma_access_address address;
     bool is_record_only; /* backlog: the adapter asks for no answer */
     bool is_note;        /* join, leave, edit: never runs */
 };
 
-enum sma_access_decision {
+enum sma_access_decision
+{
     SMA_ACCESS_RUN,
     SMA_ACCESS_RECORD, /* claimed and written to history, not answered */
     SMA_ACCESS_REFUSE, /* claimed, not answered, and the reason may be told */

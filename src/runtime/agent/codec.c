@@ -37,7 +37,8 @@ static void put_head(struct sma_buf *buf, char kind)
 }
 
 /* -- reading: the first wrong length makes the reader bad, and it stays so ---------------------------------------- */
-struct reader {
+struct reader
+{
     const unsigned char *at;
     size_t left;
     bool is_bad;

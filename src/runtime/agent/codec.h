@@ -20,30 +20,35 @@
 #define SMA_STEP_BYTES_MAX (SMA_REQUEST_BYTES_MAX + 1024 * 1024) /* one encoded step or turn */
 
 /* One call as a step holds it, with the result when it was known before anything was carried out. */
-struct sma_stored_call {
+struct sma_stored_call
+{
     struct sma_str id, name, arguments;
     bool is_invalid;
     bool has_result, is_error;
     struct sma_str result;
 };
 /* A decoded ANSWER step: slices into the step's bytes. */
-struct sma_stored_answer {
+struct sma_stored_answer
+{
     struct sma_str facts; /* of the first answer of a run; otherwise empty */
     struct sma_str fragment, text;
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
     struct sma_stored_call *calls; /* owned */
 };
-struct sma_stored_result {
+struct sma_stored_result
+{
     struct sma_str call_id, name, content;
     bool is_error, is_delivered; /* delivered: counts as an answer to the user */
 };
-struct sma_stored_results {
+struct sma_stored_results
+{
     uint32_t count;
     struct sma_stored_result *results; /* owned */
 };
 /* A turn of a session: what was said, and the bytes that went on the wire. */
-struct sma_stored_turn {
+struct sma_stored_turn
+{
     uint32_t message_count;
     uint32_t id_count, block_count, fragment_count;
     struct sma_str *ids;       /* message ids of the user's messages */

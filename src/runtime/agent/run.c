@@ -19,8 +19,7 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     const struct sma_config_llm *llm = &config->llm;
     settings->config = config;
     settings->wire = sma_wire_get(llm->api);
-    settings->is_configured =
-        llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
+    settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     sma_buf_init(&settings->head, SMA_REQUEST_BYTES_MAX / 2);
     sma_buf_init(&settings->tail, SMA_REQUEST_BYTES_MAX / 2);
     struct sma_buf system;

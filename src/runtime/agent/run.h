@@ -22,7 +22,8 @@
 #include "sma/wire.h"
 
 /* What all runs of one configuration share: the wire, and the head and tail of every request, built once. */
-struct sma_run_settings {
+struct sma_run_settings
+{
     const struct sma_config *config;
     const struct sma_wire *wire;
     struct sma_buf head, tail;
@@ -36,7 +37,8 @@ SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
 
-enum sma_run_event_kind {
+enum sma_run_event_kind
+{
     SMA_RUN_START,      /* once, first */
     SMA_RUN_SESSION,    /* turns */
     SMA_RUN_MODEL,      /* model */
@@ -51,11 +53,13 @@ enum sma_run_event_kind {
     SMA_RUN_DRAIN,      /* the program ends: reach a durable point */
     SMA_RUN_DRAIN_HARD, /* do not wait for the model any longer */
 };
-struct sma_run_event {
+struct sma_run_event
+{
     enum sma_run_event_kind kind;
     uint64_t now_ns;
     uint32_t call; /* as in the action that asked */
-    union {
+    union
+    {
         const struct sma_session_turns *turns;
         const struct sma_model_answer *model;
         const struct sma_contact_result *contact;
@@ -65,7 +69,8 @@ struct sma_run_event {
     };
 };
 
-enum sma_run_action_kind {
+enum sma_run_action_kind
+{
     SMA_RUN_ASK_SESSION,  /* session */
     SMA_RUN_ASK_MODEL,    /* the request: sma_run_request_size / _write, before the next event */
     SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
@@ -79,34 +84,40 @@ enum sma_run_action_kind {
     SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
 };
 /* Slices live until the next event or the end of the run. */
-struct sma_run_action {
+struct sma_run_action
+{
     enum sma_run_action_kind kind;
     uint32_t call;
     uint64_t outbox_id;
-    union {
+    union
+    {
         struct sma_session_ask session;
         struct sma_contact_ask contact;
         struct sma_history_ask history;
         struct sma_step step;
         struct sma_done done;
-        struct {
+        struct
+        {
             uint8_t progress; /* enum sma_progress_kind */
             struct sma_str text;
         };
-        struct {
+        struct
+        {
             uint8_t outcome; /* enum sma_outcome */
             bool is_counted;
         };
     };
 };
 #define SMA_RUN_ACTION_COUNT_MAX (2 * SMA_TOOL_CALL_COUNT_MAX + 16)
-struct sma_run_actions {
+struct sma_run_actions
+{
     uint32_t count;
     struct sma_run_action list[SMA_RUN_ACTION_COUNT_MAX];
 };
 
 struct sma_run;
-struct sma_run_options {
+struct sma_run_options
+{
     const struct sma_run_order *order; /* borrowed, outlives the run */
     struct sma_sessions *sessions;     /* borrowed */
     struct sma_session *session;       /* borrowed, pinned */

@@ -12,7 +12,8 @@
 #define BLOCKS_FEW 3                 /* facts, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
-enum run_state {
+enum run_state
+{
     RUN_NEW,
     RUN_LOADING,   /* SESSION asked */
     RUN_MODEL,     /* MODEL asked */
@@ -25,7 +26,8 @@ enum run_state {
 };
 
 /* One call of the answer that is being worked on. */
-struct run_call {
+struct run_call
+{
     enum sma_tool tool;
     struct sma_tool_args args;
     bool is_open; /* asked, not answered */
@@ -37,7 +39,8 @@ struct run_call {
     struct sma_buf result;
 };
 
-struct sma_run {
+struct sma_run
+{
     uint32_t magic;
     enum run_state state;
     const struct sma_run_order *order;

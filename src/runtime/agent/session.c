@@ -7,7 +7,8 @@
 #define BUCKET_COUNT 4096 /* a power of two, about one session each at the bound */
 #define NS_PER_S UINT64_C(1000000000)
 
-struct sma_sessions {
+struct sma_sessions
+{
     uint8_t hash_key[16];
     size_t count, bytes;
     struct sma_session *newest, *oldest;

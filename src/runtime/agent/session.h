@@ -15,7 +15,8 @@
 #include "runtime/agent/codec.h"
 #include "sma/wire.h"
 
-struct sma_session_turn {
+struct sma_session_turn
+{
     uint64_t seq;
     uint32_t message_count;
     uint32_t id_count;
@@ -23,7 +24,8 @@ struct sma_session_turn {
     struct sma_str bytes; /* fragments joined by commas */
 };
 
-struct sma_session {
+struct sma_session
+{
     struct sma_str chat_key;
     void *user;     /* the owner's: its runs of this chat */
     bool is_loaded; /* what the store has of it is here (or there is nothing) */

@@ -46,7 +46,8 @@ void sma_claims_fini(struct sma_claims *claims)
         struct sma_claims_segment *segment = claims->directory[i];
         if (segment == NULL)
             break;
-        i += UINT64_C(1) << (claims->depth - segment->depth); /* a segment fills neighbouring entries */
+        i += UINT64_C(1) << (claims->depth -
+                             segment->depth); /* a segment fills neighbouring entries */
         free(segment);
     }
     free(claims->directory);
@@ -143,7 +144,8 @@ static void close_gap(struct sma_claims_segment *segment, uint32_t gap)
 bool sma_claims_remove(struct sma_claims *claims, uint64_t hash, uint64_t seq)
 {
     struct sma_claims_segment *segment = segment_of(claims, hash);
-    for (uint32_t at = (uint32_t)hash & SLOT_MASK; segment->slots[at].seq != 0; at = (at + 1) & SLOT_MASK) {
+    for (uint32_t at = (uint32_t)hash & SLOT_MASK; segment->slots[at].seq != 0;
+         at = (at + 1) & SLOT_MASK) {
         if (segment->slots[at].hash != hash || segment->slots[at].seq != seq)
             continue;
         close_gap(segment, at);
@@ -154,7 +156,8 @@ bool sma_claims_remove(struct sma_claims *claims, uint64_t hash, uint64_t seq)
     return false;
 }
 
-uint64_t sma_claims_next(const struct sma_claims *claims, uint64_t hash, struct sma_claims_cursor *cursor)
+uint64_t sma_claims_next(const struct sma_claims *claims, uint64_t hash,
+                         struct sma_claims_cursor *cursor)
 {
     const struct sma_claims_segment *segment = segment_of(claims, hash);
     for (;;) {

@@ -40,7 +40,8 @@ SMA_CHECKED enum sma_err sma_claims_add(struct sma_claims *claims, uint64_t hash
 /** Remove the pair. @return whether it was there. Allocates: no. */
 bool sma_claims_remove(struct sma_claims *claims, uint64_t hash, uint64_t seq);
 /** The next seq claimed under hash; 0 = no more. The table must not change between steps. */
-uint64_t sma_claims_next(const struct sma_claims *claims, uint64_t hash, struct sma_claims_cursor *cursor);
+uint64_t sma_claims_next(const struct sma_claims *claims, uint64_t hash,
+                         struct sma_claims_cursor *cursor);
 uint64_t sma_claims_bytes(const struct sma_claims *claims);
 
 #endif

@@ -8,7 +8,8 @@
 
 /* -- writing ---------------------------------------------------------------------------------------------------- */
 /* Members in the order of the reference, each with `separator` before it. */
-struct member_writer {
+struct member_writer
+{
     struct sma_buf *buf;
     const char *separator; /* between members: "," or ",\n      " */
     const char *colon;     /* ":" or ": " */

@@ -13,7 +13,8 @@
 #define SMA_CONTACTS_FILE_BYTES_MAX (32 * 1024 * 1024) /* a larger file is not read */
 #define SMA_CONTACT_COUNT_MAX 100000                   /* entries beyond are not read */
 
-struct sma_contact {
+struct sma_contact
+{
     struct sma_str channel, chat_id, chat_key, user_name; /* never empty */
     struct sma_str message_id, user_id, chat_type;        /* empty = omitted */
     int64_t thread_id;                                    /* messageThreadId; 0 = omitted */

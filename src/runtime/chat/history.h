@@ -35,7 +35,8 @@
 #define SMA_HISTORY_KEYWORD_BYTES_MAX 1024 /* longer keywords are BADINPUT */
 
 /* -- entries ---------------------------------------------------------------------------------------------------- */
-struct sma_history_entry {
+struct sma_history_entry
+{
     int64_t wall_ms;
     struct sma_str channel, chat_id, chat_key;
     struct sma_str user_id, message_id; /* empty = omitted */
@@ -56,21 +57,24 @@ void sma_history_format(struct sma_buf *buf, const struct sma_history_entry *ent
 void sma_history_put_file_stem(struct sma_buf *buf, struct sma_str chat_key);
 
 /* -- the directory ---------------------------------------------------------------------------------------------- */
-enum sma_history_report_kind {
+enum sma_history_report_kind
+{
     SMA_HISTORY_TAIL_MOVED,     /* a torn last line was moved to <file>.damaged */
     SMA_HISTORY_TAIL_COMPLETED, /* a complete last line lacked its newline and got it */
     SMA_HISTORY_LINE_DAMAGED, /* a line that is not an entry of this chat; left where it is, skipped by readers */
     SMA_HISTORY_LINE_MOVED, /* a line's place was taken by other bytes; it was appended instead */
     SMA_HISTORY_ROTATION_ODD, /* files are not as a recorded rotation left them; text says what was done */
 };
-struct sma_history_report {
+struct sma_history_report
+{
     enum sma_history_report_kind kind;
     const char *path;     /* file concerned */
     uint64_t offset;      /* byte in it */
     uint64_t line_number; /* 1.., 0 = not known */
     const char *text;     /* one line for people */
 };
-struct sma_history_options {
+struct sma_history_options
+{
     const struct sma_sys *sys;
     const char *directory;   /* ".../.ship/chats"; created when missing */
     uint32_t fd_count_max;   /* 0 = SMA_HISTORY_FD_COUNT_MAX */
@@ -106,7 +110,8 @@ SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct
 /** Give back everything reserved from offset on (a commit failed). Nothing at or after offset may have been written. */
 void sma_history_release(struct sma_history *history, struct sma_str chat_key, uint64_t offset);
 
-enum sma_history_outcome {
+enum sma_history_outcome
+{
     SMA_HISTORY_WRITTEN, /* the bytes stand at the place now */
     SMA_HISTORY_SKIPPED, /* they stood there (or, exactly so, elsewhere in this chat's files) already */
     SMA_HISTORY_APPENDED, /* the place holds other bytes (somebody edited the file): appended and reported */
@@ -146,7 +151,8 @@ SMA_CHECKED enum sma_err sma_history_sync_all(struct sma_history *history, struc
 uint32_t sma_history_dirty_count(const struct sma_history *history);
 
 /* -- rotation --------------------------------------------------------------------------------------------------- */
-struct sma_history_plan {
+struct sma_history_plan
+{
     char chat_key[SMA_CHAT_KEY_BYTES_MAX + 1];
     uint64_t generation;     /* before the rotation; generation + 1 after it */
     uint32_t archive_number; /* the archive that will be made */
@@ -155,7 +161,8 @@ struct sma_history_plan {
     uint64_t archive_hash,
         rest_hash; /* of the two parts, so that a half-done rotation is recognised */
 };
-enum sma_history_rotation {
+enum sma_history_rotation
+{
     SMA_HISTORY_ROTATED, /* done and durable: commit generation + 1, drop the plan */
     SMA_HISTORY_UNDONE,  /* the files are as before the plan: keep the generation, drop the plan */
 };
@@ -189,11 +196,13 @@ SMA_CHECKED enum sma_err sma_history_plan_parse(struct sma_str json,
 
 /* -- reading: recent lines and search --------------------------------------------------------------------------- */
 /* A place that may have moved into an archive since; translated by the archives made after its generation. */
-struct sma_history_place {
+struct sma_history_place
+{
     bool is_set;
     uint64_t generation, offset;
 };
-struct sma_history_query {
+struct sma_history_query
+{
     struct sma_str chat_key;
     struct sma_str keyword; /* empty = the most recent; else see sma_history_read_begin */
     uint32_t limit;         /* 1..SMA_HISTORY_LOAD_COUNT_MAX */
@@ -206,7 +215,8 @@ struct sma_history_query {
     const struct sma_str *session_ids; /* message ids; copied */
     int64_t from_ms, to_ms;            /* bounds of ts, inclusive; 0 = none */
 };
-struct sma_history_item {
+struct sma_history_item
+{
     int64_t wall_ms;
     bool is_user; /* else assistant, or another role when is_raw */
     struct sma_str role, user_id, user_name, message_id;
@@ -244,7 +254,8 @@ const struct sma_history_item *sma_history_read_items(struct sma_history_reader 
 void sma_history_read_end(struct sma_history_reader *reader);
 
 /* -- rebuilding after the database was lost --------------------------------------------------------------------- */
-struct sma_history_record {
+struct sma_history_record
+{
     struct sma_history_entry entry; /* decoded; meta_json is empty */
     bool is_notice;
     bool is_archived;  /* in an archive: has no place of its own any more */

@@ -19,7 +19,8 @@
 #define MATCH_TOTAL_NS_MAX 2000000000u /* one search */
 #define NEEDLE_BYTES_MAX 128
 
-struct history_matcher {
+struct history_matcher
+{
     const struct sma_sys *sys;
     pcre2_code *code;
     pcre2_match_data *data;

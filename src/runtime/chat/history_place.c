@@ -103,7 +103,8 @@ static enum sma_err put_bytes(struct sma_history *history, struct history_chat *
 }
 
 /* What stands at a place, compared with the line that belongs there. */
-enum place_state {
+enum place_state
+{
     PLACE_HOLDS, /* all of it */
     PLACE_OPEN,  /* a prefix of it, up to the end of the file; zero bytes count as never written */
     PLACE_TAKEN, /* something else */

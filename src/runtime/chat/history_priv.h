@@ -13,7 +13,8 @@
 #define HISTORY_REPORT_MEMORY 256 /* damaged lines remembered, so that each is reported once */
 
 /* One chat whose main file has been touched. Kept in a hash table and in a list ordered by use. */
-struct history_chat {
+struct history_chat
+{
     struct history_chat *hash_next;
     struct history_chat *newer, *older;           /* list by use */
     struct history_chat *open_newer, *open_older; /* list of the open files, by use */
@@ -31,12 +32,14 @@ struct history_chat {
 };
 
 /* Highest archive number of a stem; only chats that have archives. Sorted by hash. */
-struct history_archive {
+struct history_archive
+{
     uint64_t hash;
     uint32_t number_max;
 };
 
-struct sma_history {
+struct sma_history
+{
     uint32_t magic;
     struct sma_history_options options;
     const struct sma_sys *sys;
@@ -54,7 +57,8 @@ struct sma_history {
 };
 
 /* One line, parsed. Slices point into root. */
-struct history_parsed {
+struct history_parsed
+{
     json_t *root;
     struct sma_history_entry entry;
     struct sma_str user_name; /* meta.username */

@@ -11,7 +11,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-struct survey {
+struct survey
+{
     uint64_t line_count;
     uint64_t tail_offset; /* after the last newline */
 };

@@ -203,19 +203,22 @@ enum sma_err sma_history_plan_parse(struct sma_str json, struct sma_history_plan
 }
 
 /* -- carrying out ----------------------------------------------------------------------------------------------- */
-enum main_state {
+enum main_state
+{
     MAIN_OLD,     /* whole, as the plan saw it (more may follow) */
     MAIN_NEW,     /* only the part that stays */
     MAIN_UNKNOWN, /* neither: changed by somebody else */
 };
-enum archive_state {
+enum archive_state
+{
     ARCHIVE_ABSENT,
     ARCHIVE_GOOD,    /* holds exactly the older part */
     ARCHIVE_FOREIGN, /* another file of that name */
 };
 
 /* One rotation at work: the four paths and what was found. */
-struct rotation {
+struct rotation
+{
     struct sma_history *history;
     const struct sma_history_plan *plan;
     struct history_chat *chat;

@@ -18,13 +18,15 @@
 #define FIRST_BLOCK_BYTES (64 * 1024)
 
 /* A position in the whole history of a chat: which file, and the byte in it. */
-struct position {
+struct position
+{
     bool is_set;
     uint32_t file;
     uint64_t offset;
 };
 
-struct sma_history_reader {
+struct sma_history_reader
+{
     struct sma_history *history;
     char *strings; /* chat key and session ids, one allocation */
     struct sma_str chat_key, *session_ids;

@@ -13,11 +13,13 @@
 #define FILE_COUNT_MAX 2000000 /* history files of one project */
 
 /* One history file by name. number 0 = the main file. */
-struct walk_file {
+struct walk_file
+{
     char *stem;
     uint32_t number;
 };
-struct walk {
+struct walk
+{
     struct sma_history *history;
     enum sma_err (*each)(void *self, const struct sma_history_record *record);
     void *self;
@@ -89,7 +91,8 @@ static enum sma_err list_files(struct walk *walk)
 }
 
 /* -- lines of one file, oldest first ---------------------------------------------------------------------------- */
-struct line_source {
+struct line_source
+{
     struct sma_history *history;
     int fd;
     struct sma_buf path;

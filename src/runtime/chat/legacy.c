@@ -15,7 +15,8 @@
 #define INITIATOR_COUNT_MAX 100000
 #define FEISHU_ID_COUNT_MAX 100000 /* of one chat */
 
-struct legacy {
+struct legacy
+{
     const struct sma_sys *sys;
     const struct sma_legacy_sink *sink;
     struct sma_legacy_counts counts;

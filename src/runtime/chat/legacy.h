@@ -15,7 +15,8 @@
 #define SMA_LEGACY_MARKER_COUNT_MAX \
     4000000 /* markers beyond are not read: CLAIM_COUNT_MAX leaves room */
 
-struct sma_legacy_sink {
+struct sma_legacy_sink
+{
     void *self;
     /* One message that was already accepted. claimed_ms is 0 when it is not known. */
     enum sma_err (*claim)(void *self, struct sma_str channel, struct sma_str chat_key,
@@ -26,7 +27,8 @@ struct sma_legacy_sink {
     enum sma_err (*initiator)(void *self, struct sma_str channel, struct sma_str chat_key,
                               struct sma_str user_id);
 };
-struct sma_legacy_counts {
+struct sma_legacy_counts
+{
     uint64_t claims, initiators;
     uint64_t skipped; /* files that could not be used */
 };

@@ -11,13 +11,15 @@
 #define SLOT_COUNT_FIRST 64u
 #define KEY_NEW (UINT64_C(1) << 63) /* added to the key of every message that is not resumed */
 
-struct slot {
+struct slot
+{
     uint64_t seq; /* 0 = taken */
     uint32_t chat, next;
     bool is_resumed;
 };
 
-struct chat {
+struct chat
+{
     uint64_t turn; /* fair: when it last became ready */
     uint32_t head, tail;
     uint32_t waiting;
@@ -25,7 +27,8 @@ struct chat {
     bool is_busy;
 };
 
-struct sma_queue {
+struct sma_queue
+{
     uint32_t magic;
     struct sma_queue_options options;
     struct slot *slots;

@@ -18,7 +18,8 @@
 
 struct sma_queue;
 
-struct sma_queue_options {
+struct sma_queue_options
+{
     bool is_fair;
     uint32_t chat_waiting_max; /* messages waiting in one chat; push refuses beyond */
     uint32_t waiting_max;      /* in all chats */

@@ -64,7 +64,8 @@ enum sma_err sma_state_fail(struct sma_state *state, int rc, const char *what)
     enum sma_err err = classify(rc);
     const char *remedy = "";
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-        remedy = "; the file is damaged: move it and its -wal and -shm away and start again, claims are rebuilt from "
+        remedy = "; the file is damaged: move it and its -wal and -shm away and start again, "
+                 "claims are rebuilt from "
                  "the history files";
     else if (err == SMA_ERR_CORRUPT)
         remedy = "; the disk has lost a write: the service ends, check the disk and start it again";
@@ -72,8 +73,9 @@ enum sma_err sma_state_fail(struct sma_state *state, int rc, const char *what)
         remedy = "; free some disk space, intake resumes by itself";
     else if (err == SMA_ERR_BUSY)
         remedy = "; another process holds the database";
-    (void)sma_fail(&state->error, err, "state database %s: %s (%d) at: %.120s%s", state->path, sqlite3_errstr(rc), rc,
-                   what, remedy); /* returns err, which we return ourselves */
+    (void)sma_fail(&state->error, err, "state database %s: %s (%d) at: %.120s%s", state->path,
+                   sqlite3_errstr(rc), rc, what,
+                   remedy); /* returns err, which we return ourselves */
     if (state->db != NULL)
         state->error.os_errno = sqlite3_system_errno(state->db);
     return sma_state_fail_change(state, err);
@@ -312,13 +314,15 @@ static int note_wal_frames(void *user, sqlite3 *db, const char *database, int fr
 static enum sma_err open_connection(struct sma_state *state)
 {
     int rc = sqlite3_open_v2(state->path, &state->db,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, SMA_STATE_VFS_WRITER);
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             SMA_STATE_VFS_WRITER);
     if (rc != SQLITE_OK)
         return sma_state_fail(state, rc, "open");
     (void)sqlite3_extended_result_codes(state->db, 1); /* cannot fail on an open connection */
-    (void)sqlite3_busy_timeout(state->db, 5000);       /* somebody looks at it with the sqlite3 tool */
+    (void)sqlite3_busy_timeout(state->db, 5000); /* somebody looks at it with the sqlite3 tool */
     int is_persistent = 1;
-    (void)sqlite3_file_control(state->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &is_persistent); /* else regrown at start */
+    (void)sqlite3_file_control(state->db, NULL, SQLITE_FCNTL_PERSIST_WAL,
+                               &is_persistent); /* else regrown at start */
     const char *const pragmas[] = {
         "PRAGMA page_size=4096",
         "PRAGMA journal_mode=WAL",
@@ -451,7 +455,8 @@ enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_
     state->path = strdup(options->path);
     state->block_bytes = malloc((size_t)SMA_STATE_BLOCK_COUNT * SMA_STATE_BLOCK_PAIR_BYTES);
     enum sma_err err = state->path == NULL || state->block_bytes == NULL
-                           ? sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s", options->path)
+                           ? sma_fail(&state->error, SMA_ERR_NOMEM,
+                                      "out of memory while opening %s", options->path)
                            : open_all(state, options);
     if (err != SMA_ERR_OK) {
         if (error != NULL) {

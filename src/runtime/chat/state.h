@@ -37,8 +37,8 @@
 #include "sma/sys.h"
 
 #define SMA_STATE_TURN_COUNT_MAX SMA_SESSION_MESSAGE_COUNT_MAX /* turns kept per chat */
-#define SMA_STATE_STEP_NUMBER_MAX 1023  /* step numbers 1..1023; BADINPUT beyond */
-#define SMA_STATE_CALL_MAX 63           /* call indexes 0..63 in an outbox key; BADINPUT beyond */
+#define SMA_STATE_STEP_NUMBER_MAX 1023 /* step numbers 1..1023; BADINPUT beyond */
+#define SMA_STATE_CALL_MAX 63          /* call indexes 0..63 in an outbox key; BADINPUT beyond */
 #define SMA_STATE_SEQ_MAX ((UINT64_C(1) << 46) - 1)
 
 struct sma_state;
@@ -47,11 +47,12 @@ struct sma_state;
 
 struct sma_state_options
 {
-    const char *path;           /* the database file; its directory must exist */
-    const struct sma_sys *sys;  /* clock and randomness; NULL = sma_sys_real() */
-    bool is_durability_none;    /* durability: "none": commits are not synced */
-    bool is_single_threaded;    /* simulation and some tests: no checkpointer thread, checkpoints run inside commit */
-    uint64_t wal_bytes;         /* size the WAL is pre-grown to; 0 = SMA_WAL_PREGROWN_BYTES */
+    const char *path;          /* the database file; its directory must exist */
+    const struct sma_sys *sys; /* clock and randomness; NULL = sma_sys_real() */
+    bool is_durability_none;   /* durability: "none": commits are not synced */
+    bool
+        is_single_threaded; /* simulation and some tests: no checkpointer thread, checkpoints run inside commit */
+    uint64_t wal_bytes; /* size the WAL is pre-grown to; 0 = SMA_WAL_PREGROWN_BYTES */
 };
 
 /**
@@ -60,8 +61,8 @@ struct sma_state_options
  *         BUSY (held by another process) | NOTFOUND (no such directory) | IO | NOSPACE | NOMEM; *error filled
  * Blocks: reads claims (0.1 s a million) and rows above the watermarks.
  */
-SMA_CHECKED enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_state **ret_state,
-                                        struct sma_error *error);
+SMA_CHECKED enum sma_err sma_state_open(const struct sma_state_options *options,
+                                        struct sma_state **ret_state, struct sma_error *error);
 /** Roll back what is open, write watermarks, and with is_clean the mark that sma_state_was_clean() reports next time.
  *  Ends the checkpointer and frees everything. Accepts NULL. After is_fatal nothing more is written. */
 void sma_state_close(struct sma_state *state, bool is_clean);
@@ -100,43 +101,49 @@ uint64_t sma_state_durable_seq(const struct sma_state *state);
  * except `user`. */
 struct sma_state_chat
 {
-    uint32_t id;              /* 1.. */
-    uint32_t generation;      /* history generation: raised by each rotation; starts at 0 */
-    uint64_t stop_mark;       /* everything accepted before it was stopped; 0 = none */
-    uint64_t clear_mark;      /* everything before it is not in the session; 0 = none */
-    struct sma_str key;       /* chat key, NUL-terminated */
-    struct sma_str channel;   /* of the first message */
-    struct sma_str rotation;  /* rotation plan under way, opaque; empty = none */
-    uint32_t turn_count;      /* stored turns after the clear mark: has_past */
+    uint32_t id;             /* 1.. */
+    uint32_t generation;     /* history generation: raised by each rotation; starts at 0 */
+    uint64_t stop_mark;      /* everything accepted before it was stopped; 0 = none */
+    uint64_t clear_mark;     /* everything before it is not in the session; 0 = none */
+    struct sma_str key;      /* chat key, NUL-terminated */
+    struct sma_str channel;  /* of the first message */
+    struct sma_str rotation; /* rotation plan under way, opaque; empty = none */
+    uint32_t turn_count;     /* stored turns after the clear mark: has_past */
     /* Hints about the history file, kept for the caller; in memory only, undone with the transaction. */
     bool is_end_known;
-    uint64_t end_offset;      /* where the next line goes */
+    uint64_t end_offset; /* where the next line goes */
     uint32_t line_count;
-    void *user;               /* the caller's; not undone, not freed. NULL at first */
+    void *user; /* the caller's; not undone, not freed. NULL at first */
 };
 
 /** @return the chat or NULL. */
 struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key);
 struct sma_state_chat *sma_state_chat_by_id(struct sma_state *state, uint32_t id);
 /** The chat, made if need be (then: needs a transaction). Key 1..SMA_CHAT_KEY_BYTES_MAX bytes, else BADINPUT. */
-SMA_CHECKED enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key, struct sma_str channel,
+SMA_CHECKED enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,
+                                             struct sma_str channel,
                                              struct sma_state_chat **ret_chat);
 /** Raise a mark (never lowered). Turns below a clear mark are forgotten at once and deleted by and by. */
-SMA_CHECKED enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state, struct sma_state_chat *chat, uint64_t seq);
-SMA_CHECKED enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_state_chat *chat,
-                                                       uint64_t seq);
+SMA_CHECKED enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state,
+                                                      struct sma_state_chat *chat, uint64_t seq);
+SMA_CHECKED enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state,
+                                                       struct sma_state_chat *chat, uint64_t seq);
 /** Store the plan of a rotation that is about to start (opaque, <= 64 KiB). */
-SMA_CHECKED enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_state_chat *chat,
+SMA_CHECKED enum sma_err sma_state_chat_set_rotation(struct sma_state *state,
+                                                     struct sma_state_chat *chat,
                                                      struct sma_str plan);
 /** The rotation is complete: new generation, no plan. */
-SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_state_chat *chat,
+SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state,
+                                                       struct sma_state_chat *chat,
                                                        uint32_t generation);
 /** Change the hints. Inside a transaction they are undone with it; outside they simply change. */
-SMA_CHECKED enum sma_err sma_state_chat_set_end(struct sma_state *state, struct sma_state_chat *chat, bool is_known,
+SMA_CHECKED enum sma_err sma_state_chat_set_end(struct sma_state *state,
+                                                struct sma_state_chat *chat, bool is_known,
                                                 uint64_t end_offset, uint32_t line_count);
 typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
 /** Every chat in order of id. */
-SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
+                                             void *user);
 
 /* ---- messages ------------------------------------------------------------------------------------------------- */
 
@@ -164,20 +171,22 @@ static inline bool sma_row_is_open(int row_state)
 
 struct sma_state_message
 {
-    uint64_t seq;             /* out only: given by accept */
+    uint64_t seq; /* out only: given by accept */
     struct sma_state_chat *chat;
-    uint8_t kind;             /* claim kind: enum sma_event_kind; unused in LINE rows */
-    uint8_t state;            /* enum sma_row_state */
-    uint32_t attempt;         /* unclean attempts */
-    uint64_t run_seq;         /* LINE: the run it belongs to (0 = none). Message: the run that answers it instead of
+    uint8_t kind;     /* claim kind: enum sma_event_kind; unused in LINE rows */
+    uint8_t state;    /* enum sma_row_state */
+    uint32_t attempt; /* unclean attempts */
+    uint64_t
+        run_seq; /* LINE: the run it belongs to (0 = none). Message: the run that answers it instead of
                                * its own (queue.mode collect), 0 = its own */
     uint64_t body_hash;       /* 0 = not compared */
     struct sma_str event_key; /* <= SMA_ID_BYTES_MAX; empty in LINE rows */
     struct sma_str user_id;   /* <= SMA_ID_BYTES_MAX */
     uint32_t generation;      /* history place: (chat, generation, offset) */
-    int64_t history_offset;   /* SMA_STATE_NO_LINE = the row has no line (then line must be empty) */
-    struct sma_str line;      /* exact bytes of the JSONL line, newline included; kept until expiry */
-    struct sma_str facts;     /* opaque: all that is needed to run it again. Leave the text out when the line has it */
+    int64_t history_offset; /* SMA_STATE_NO_LINE = the row has no line (then line must be empty) */
+    struct sma_str line;    /* exact bytes of the JSONL line, newline included; kept until expiry */
+    struct sma_str
+        facts; /* opaque: all that is needed to run it again. Leave the text out when the line has it */
 };
 
 /* A row without its line and facts. user_id and event_key live until the next call on this state. */
@@ -195,34 +204,42 @@ struct sma_state_head
  * @return OK (*ret_head) | NOTFOUND | IO | CORRUPT
  * Allocates: no.
  */
-SMA_CHECKED enum sma_err sma_state_claim_find(struct sma_state *state, const struct sma_state_chat *chat, uint8_t kind,
-                                              struct sma_str event_key, struct sma_state_head *ret_head);
+SMA_CHECKED enum sma_err sma_state_claim_find(struct sma_state *state,
+                                              const struct sma_state_chat *chat, uint8_t kind,
+                                              struct sma_str event_key,
+                                              struct sma_state_head *ret_head);
 /**
  * Add a row and its claim (no claim for LINE rows and for an empty event_key). Does not look for an older claim: ask
  * sma_state_claim_find first.
  * @return OK | FULL (claims at the hard bound) | BADINPUT (key too long, seq space used up) | NOSPACE | IO | NOMEM
  * Allocates: amortised none.
  */
-SMA_CHECKED enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_message *message,
+SMA_CHECKED enum sma_err sma_state_accept(struct sma_state *state,
+                                          const struct sma_state_message *message,
                                           uint64_t *ret_seq);
 /** Replace state, run_seq, history place, line and facts of a row (an addressed copy upgrades an ignored claim). Chat,
  *  kind, event key stay. A row whose line is already in the history keeps its place: pass the same values. NOTFOUND. */
-SMA_CHECKED enum sma_err sma_state_upgrade(struct sma_state *state, const struct sma_state_message *message);
+SMA_CHECKED enum sma_err sma_state_upgrade(struct sma_state *state,
+                                           const struct sma_state_message *message);
 /** Change the state of a row. NOTFOUND when it is gone. */
-SMA_CHECKED enum sma_err sma_state_set_row_state(struct sma_state *state, uint64_t seq, enum sma_row_state row_state);
+SMA_CHECKED enum sma_err sma_state_set_row_state(struct sma_state *state, uint64_t seq,
+                                                 enum sma_row_state row_state);
 /** Like the above, and names the run that answers this message (collect). */
-SMA_CHECKED enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_row_state row_state,
-                                           uint64_t run_seq);
-SMA_CHECKED enum sma_err sma_state_set_attempt(struct sma_state *state, uint64_t seq, uint32_t attempt);
+SMA_CHECKED enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq,
+                                           enum sma_row_state row_state, uint64_t run_seq);
+SMA_CHECKED enum sma_err sma_state_set_attempt(struct sma_state *state, uint64_t seq,
+                                               uint32_t attempt);
 /** One row without line and facts: user id, event key, history place ... @return OK | NOTFOUND | IO | CORRUPT */
-SMA_CHECKED enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq, struct sma_state_head *ret_head);
+SMA_CHECKED enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
+                                            struct sma_state_head *ret_head);
 typedef enum sma_err sma_state_message_fn(void *user, const struct sma_state_message *message);
 /** One whole row. NOTFOUND, else what the callback returned. */
-SMA_CHECKED enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq, sma_state_message_fn *each,
-                                               void *user);
+SMA_CHECKED enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
+                                               sma_state_message_fn *each, void *user);
 /** Every open row (WAITING, RUNNING, PARKED) in seq order, whole. Reads only open rows and those above the
  *  watermark. */
-SMA_CHECKED enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *each,
+                                             void *user);
 /** Number of open rows. */
 uint64_t sma_state_open_count(const struct sma_state *state);
 
@@ -234,33 +251,39 @@ uint64_t sma_state_open_count(const struct sma_state *state);
 void sma_state_set_history_flushed(struct sma_state *state, uint64_t seq);
 uint64_t sma_state_history_flushed(const struct sma_state *state);
 /** Rows with a line and seq > history_flushed, in seq order: to be replayed at start. */
-SMA_CHECKED enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_unflushed(struct sma_state *state,
+                                                  sma_state_message_fn *each, void *user);
 
 /* ---- runs ----------------------------------------------------------------------------------------------------- */
 
 /** Add a durable step. Number 1.. . @return OK | EXISTS (that number is stored: nothing changed) | BADINPUT | ... */
-SMA_CHECKED enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number, uint8_t kind,
-                                            struct sma_str data);
-typedef enum sma_err sma_state_step_fn(void *user, uint32_t number, uint8_t kind, struct sma_str data);
+SMA_CHECKED enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number,
+                                            uint8_t kind, struct sma_str data);
+typedef enum sma_err sma_state_step_fn(void *user, uint32_t number, uint8_t kind,
+                                       struct sma_str data);
 /** The steps of an open run, oldest first. */
-SMA_CHECKED enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq,
+                                             sma_state_step_fn *each, void *user);
 /** Highest stored step number of a run, 0 = none. */
-SMA_CHECKED enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t *ret_number);
+SMA_CHECKED enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq,
+                                             uint32_t *ret_number);
 
 struct sma_state_finish
 {
     uint64_t seq;
-    enum sma_row_state state;  /* DONE FAILED CANCELLED GIVEN_UP */
-    uint8_t outcome;           /* enum sma_outcome */
+    enum sma_row_state state; /* DONE FAILED CANCELLED GIVEN_UP */
+    uint8_t outcome;          /* enum sma_outcome */
     bool is_success;
     struct sma_str output, tool_calls_json;
-    struct sma_str wire, turn; /* the session's new turn; empty turn = none. Not kept when seq < the chat's clear mark */
+    struct sma_str wire,
+        turn; /* the session's new turn; empty turn = none. Not kept when seq < the chat's clear mark */
     struct sma_str message_id; /* of the user's message, for the turn */
     int64_t wall_ms;           /* when it was finished */
 };
 /** A run is over: row state, stored result, turn; its steps go. NOTFOUND when the row is gone; EXISTS when it is not
  *  open any more (nothing changed). */
-SMA_CHECKED enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_finish *finish);
+SMA_CHECKED enum sma_err sma_state_finish(struct sma_state *state,
+                                          const struct sma_state_finish *finish);
 
 struct sma_state_result
 {
@@ -272,17 +295,19 @@ struct sma_state_result
 };
 typedef enum sma_err sma_state_result_fn(void *user, const struct sma_state_result *result);
 /** The stored result of a finished run. NOTFOUND: not finished, or expired with its claim. */
-SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_state_result_fn *each,
-                                              void *user);
+SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq,
+                                              sma_state_result_fn *each, void *user);
 /** Change the output of a stored result (a late receipt). NOTFOUND. */
-SMA_CHECKED enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq, struct sma_str output);
+SMA_CHECKED enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq,
+                                                     struct sma_str output);
 
-typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire, struct sma_str message_id,
-                                       struct sma_str turn);
+typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire,
+                                       struct sma_str message_id, struct sma_str turn);
 /** The last turns of a chat, oldest first: after the clear mark, seq < before_seq, at most turns_max of at most
  *  bytes_max together (newest win). */
-SMA_CHECKED enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state_chat *chat,
-                                             uint64_t before_seq, uint32_t turns_max, uint64_t bytes_max,
+SMA_CHECKED enum sma_err sma_state_each_turn(struct sma_state *state,
+                                             const struct sma_state_chat *chat, uint64_t before_seq,
+                                             uint32_t turns_max, uint64_t bytes_max,
                                              sma_state_turn_fn *each, void *user);
 
 /* ---- outbox --------------------------------------------------------------------------------------------------- */
@@ -312,31 +337,36 @@ struct sma_state_delivery
     struct sma_str channel;      /* adapter's channel; actor ids change between starts */
     struct sma_str route;        /* opaque facts of the route */
     struct sma_str text;
-    uint8_t intent;              /* enum sma_intent */
-    uint8_t state;               /* enum sma_delivery_state; WAITING and BEGUN are "open" */
-    bool is_part_begun;          /* part number part_done_count was begun: a repeat must say so */
+    uint8_t intent;     /* enum sma_intent */
+    uint8_t state;      /* enum sma_delivery_state; WAITING and BEGUN are "open" */
+    bool is_part_begun; /* part number part_done_count was begun: a repeat must say so */
     uint32_t renderer_version, part_done_count, part_count, attempt_count;
-    struct sma_str error;        /* of the last attempt; also the platform's message id when SENT */
+    struct sma_str error; /* of the last attempt; also the platform's message id when SENT */
 };
 /** Add a delivery. @return OK | EXISTS (stored already: nothing changed) | BADINPUT | ... */
-SMA_CHECKED enum sma_err sma_state_outbox_add(struct sma_state *state, const struct sma_state_delivery *delivery);
+SMA_CHECKED enum sma_err sma_state_outbox_add(struct sma_state *state,
+                                              const struct sma_state_delivery *delivery);
 /** Write state, is_part_begun, renderer_version, part counts, attempt_count and error; the rest of *delivery is not
  *  looked at. NOTFOUND. */
-SMA_CHECKED enum sma_err sma_state_outbox_update(struct sma_state *state, const struct sma_state_delivery *delivery);
+SMA_CHECKED enum sma_err sma_state_outbox_update(struct sma_state *state,
+                                                 const struct sma_state_delivery *delivery);
 typedef enum sma_err sma_state_delivery_fn(void *user, const struct sma_state_delivery *delivery);
-SMA_CHECKED enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id, sma_state_delivery_fn *each,
-                                              void *user);
+SMA_CHECKED enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
+                                              sma_state_delivery_fn *each, void *user);
 /** Every open delivery in order of id (order of acceptance). Reads only open ones. */
-SMA_CHECKED enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_delivery_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_outbox_open(struct sma_state *state,
+                                                    sma_state_delivery_fn *each, void *user);
 /** Every delivery of one run, open or not, in order of step and call. */
-SMA_CHECKED enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq, sma_state_delivery_fn *each,
-                                                 void *user);
+SMA_CHECKED enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
+                                                 sma_state_delivery_fn *each, void *user);
 
 /* ---- cursors, contacts, access, meta -------------------------------------------------------------------------- */
 
 /** Platform cursors. get: NOTFOUND when never set. An unchanged value is not written again. */
-SMA_CHECKED enum sma_err sma_state_cursor_set(struct sma_state *state, struct sma_str name, int64_t value);
-SMA_CHECKED enum sma_err sma_state_cursor_get(struct sma_state *state, struct sma_str name, int64_t *ret_value);
+SMA_CHECKED enum sma_err sma_state_cursor_set(struct sma_state *state, struct sma_str name,
+                                              int64_t value);
+SMA_CHECKED enum sma_err sma_state_cursor_get(struct sma_state *state, struct sma_str name,
+                                              int64_t *ret_value);
 
 /* Who was seen where last (reference §7.6). Slices given by find live until the next call on this state. */
 struct sma_state_contact
@@ -347,24 +377,30 @@ struct sma_state_contact
 };
 /** Remember a contact; the last one wins. Where somebody is, is durable with this commit; a changed message id and
  *  time alone ride on a later one. Visible to find at once, undone with the transaction. Empty channel, chat or name: ignored. */
-SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_state_contact *contact);
+SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state,
+                                               const struct sma_state_contact *contact);
 /** channel empty = any, the most recently seen. @return OK | NOTFOUND */
 SMA_CHECKED enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel,
-                                                struct sma_str user_name, struct sma_state_contact *ret_contact);
+                                                struct sma_str user_name,
+                                                struct sma_state_contact *ret_contact);
 typedef enum sma_err sma_state_contact_fn(void *user, const struct sma_state_contact *contact);
 /** Every contact, in no order. The callback must not change contacts. */
-SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each,
+                                                void *user);
 
 /** Records of runtime/access: key -> JSON. Written through; the caller keeps them in memory. Empty value deletes. */
-SMA_CHECKED enum sma_err sma_state_access_set(struct sma_state *state, struct sma_str key, struct sma_str value);
+SMA_CHECKED enum sma_err sma_state_access_set(struct sma_state *state, struct sma_str key,
+                                              struct sma_str value);
 typedef enum sma_err sma_state_pair_fn(void *user, struct sma_str key, struct sma_str value);
-SMA_CHECKED enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each, void *user);
+SMA_CHECKED enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each,
+                                               void *user);
 
 /** Free marks of the caller, e.g. "import.done". Names that start with "state." are the library's: BADINPUT. */
-SMA_CHECKED enum sma_err sma_state_meta_set(struct sma_state *state, struct sma_str name, struct sma_str value);
+SMA_CHECKED enum sma_err sma_state_meta_set(struct sma_state *state, struct sma_str name,
+                                            struct sma_str value);
 /** The value is copied into value_buf (NUL-terminated, cut at value_max - 1). NOTFOUND. */
-SMA_CHECKED enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_str name, char *value_buf,
-                                            size_t value_max);
+SMA_CHECKED enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_str name,
+                                            char *value_buf, size_t value_max);
 
 /* ---- claims: bounds and expiry -------------------------------------------------------------------------------- */
 
@@ -375,22 +411,26 @@ bool sma_state_is_claims_full(const struct sma_state *state);
 bool sma_state_is_expiry_due(const struct sma_state *state);
 /** Inside a transaction: remove at most rows_max of the oldest finished rows with claim, result, deliveries. Call it
  *  once per batch while is_expiry_due. Unfinished rows stay. *ret_removed may be 0. */
-SMA_CHECKED enum sma_err sma_state_expire(struct sma_state *state, uint32_t rows_max, uint32_t *ret_removed);
+SMA_CHECKED enum sma_err sma_state_expire(struct sma_state *state, uint32_t rows_max,
+                                          uint32_t *ret_removed);
 /** Service uptime over all runs, in ms: the clock of expiry. */
 uint64_t sma_state_uptime_ms(const struct sma_state *state);
 /** Tests and configuration: other bounds than limits.h. */
-void sma_state_set_claim_bounds(struct sma_state *state, uint64_t soft, uint64_t hard, uint64_t age_min_ms);
+void sma_state_set_claim_bounds(struct sma_state *state, uint64_t soft, uint64_t hard,
+                                uint64_t age_min_ms);
 /** Tests: another hash, to force collisions. Only directly after opening a new database; NULL = SipHash. */
-void sma_state_set_claim_hash(struct sma_state *state, uint64_t (*hash)(const void *bytes, size_t len));
+void sma_state_set_claim_hash(struct sma_state *state,
+                              uint64_t (*hash)(const void *bytes, size_t len));
 
 /* ---- checkpoints and counting --------------------------------------------------------------------------------- */
 
 struct sma_state_counts
 {
     uint64_t chats, claims, open_messages;
-    uint64_t commits;            /* successful, not empty */
-    uint64_t wal_syncs;          /* fdatasync calls of the commit path: <= commits + wal_restarts */
-    uint64_t wal_restarts;       /* times the commit path began the WAL anew (one more sync for its header) */
+    uint64_t commits;   /* successful, not empty */
+    uint64_t wal_syncs; /* fdatasync calls of the commit path: <= commits + wal_restarts */
+    uint64_t
+        wal_restarts; /* times the commit path began the WAL anew (one more sync for its header) */
     uint64_t inline_checkpoints; /* checkpoints the writer had to help with */
     uint64_t checkpoints;        /* of the checkpointer */
     uint64_t wal_frames;         /* in the WAL after the last commit */

@@ -66,7 +66,8 @@ static enum sma_err link_new(struct sma_state *state, struct sma_str key, struct
     chat->pub.channel = (struct sma_str){bytes + key.len + 1, channel.len};
     chat->pub.id = (uint32_t)state->chats.count + 1;
     chat->hash = hash_key(state, key);
-    struct sma_state_chat_entry **bucket = &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
+    struct sma_state_chat_entry **bucket =
+        &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
     chat->next = *bucket;
     *bucket = chat;
     SMA_STATE_PUSH(state->chats, chat);
@@ -85,7 +86,8 @@ void sma_state_chat_unlink_last(struct sma_state *state)
 {
     SMA_ASSERT(state->chats.count > 0);
     struct sma_state_chat_entry *chat = state->chats.items[--state->chats.count];
-    struct sma_state_chat_entry **link = &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
+    struct sma_state_chat_entry **link =
+        &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
     while (*link != chat)
         link = &(*link)->next;
     *link = chat->next;
@@ -142,8 +144,8 @@ enum sma_err sma_state_chats_load(struct sma_state *state)
     return err;
 }
 
-enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key, struct sma_str channel,
-                                 struct sma_state_chat **ret_chat)
+enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,
+                                 struct sma_str channel, struct sma_state_chat **ret_chat)
 {
     struct sma_state_chat *known = sma_state_chat_get(state, key);
     if (known != NULL) {
@@ -185,7 +187,8 @@ enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat 
     if (SMA_STATE_RESERVE(state->saves) != SMA_ERR_OK)
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
     enum sma_err err = sma_state_undo_push(
-        state, (struct sma_state_undo){.kind = SMA_UNDO_CHAT_CHANGE, .a = state->saves.count, .p = entry});
+        state,
+        (struct sma_state_undo){.kind = SMA_UNDO_CHAT_CHANGE, .a = state->saves.count, .p = entry});
     if (err != SMA_ERR_OK)
         return err;
     SMA_STATE_PUSH(state->saves, *chat);
@@ -212,7 +215,8 @@ static enum sma_err write_row(struct sma_state *state, const struct sma_state_ch
     return sma_state_run(state, stmt);
 }
 
-enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state, struct sma_state_chat *chat, uint64_t seq)
+enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state, struct sma_state_chat *chat,
+                                          uint64_t seq)
 {
     enum sma_err err = begin_update(state, chat);
     if (err != SMA_ERR_OK || seq <= chat->stop_mark)
@@ -221,7 +225,8 @@ enum sma_err sma_state_chat_set_stop_mark(struct sma_state *state, struct sma_st
     return write_row(state, chat);
 }
 
-enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_state_chat *chat, uint64_t seq)
+enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_state_chat *chat,
+                                           uint64_t seq)
 {
     enum sma_err err = begin_update(state, chat);
     if (err != SMA_ERR_OK || seq <= chat->clear_mark)
@@ -232,20 +237,23 @@ enum sma_err sma_state_chat_set_clear_mark(struct sma_state *state, struct sma_s
 }
 
 /* Give the chat another plan; the old one is freed when the transaction ends, unless it was made in it. */
-static enum sma_err replace_rotation(struct sma_state *state, struct sma_state_chat *chat, struct sma_str plan)
+static enum sma_err replace_rotation(struct sma_state *state, struct sma_state_chat *chat,
+                                     struct sma_str plan)
 {
     struct sma_str before = chat->rotation;
     if (copy_rotation(chat, plan) != SMA_ERR_OK)
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
     bool is_saved = false;
     for (size_t i = state->saves.count; i-- > 0 && !is_saved;)
-        is_saved = state->saves.items[i].id == chat->id && state->saves.items[i].rotation.ptr == before.ptr;
+        is_saved = state->saves.items[i].id == chat->id &&
+                   state->saves.items[i].rotation.ptr == before.ptr;
     if (!is_saved)
         free((char *)(uintptr_t)before.ptr);
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_state_chat *chat, struct sma_str plan)
+enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_state_chat *chat,
+                                         struct sma_str plan)
 {
     if (plan.len > 65536)
         return SMA_ERR_TOOBIG;
@@ -255,7 +263,8 @@ enum sma_err sma_state_chat_set_rotation(struct sma_state *state, struct sma_sta
     return err == SMA_ERR_OK ? write_row(state, chat) : err;
 }
 
-enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_state_chat *chat, uint32_t generation)
+enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_state_chat *chat,
+                                           uint32_t generation)
 {
     enum sma_err err = begin_update(state, chat);
     if (err == SMA_ERR_OK)
@@ -266,8 +275,8 @@ enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_s
     return write_row(state, chat);
 }
 
-enum sma_err sma_state_chat_set_end(struct sma_state *state, struct sma_state_chat *chat, bool is_known,
-                                    uint64_t end_offset, uint32_t line_count)
+enum sma_err sma_state_chat_set_end(struct sma_state *state, struct sma_state_chat *chat,
+                                    bool is_known, uint64_t end_offset, uint32_t line_count)
 {
     if (state->is_in_transaction) {
         enum sma_err err = sma_state_chat_save(state, chat);

@@ -43,7 +43,8 @@ static bool copy(struct sma_state_checkpointer *self, uint64_t *ret_left, uint64
 {
     for (int pass = 1; pass <= 3; pass++) {
         int total = 0, copied = 0;
-        int rc = sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
+        int rc =
+            sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
         *ret_passes = (uint64_t)pass;
         if (rc == SQLITE_IOERR_FSYNC)
             return false; /* pages the kernel has dropped would be missing: the process must end */
@@ -91,11 +92,11 @@ static int open_own(struct sma_state *state, sqlite3 **ret_db)
         return rc;
     (void)sqlite3_extended_result_codes(*ret_db, 1); /* cannot fail on an open connection */
     int is_persistent = 1;
-    (void)sqlite3_file_control(*ret_db, NULL, SQLITE_FCNTL_PERSIST_WAL, &is_persistent); /* see the writer */
+    (void)sqlite3_file_control(*ret_db, NULL, SQLITE_FCNTL_PERSIST_WAL,
+                               &is_persistent); /* see the writer */
     const char *const texts[] = {
         state->is_durability_none ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=FULL",
-        "PRAGMA wal_autocheckpoint=0",
-        "PRAGMA cache_size=16",
+        "PRAGMA wal_autocheckpoint=0", "PRAGMA cache_size=16",
         "SELECT 1 FROM sqlite_schema", /* opens the WAL now, not in the first checkpoint */
     };
     for (size_t i = 0; i < SMA_COUNT_OF(texts) && rc == SQLITE_OK; i++)
@@ -169,7 +170,8 @@ static int copy_inline(struct sma_state *state)
     sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &before);
     int rc = sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
     sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &after);
-    state->counts_at_open.wal_syncs += after.wal_syncs - before.wal_syncs; /* not of the commit path */
+    state->counts_at_open.wal_syncs +=
+        after.wal_syncs - before.wal_syncs; /* not of the commit path */
     if (rc == SQLITE_IOERR_FSYNC)
         state->is_fatal = true;
     if (rc == SQLITE_OK && total == copied)
@@ -184,7 +186,8 @@ void sma_state_checkpoint_after_commit(struct sma_state *state)
     if (state->wal_frames - state->wal_frames_asked < state->wal_frames_grown / 2)
         return;
     if (state->checkpointer == NULL) {
-        (void)copy_inline(state); /* fatal is noted; anything else is tried again after more commits */
+        (void)copy_inline(
+            state); /* fatal is noted; anything else is tried again after more commits */
         state->wal_frames_asked = state->wal_frames;
         return;
     }
@@ -202,7 +205,8 @@ void sma_state_checkpoint_before_begin(struct sma_state *state)
     if (self == NULL || state->wal_frames < EAGER_TIMES * state->wal_frames_grown)
         return;
     pthread_mutex_lock(&self->lock);
-    while (state->wal_frames >= WAIT_TIMES * state->wal_frames_grown && (self->is_busy || self->is_asked))
+    while (state->wal_frames >= WAIT_TIMES * state->wal_frames_grown &&
+           (self->is_busy || self->is_asked))
         pthread_cond_wait(&self->changed, &self->lock);
     bool is_idle = !self->is_busy && !self->is_asked;
     bool is_little = self->frames_left < HELP_FRAMES;
@@ -277,7 +281,8 @@ enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
     size_t len = strlen(state->path);
     SMA_AUTO(sma_freep) char *wal = malloc(len + sizeof "-wal");
     if (wal == NULL)
-        return sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s", state->path);
+        return sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s",
+                        state->path);
     memcpy(wal, state->path, len);
     memcpy(wal + len, "-wal", sizeof "-wal");
     int fd = open(wal, O_RDWR | O_CREAT | O_CLOEXEC, status.st_mode & 0777);
@@ -290,7 +295,8 @@ enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
     int os_errno = errno;
     (void)close(fd); /* what was written is synced */
     if (err == SMA_ERR_NOSPACE)
-        return sma_fail(&state->error, err, "%s cannot grow to %llu bytes: the disk is full, free some space", wal,
+        return sma_fail(&state->error, err,
+                        "%s cannot grow to %llu bytes: the disk is full, free some space", wal,
                         (unsigned long long)wal_bytes);
     if (err != SMA_ERR_OK)
         return sma_fail_os(&state->error, os_errno, "cannot grow %s", wal);

@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-uint64_t sma_state_claim_hash(const struct sma_state *state, uint32_t chat_id, uint8_t kind, struct sma_str event_key)
+uint64_t sma_state_claim_hash(const struct sma_state *state, uint32_t chat_id, uint8_t kind,
+                              struct sma_str event_key)
 {
     uint8_t bytes[5 + SMA_ID_BYTES_MAX];
     size_t len = event_key.len < SMA_ID_BYTES_MAX ? event_key.len : SMA_ID_BYTES_MAX;
@@ -19,7 +20,8 @@ uint64_t sma_state_claim_hash(const struct sma_state *state, uint32_t chat_id, u
     bytes[4] = kind;
     if (len > 0)
         memcpy(bytes + 5, event_key.ptr, len);
-    return state->test_hash != NULL ? state->test_hash(bytes, len + 5) : sma_siphash(state->key, bytes, len + 5);
+    return state->test_hash != NULL ? state->test_hash(bytes, len + 5)
+                                    : sma_siphash(state->key, bytes, len + 5);
 }
 
 /* Also used while loading, outside of a transaction: then nothing is there to undo. */
@@ -42,8 +44,9 @@ enum sma_err sma_state_claim_add(struct sma_state *state, uint64_t hash, uint64_
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_claim_find(struct sma_state *state, const struct sma_state_chat *chat, uint8_t kind,
-                                  struct sma_str event_key, struct sma_state_head *ret_head)
+enum sma_err sma_state_claim_find(struct sma_state *state, const struct sma_state_chat *chat,
+                                  uint8_t kind, struct sma_str event_key,
+                                  struct sma_state_head *ret_head)
 {
     uint64_t hash = sma_state_claim_hash(state, chat->id, kind, event_key);
     struct sma_claims_cursor cursor = {0};
@@ -85,7 +88,8 @@ static struct sma_state_pair get_pair(const char *bytes)
     return (struct sma_state_pair){hash, seq};
 }
 
-static struct sma_str pack(struct sma_state *state, const struct sma_state_pair *pairs, size_t count)
+static struct sma_str pack(struct sma_state *state, const struct sma_state_pair *pairs,
+                           size_t count)
 {
     SMA_ASSERT(count <= SMA_STATE_BLOCK_COUNT);
     for (size_t i = 0; i < count; i++)
@@ -119,7 +123,8 @@ enum sma_err sma_state_blocks_write(struct sma_state *state)
 {
     enum sma_err err = SMA_ERR_OK;
     size_t taken = 0;
-    for (; err == SMA_ERR_OK && state->pending.count - taken >= SMA_STATE_BLOCK_COUNT; taken += SMA_STATE_BLOCK_COUNT)
+    for (; err == SMA_ERR_OK && state->pending.count - taken >= SMA_STATE_BLOCK_COUNT;
+         taken += SMA_STATE_BLOCK_COUNT)
         err = write_block(state, state->pending.items + taken);
     state->pending_taken = taken;
     return err;
@@ -153,7 +158,8 @@ void sma_state_blocks_undone(struct sma_state *state)
     state->pending.count = state->pending_at_begin;
     state->pending_taken = 0;
     state->blocks.count = state->blocks_at_begin;
-    if (state->expiry.is_touched) { /* look at the range again from its start: rows that are gone cost nothing */
+    if (state->expiry
+            .is_touched) { /* look at the range again from its start: rows that are gone cost nothing */
         state->expiry.next_seq = 0;
         state->expiry.kept.count = 0;
     }
@@ -209,14 +215,16 @@ bool sma_state_is_claims_full(const struct sma_state *state)
     return state->claims.count >= state->claims_hard;
 }
 
-void sma_state_set_claim_bounds(struct sma_state *state, uint64_t soft, uint64_t hard, uint64_t age_min_ms)
+void sma_state_set_claim_bounds(struct sma_state *state, uint64_t soft, uint64_t hard,
+                                uint64_t age_min_ms)
 {
     state->claims_soft = soft;
     state->claims_hard = hard;
     state->claims_age_min_ms = age_min_ms;
 }
 
-void sma_state_set_claim_hash(struct sma_state *state, uint64_t (*hash)(const void *bytes, size_t len))
+void sma_state_set_claim_hash(struct sma_state *state,
+                              uint64_t (*hash)(const void *bytes, size_t len))
 {
     SMA_ASSERT(state->claims.count == 0);
     state->test_hash = hash;
@@ -228,10 +236,12 @@ bool sma_state_is_expiry_due(const struct sma_state *state)
 {
     if (state->claims.count <= state->claims_soft || state->expiry.index >= state->blocks.count)
         return false;
-    return sma_state_uptime_ms(state) >= state->blocks.items[state->expiry.index].uptime_ms + state->claims_age_min_ms;
+    return sma_state_uptime_ms(state) >=
+           state->blocks.items[state->expiry.index].uptime_ms + state->claims_age_min_ms;
 }
 
-static enum sma_err delete_range(struct sma_state *state, enum sma_state_sql sql, uint64_t from, uint64_t to)
+static enum sma_err delete_range(struct sma_state *state, enum sma_state_sql sql, uint64_t from,
+                                 uint64_t to)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, sql);
     if (stmt == NULL)
@@ -272,7 +282,8 @@ static enum sma_err expire_row(struct sma_state *state, sqlite3_stmt *stmt, uint
 {
     uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
     int row_state = sqlite3_column_int(stmt, 1);
-    bool has_unflushed_line = sqlite3_column_type(stmt, 5) != SQLITE_NULL && seq > state->history_flushed;
+    bool has_unflushed_line =
+        sqlite3_column_type(stmt, 5) != SQLITE_NULL && seq > state->history_flushed;
     bool is_needed = sma_row_is_open(row_state) || has_unflushed_line;
     enum sma_err err = is_needed ? SMA_ERR_OK : has_open_delivery(state, seq, &is_needed);
     if (err != SMA_ERR_OK)
@@ -310,7 +321,8 @@ static enum sma_err remove_claim(struct sma_state *state, struct sma_state_pair 
     if (is_kept(state, pair.seq) || !sma_claims_remove(&state->claims, pair.hash, pair.seq))
         return SMA_ERR_OK;
     enum sma_err err = sma_state_undo_push(
-        state, (struct sma_state_undo){.kind = SMA_UNDO_CLAIM_REMOVE, .a = pair.hash, .b = pair.seq});
+        state,
+        (struct sma_state_undo){.kind = SMA_UNDO_CLAIM_REMOVE, .a = pair.hash, .b = pair.seq});
     if (err != SMA_ERR_OK && sma_claims_add(&state->claims, pair.hash, pair.seq) != SMA_ERR_OK)
         state->is_fatal = true; /* cannot be: its slot has just become free */
     return err;
@@ -324,8 +336,10 @@ static enum sma_err finish_block(struct sma_state *state, const struct sma_state
         return state->error.code;
     (void)sqlite3_bind_int64(get, 1, block->id); /* valid index */
     int rc = sqlite3_step(get);
-    enum sma_err err = rc == SQLITE_ROW ? SMA_ERR_OK
-                                        : sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read claims");
+    enum sma_err err =
+        rc == SQLITE_ROW
+            ? SMA_ERR_OK
+            : sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read claims");
     struct sma_str pairs = err == SMA_ERR_OK ? sma_state_column(get, 0) : (struct sma_str){NULL, 0};
     for (size_t at = 0; at + SMA_STATE_BLOCK_PAIR_BYTES <= pairs.len && err == SMA_ERR_OK;
          at += SMA_STATE_BLOCK_PAIR_BYTES)
@@ -341,18 +355,20 @@ static enum sma_err finish_block(struct sma_state *state, const struct sma_state
     if (update == NULL)
         return state->error.code;
     (void)sqlite3_bind_int64(update, 1, block->id); /* valid index */
-    sma_state_bind(update, 2, pack(state, state->expiry.kept.items, state->expiry.kept.count), false);
+    sma_state_bind(update, 2, pack(state, state->expiry.kept.items, state->expiry.kept.count),
+                   false);
     return sma_state_run(state, update);
 }
 
 /* Look at the next rows_max rows of the range. */
-static enum sma_err expire_slice(struct sma_state *state, uint64_t last_seq, uint32_t rows_max, uint32_t *removed,
-                                 bool *ret_is_end)
+static enum sma_err expire_slice(struct sma_state *state, uint64_t last_seq, uint32_t rows_max,
+                                 uint32_t *removed, bool *ret_is_end)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_SLICE);
     if (stmt == NULL)
         return state->error.code;
-    (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)state->expiry.next_seq); /* valid indexes cannot fail */
+    (void)sqlite3_bind_int64(stmt, 1,
+                             (sqlite3_int64)state->expiry.next_seq); /* valid indexes cannot fail */
     (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)last_seq);
     (void)sqlite3_bind_int64(stmt, 3, rows_max);
     enum sma_err err = SMA_ERR_OK;
@@ -384,8 +400,9 @@ enum sma_err sma_state_expire(struct sma_state *state, uint32_t rows_max, uint32
     const struct sma_state_block block = state->blocks.items[state->expiry.index];
     state->expiry.is_touched = true;
     if (state->expiry.next_seq == 0)
-        state->expiry.next_seq =
-            state->expiry.index == 0 ? 1 : state->blocks.items[state->expiry.index - 1].last_seq + 1;
+        state->expiry.next_seq = state->expiry.index == 0
+                                     ? 1
+                                     : state->blocks.items[state->expiry.index - 1].last_seq + 1;
     bool is_end = false;
     err = expire_slice(state, block.last_seq, rows_max, &removed, &is_end);
     /* The commit must say how far seqs were used: the highest row may be among the deleted ones. */

@@ -12,9 +12,9 @@
 enum
 {
     MARK_UPTIME_MS,
-    MARK_NEXT_SEQ,        /* expiry may delete the highest row: seqs are never used again */
+    MARK_NEXT_SEQ, /* expiry may delete the highest row: seqs are never used again */
     MARK_HISTORY_FLUSHED,
-    MARK_LOW,             /* open rows below it are listed, all others below it are finished */
+    MARK_LOW, /* open rows below it are listed, all others below it are finished */
     MARK_OPEN_COUNT,
     MARK_FIXED_COUNT
 };
@@ -36,7 +36,8 @@ static uint64_t get_u64(const char *bytes)
 uint64_t sma_state_uptime_ms(const struct sma_state *state)
 {
     uint64_t now = state->sys->now_ns(state->sys->self);
-    return state->uptime_base_ms + (now > state->opened_ns ? (now - state->opened_ns) / 1000000 : 0);
+    return state->uptime_base_ms +
+           (now > state->opened_ns ? (now - state->opened_ns) / 1000000 : 0);
 }
 
 static enum sma_err set_meta(struct sma_state *state, struct sma_str name, struct sma_str value)
@@ -49,7 +50,8 @@ static enum sma_err set_meta(struct sma_state *state, struct sma_str name, struc
     return sma_state_run(state, stmt);
 }
 
-static enum sma_err get_meta(struct sma_state *state, struct sma_str name, char *bytes, size_t max, size_t *ret_len)
+static enum sma_err get_meta(struct sma_state *state, struct sma_str name, char *bytes, size_t max,
+                             size_t *ret_len)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_META_GET);
     if (stmt == NULL)
@@ -123,14 +125,16 @@ void sma_state_marks_committed(struct sma_state *state)
 static enum sma_err load_key(struct sma_state *state)
 {
     size_t len = 0;
-    enum sma_err err = get_meta(state, SMA_STR("state.key"), (char *)state->key, sizeof state->key, &len);
+    enum sma_err err =
+        get_meta(state, SMA_STR("state.key"), (char *)state->key, sizeof state->key, &len);
     if (err == SMA_ERR_OK && len == sizeof state->key)
         return err;
     if (err != SMA_ERR_NOTFOUND)
         return err != SMA_ERR_OK ? err : sma_state_fail(state, SQLITE_CORRUPT, "read the hash key");
     /* Autocommitted: whatever is hashed with it comes later. */
     state->sys->random_bytes(state->sys->self, state->key, sizeof state->key);
-    return set_meta(state, SMA_STR("state.key"), (struct sma_str){(const char *)state->key, sizeof state->key});
+    return set_meta(state, SMA_STR("state.key"),
+                    (struct sma_str){(const char *)state->key, sizeof state->key});
 }
 
 static enum sma_err load_open_list(struct sma_state *state, const char *bytes, size_t count)
@@ -158,7 +162,8 @@ static enum sma_err load_marks(struct sma_state *state)
         return SMA_ERR_OK; /* nothing was committed yet, or not enough to need marks */
     if (err != SMA_ERR_OK)
         return err;
-    if (len < 8 * MARK_FIXED_COUNT || len != 8 * (MARK_FIXED_COUNT + get_u64(bytes + 8 * MARK_OPEN_COUNT)))
+    if (len < 8 * MARK_FIXED_COUNT ||
+        len != 8 * (MARK_FIXED_COUNT + get_u64(bytes + 8 * MARK_OPEN_COUNT)))
         return sma_state_fail(state, SQLITE_CORRUPT, "read the marks");
     state->uptime_base_ms = get_u64(bytes + 8 * MARK_UPTIME_MS);
     state->next_seq = get_u64(bytes + 8 * MARK_NEXT_SEQ);
@@ -202,7 +207,8 @@ enum sma_err sma_state_meta_set(struct sma_state *state, struct sma_str name, st
     return err == SMA_ERR_OK ? set_meta(state, name, value) : err;
 }
 
-enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_str name, char *value_buf, size_t value_max)
+enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_str name, char *value_buf,
+                                size_t value_max)
 {
     size_t len = 0;
     enum sma_err err = get_meta(state, name, value_buf, value_max - 1, &len);

@@ -26,14 +26,16 @@ enum sma_err sma_state_open_add(struct sma_state *state, uint64_t seq)
 {
     if (state->open.count == state->open.capacity && state->open_head > state->open.count / 2) {
         state->open.count -= state->open_head;
-        memmove(state->open.items, state->open.items + state->open_head, state->open.count * sizeof(uint64_t));
+        memmove(state->open.items, state->open.items + state->open_head,
+                state->open.count * sizeof(uint64_t));
         state->open_head = 0;
     }
     if (SMA_STATE_RESERVE(state->open) != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
     size_t at = find_open(state, seq);
     SMA_ASSERT(at == state->open.count || state->open.items[at] != seq);
-    memmove(state->open.items + at + 1, state->open.items + at, (state->open.count - at) * sizeof(uint64_t));
+    memmove(state->open.items + at + 1, state->open.items + at,
+            (state->open.count - at) * sizeof(uint64_t));
     state->open.items[at] = seq;
     state->open.count++;
     return SMA_ERR_OK;
@@ -67,8 +69,8 @@ enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, in
     if (is_open == is_open_seq(state, seq))
         return SMA_ERR_OK;
     enum sma_err err = sma_state_undo_push(
-        state,
-        (struct sma_state_undo){.kind = is_open ? SMA_UNDO_OPEN_ADD : SMA_UNDO_OPEN_REMOVE, .a = seq});
+        state, (struct sma_state_undo){.kind = is_open ? SMA_UNDO_OPEN_ADD : SMA_UNDO_OPEN_REMOVE,
+                                       .a = seq});
     if (err != SMA_ERR_OK)
         return err;
     /* A row that was finished is open again: it may be below the watermark on disk, which must list it. */
@@ -107,10 +109,11 @@ enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t
         if (seq >= low && sma_row_is_open(row_state))
             err = sma_state_open_add(state, seq);
         if (err == SMA_ERR_OK && seq > covered && row_state != SMA_ROW_LINE && event.len > 0)
-            err = sma_state_claim_add(state,
-                                      sma_state_claim_hash(state, (uint32_t)sqlite3_column_int64(stmt, 1),
-                                                           (uint8_t)sqlite3_column_int(stmt, 2), event),
-                                      seq);
+            err = sma_state_claim_add(
+                state,
+                sma_state_claim_hash(state, (uint32_t)sqlite3_column_int64(stmt, 1),
+                                     (uint8_t)sqlite3_column_int(stmt, 2), event),
+                seq);
         if (seq >= state->next_seq)
             state->next_seq = seq + 1;
     }
@@ -156,11 +159,13 @@ static enum sma_err insert_row(struct sma_state *state, const struct sma_state_m
     return sma_state_run(state, stmt);
 }
 
-enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_message *message, uint64_t *ret_seq)
+enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_message *message,
+                              uint64_t *ret_seq)
 {
     bool is_claim = message->state != SMA_ROW_LINE && message->event_key.len > 0;
     if (message->event_key.len > SMA_ID_BYTES_MAX || message->user_id.len > SMA_ID_BYTES_MAX ||
-        (message->history_offset < 0 && message->line.len > 0) || state->next_seq > SMA_STATE_SEQ_MAX)
+        (message->history_offset < 0 && message->line.len > 0) ||
+        state->next_seq > SMA_STATE_SEQ_MAX)
         return SMA_ERR_BADINPUT;
     if (is_claim && sma_state_is_claims_full(state))
         return SMA_ERR_FULL;
@@ -173,22 +178,26 @@ enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_me
     if (sma_row_is_open(message->state))
         err = sma_state_row_state_noted(state, seq, message->state);
     if (err == SMA_ERR_OK && is_claim) {
-        uint64_t hash = sma_state_claim_hash(state, message->chat->id, message->kind, message->event_key);
+        uint64_t hash =
+            sma_state_claim_hash(state, message->chat->id, message->kind, message->event_key);
         err = sma_state_claim_add(state, hash, seq);
     }
     if (err != SMA_ERR_OK)
-        return sma_state_fail_change(state, err); /* the row is there and its claim is not: only undoing helps */
+        return sma_state_fail_change(
+            state, err); /* the row is there and its claim is not: only undoing helps */
     *ret_seq = seq;
     return SMA_ERR_OK;
 }
 
 /* Run an UPDATE of one row. */
-static enum sma_err run_update(struct sma_state *state, sqlite3_stmt *stmt, uint64_t seq, int row_state)
+static enum sma_err run_update(struct sma_state *state, sqlite3_stmt *stmt, uint64_t seq,
+                               int row_state)
 {
     enum sma_err err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK && sqlite3_changes(state->db) == 0)
         return SMA_ERR_NOTFOUND;
-    return err == SMA_ERR_OK && row_state >= 0 ? sma_state_row_state_noted(state, seq, row_state) : err;
+    return err == SMA_ERR_OK && row_state >= 0 ? sma_state_row_state_noted(state, seq, row_state)
+                                               : err;
 }
 
 enum sma_err sma_state_upgrade(struct sma_state *state, const struct sma_state_message *message)
@@ -196,7 +205,8 @@ enum sma_err sma_state_upgrade(struct sma_state *state, const struct sma_state_m
     if (message->history_offset < 0 && message->line.len > 0)
         return SMA_ERR_BADINPUT;
     enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_UPGRADE) : NULL;
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_UPGRADE) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_int(stmt, 1, message->seq);
@@ -209,8 +219,8 @@ enum sma_err sma_state_upgrade(struct sma_state *state, const struct sma_state_m
     return run_update(state, stmt, message->seq, message->state);
 }
 
-static enum sma_err update_number(struct sma_state *state, enum sma_state_sql sql, uint64_t seq, uint64_t number,
-                                  int row_state)
+static enum sma_err update_number(struct sma_state *state, enum sma_state_sql sql, uint64_t seq,
+                                  uint64_t number, int row_state)
 {
     enum sma_err err = sma_state_change(state);
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, sql) : NULL;
@@ -221,7 +231,8 @@ static enum sma_err update_number(struct sma_state *state, enum sma_state_sql sq
     return run_update(state, stmt, seq, row_state);
 }
 
-enum sma_err sma_state_set_row_state(struct sma_state *state, uint64_t seq, enum sma_row_state row_state)
+enum sma_err sma_state_set_row_state(struct sma_state *state, uint64_t seq,
+                                     enum sma_row_state row_state)
 {
     return update_number(state, SMA_SQL_MESSAGE_STATE, seq, row_state, (int)row_state);
 }
@@ -231,7 +242,8 @@ enum sma_err sma_state_set_attempt(struct sma_state *state, uint64_t seq, uint32
     return update_number(state, SMA_SQL_MESSAGE_ATTEMPT, seq, attempt, -1);
 }
 
-enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_row_state row_state, uint64_t run_seq)
+enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_row_state row_state,
+                               uint64_t run_seq)
 {
     enum sma_err err = sma_state_change(state);
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_RUN) : NULL;
@@ -256,10 +268,12 @@ static struct sma_str copy_id(char *to, struct sma_str from)
 
 static int64_t column_place(sqlite3_stmt *stmt, int index)
 {
-    return sqlite3_column_type(stmt, index) == SQLITE_NULL ? SMA_STATE_NO_LINE : sqlite3_column_int64(stmt, index);
+    return sqlite3_column_type(stmt, index) == SQLITE_NULL ? SMA_STATE_NO_LINE
+                                                           : sqlite3_column_int64(stmt, index);
 }
 
-enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq, struct sma_state_head *ret_head)
+enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
+                                struct sma_state_head *ret_head)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_HEAD);
     if (stmt == NULL)
@@ -288,7 +302,8 @@ enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq, struct sm
 }
 
 /* Give the row under the statement to the callback. */
-static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt, sma_state_message_fn *each, void *user)
+static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
+                             sma_state_message_fn *each, void *user)
 {
     struct sma_state_message message = {
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
@@ -310,7 +325,8 @@ static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt, sma_st
     return each(user, &message);
 }
 
-enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq, sma_state_message_fn *each, void *user)
+enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
+                                   sma_state_message_fn *each, void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_GET);
     if (stmt == NULL)
@@ -342,7 +358,8 @@ enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *
     return err;
 }
 
-enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each, void *user)
+enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each,
+                                      void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_LINES);
     if (stmt == NULL)

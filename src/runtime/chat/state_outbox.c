@@ -20,13 +20,15 @@ static void bind_progress(sqlite3_stmt *stmt, const struct sma_state_delivery *d
     bind_int(stmt, 7, delivery->attempt_count);
 }
 
-enum sma_err sma_state_outbox_add(struct sma_state *state, const struct sma_state_delivery *delivery)
+enum sma_err sma_state_outbox_add(struct sma_state *state,
+                                  const struct sma_state_delivery *delivery)
 {
     uint64_t seq = sma_state_outbox_seq(delivery->outbox_id);
     if (seq == 0 || seq > SMA_STATE_SEQ_MAX)
         return SMA_ERR_BADINPUT;
     enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_INSERT) : NULL;
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_INSERT) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_progress(stmt, delivery);
@@ -40,10 +42,12 @@ enum sma_err sma_state_outbox_add(struct sma_state *state, const struct sma_stat
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
 }
 
-enum sma_err sma_state_outbox_update(struct sma_state *state, const struct sma_state_delivery *delivery)
+enum sma_err sma_state_outbox_update(struct sma_state *state,
+                                     const struct sma_state_delivery *delivery)
 {
     enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_UPDATE) : NULL;
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_UPDATE) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_progress(stmt, delivery);
@@ -52,7 +56,8 @@ enum sma_err sma_state_outbox_update(struct sma_state *state, const struct sma_s
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
 
-static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt, sma_state_delivery_fn *each, void *user)
+static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
+                             sma_state_delivery_fn *each, void *user)
 {
     struct sma_state_delivery delivery = {
         .outbox_id = (uint64_t)sqlite3_column_int64(stmt, 0),
@@ -74,7 +79,8 @@ static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt, sma_st
     return each(user, &delivery);
 }
 
-enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id, sma_state_delivery_fn *each, void *user)
+enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
+                                  sma_state_delivery_fn *each, void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_GET);
     if (stmt == NULL)
@@ -91,7 +97,8 @@ enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id, s
 }
 
 /* The ids first, then the rows: the callback may change the very index that is read. */
-enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_delivery_fn *each, void *user)
+enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_delivery_fn *each,
+                                        void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_OPEN);
     if (stmt == NULL)
@@ -113,7 +120,8 @@ enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_deliv
     return err;
 }
 
-enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq, sma_state_delivery_fn *each, void *user)
+enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
+                                     sma_state_delivery_fn *each, void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_RUN);
     if (stmt == NULL)

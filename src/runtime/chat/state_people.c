@@ -73,7 +73,8 @@ static uint64_t hash_name(const struct sma_state *state, struct sma_str name)
     char lower[NAME_BYTES_MAX];
     size_t len = name.len < sizeof lower ? name.len : sizeof lower;
     for (size_t i = 0; i < len; i++)
-        lower[i] = (char)(name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? name.ptr[i] + 32 : name.ptr[i]);
+        lower[i] =
+            (char)(name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? name.ptr[i] + 32 : name.ptr[i]);
     return sma_siphash(state->key, lower, len);
 }
 
@@ -87,12 +88,14 @@ static enum sma_err grow_buckets(struct sma_state *state)
     if (state->contact_count < state->contact_bucket_count)
         return SMA_ERR_OK;
     size_t wanted = state->contact_bucket_count == 0 ? 64 : state->contact_bucket_count * 4;
-    struct sma_state_contact_entry **buckets = calloc(wanted, sizeof(struct sma_state_contact_entry *));
+    struct sma_state_contact_entry **buckets =
+        calloc(wanted, sizeof(struct sma_state_contact_entry *));
     if (buckets == NULL)
         return SMA_ERR_NOMEM;
     for (size_t i = 0; i < state->contact_bucket_count; i++) {
         struct sma_state_contact_entry *next;
-        for (struct sma_state_contact_entry *at = state->contact_buckets[i]; at != NULL; at = next) {
+        for (struct sma_state_contact_entry *at = state->contact_buckets[i]; at != NULL;
+             at = next) {
             next = at->next;
             at->next = buckets[at->hash & (wanted - 1)];
             buckets[at->hash & (wanted - 1)] = at;
@@ -131,12 +134,14 @@ static struct sma_str append(char **at, struct sma_str from)
     return to;
 }
 
-static struct sma_state_contact_entry *make_contact(const struct sma_state *state,
-                                                    const struct sma_state_contact *from, int64_t id)
+static struct sma_state_contact_entry *
+make_contact(const struct sma_state *state, const struct sma_state_contact *from, int64_t id)
 {
-    size_t room = from->message_id.len < 40 ? 40 : from->message_id.len; /* so that newer ids fit in place */
-    size_t bytes = from->channel.len + from->user_name.len + from->chat_id.len + from->chat_key.len +
-                   from->chat_type.len + from->thread_id.len + from->user_id.len + room;
+    size_t room =
+        from->message_id.len < 40 ? 40 : from->message_id.len; /* so that newer ids fit in place */
+    size_t bytes = from->channel.len + from->user_name.len + from->chat_id.len +
+                   from->chat_key.len + from->chat_type.len + from->thread_id.len +
+                   from->user_id.len + room;
     struct sma_state_contact_entry *made = malloc(sizeof *made + bytes);
     if (made == NULL)
         return NULL;
@@ -196,7 +201,8 @@ void sma_state_contacts_free(struct sma_state *state)
 {
     for (size_t i = 0; i < state->contact_bucket_count; i++) {
         struct sma_state_contact_entry *next;
-        for (struct sma_state_contact_entry *at = state->contact_buckets[i]; at != NULL; at = next) {
+        for (struct sma_state_contact_entry *at = state->contact_buckets[i]; at != NULL;
+             at = next) {
             next = at->next;
             free(at);
         }
@@ -205,7 +211,8 @@ void sma_state_contacts_free(struct sma_state *state)
     free((void *)state->late.items);
 }
 
-static enum sma_err write_contact(struct sma_state *state, const struct sma_state_contact_entry *contact)
+static enum sma_err write_contact(struct sma_state *state,
+                                  const struct sma_state_contact_entry *contact)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CONTACT_SET);
     if (stmt == NULL)
@@ -231,15 +238,17 @@ enum sma_err sma_state_contacts_flush(struct sma_state *state, size_t count_max)
         struct sma_state_contact_entry *contact = state->late.items[state->late.count - 1];
         err = write_contact(state, contact);
         contact->is_late = err != SMA_ERR_OK;
-        state->late.count -= err == SMA_ERR_OK; /* should the commit fail, the row stays a little old */
+        state->late.count -=
+            err == SMA_ERR_OK; /* should the commit fail, the row stays a little old */
     }
     return err;
 }
 
 static bool is_same_place(const struct sma_state_contact *a, const struct sma_state_contact *b)
 {
-    return sma_str_is_equal(a->user_name, b->user_name) && sma_str_is_equal(a->chat_id, b->chat_id) &&
-           sma_str_is_equal(a->chat_key, b->chat_key) && sma_str_is_equal(a->chat_type, b->chat_type) &&
+    return sma_str_is_equal(a->user_name, b->user_name) &&
+           sma_str_is_equal(a->chat_id, b->chat_id) && sma_str_is_equal(a->chat_key, b->chat_key) &&
+           sma_str_is_equal(a->chat_type, b->chat_type) &&
            sma_str_is_equal(a->thread_id, b->thread_id) && sma_str_is_equal(a->user_id, b->user_id);
 }
 
@@ -254,7 +263,8 @@ static enum sma_err touch(struct sma_state *state, struct sma_state_contact_entr
         SMA_STATE_PUSH(state->late, known);
     }
     if (contact->message_id.len > 0)
-        memmove((char *)(uintptr_t)known->pub.message_id.ptr, contact->message_id.ptr, contact->message_id.len);
+        memmove((char *)(uintptr_t)known->pub.message_id.ptr, contact->message_id.ptr,
+                contact->message_id.len);
     known->pub.message_id.len = contact->message_id.len;
     known->pub.wall_ms = contact->wall_ms;
     return SMA_ERR_OK;
@@ -264,11 +274,12 @@ enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_sta
 {
     struct sma_state_contact wanted = *contact;
     wanted.user_name = sma_str_trim(contact->user_name);
-    if (wanted.user_name.len == 0 || wanted.user_name.len > NAME_BYTES_MAX || wanted.channel.len == 0 ||
-        wanted.chat_key.len == 0 || wanted.chat_id.len == 0)
+    if (wanted.user_name.len == 0 || wanted.user_name.len > NAME_BYTES_MAX ||
+        wanted.channel.len == 0 || wanted.chat_key.len == 0 || wanted.chat_id.len == 0)
         return SMA_ERR_OK;
     struct sma_state_contact_entry *known = find_contact(state, wanted.channel, wanted.user_name);
-    if (known != NULL && is_same_place(&known->pub, &wanted) && wanted.message_id.len <= known->message_id_capacity)
+    if (known != NULL && is_same_place(&known->pub, &wanted) &&
+        wanted.message_id.len <= known->message_id_capacity)
         return touch(state, known, &wanted);
     enum sma_err err = sma_state_change(state);
     if (err != SMA_ERR_OK)
@@ -279,7 +290,8 @@ enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_sta
             : make_contact(state, &wanted, known != NULL ? known->id : state->contact_last_id + 1);
     if (made == NULL)
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
-    err = sma_state_undo_push(state, (struct sma_state_undo){.kind = SMA_UNDO_CONTACT, .p = known, .q = made});
+    err = sma_state_undo_push(
+        state, (struct sma_state_undo){.kind = SMA_UNDO_CONTACT, .p = known, .q = made});
     if (err != SMA_ERR_OK) {
         free(made);
         return err;
@@ -290,10 +302,11 @@ enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_sta
     return write_contact(state, made);
 }
 
-enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel, struct sma_str user_name,
-                                    struct sma_state_contact *ret_contact)
+enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel,
+                                    struct sma_str user_name, struct sma_state_contact *ret_contact)
 {
-    const struct sma_state_contact_entry *found = find_contact(state, channel, sma_str_trim(user_name));
+    const struct sma_state_contact_entry *found =
+        find_contact(state, channel, sma_str_trim(user_name));
     if (found == NULL)
         return SMA_ERR_NOTFOUND;
     *ret_contact = found->pub;

@@ -24,69 +24,90 @@
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
 
 /* Every statement, prepared when first used and kept. */
-#define SMA_STATE_SQL_MAP(X)                                                                                          \
-    X(BEGIN, "BEGIN IMMEDIATE")                                                                                       \
-    X(COMMIT, "COMMIT")                                                                                               \
-    X(ROLLBACK, "ROLLBACK")                                                                                           \
-    X(MESSAGE_INSERT, "INSERT INTO messages(seq,chat,kind,state,attempt,generation,place,run,body,event,person,"      \
-                      "line,facts) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                               \
-    X(MESSAGE_UPGRADE, "UPDATE messages SET state=?2,generation=?3,place=?4,run=?5,line=?6,facts=?7 WHERE seq=?1")    \
-    X(MESSAGE_STATE, "UPDATE messages SET state=?2 WHERE seq=?1")                                                     \
-    X(MESSAGE_RUN, "UPDATE messages SET state=?2,run=?3 WHERE seq=?1")                                                \
-    X(MESSAGE_ATTEMPT, "UPDATE messages SET attempt=?2 WHERE seq=?1")                                                 \
-    X(MESSAGE_HEAD, "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person FROM messages "        \
-                    "WHERE seq=?1")                                                                                   \
-    X(MESSAGE_GET, "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "            \
-                   "FROM messages WHERE seq=?1")                                                                      \
-    X(MESSAGE_LINES, "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "          \
-                     "FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq")                                 \
-    X(MESSAGE_TAIL, "SELECT seq,chat,kind,state,event FROM messages WHERE seq>=?1 ORDER BY seq")                      \
-    X(MESSAGE_SLICE, "SELECT seq,state,kind,chat,event,place FROM messages WHERE seq>=?1 AND seq<=?2 "                \
-                     "ORDER BY seq LIMIT ?3")                                                                         \
-    X(MESSAGE_DELETE, "DELETE FROM messages WHERE seq=?1")                                                            \
-    X(CHAT_INSERT, "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark) VALUES(?1,?2,?3,0,0,0)")        \
-    X(CHAT_UPDATE, "UPDATE chats SET generation=?2,stop_mark=?3,clear_mark=?4,rotation=?5 WHERE id=?1")               \
-    X(CHAT_EACH, "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation FROM chats ORDER BY id")             \
-    X(STEP_INSERT, "INSERT INTO steps(id,kind,data) VALUES(?1,?2,?3) ON CONFLICT(id) DO NOTHING")                     \
-    X(STEP_EACH, "SELECT id,kind,data FROM steps WHERE id>=?1 AND id<?2 ORDER BY id")                                 \
-    X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")                              \
-    X(STEP_DELETE, "DELETE FROM steps WHERE id>=?1 AND id<?2")                                                        \
-    X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools) VALUES(?1,?2,?3,?4,?5,?6)")     \
-    X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools FROM runs WHERE seq=?1")                                 \
-    X(RUN_OUTPUT, "UPDATE runs SET output=?2 WHERE seq=?1")                                                           \
-    X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                                    \
-    X(TURN_INSERT, "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")                 \
-    X(TURN_HEADS, "SELECT seq,chat FROM turns ORDER BY seq")                                                          \
-    X(TURN_GET, "SELECT wire,message,turn FROM turns WHERE seq=?1")                                                   \
-    X(TURN_SIZE, "SELECT length(turn) FROM turns WHERE seq=?1")                                                       \
-    X(TURN_DELETE, "DELETE FROM turns WHERE seq=?1")                                                                  \
-    X(OUTBOX_INSERT, "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"      \
-                     "error,route,text) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13) "                          \
-                     "ON CONFLICT(id) DO NOTHING")                                                                    \
-    X(OUTBOX_UPDATE, "UPDATE outbox SET state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8 "   \
-                     "WHERE id=?1")                                                                                   \
-    X(OUTBOX_GET, "SELECT id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
-                  "FROM outbox WHERE id=?1")                                                                          \
-    X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY id")                                                \
-    X(OUTBOX_RUN, "SELECT id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
-                  "FROM outbox WHERE id>=?1 AND id<?2 ORDER BY id")                                                   \
-    X(OUTBOX_IS_OPEN, "SELECT 1 FROM outbox WHERE id>=?1 AND id<?2 AND +state<=1")                                    \
-    X(OUTBOX_DELETE, "DELETE FROM outbox WHERE id>=?1 AND id<?2")                                                     \
-    X(CURSOR_SET, "INSERT INTO cursors(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "                    \
-                  "value=excluded.value WHERE value<>excluded.value")                                                 \
-    X(CURSOR_GET, "SELECT value FROM cursors WHERE name=?1")                                                          \
-    X(CONTACT_SET, "INSERT OR REPLACE INTO contacts(id,channel,name,chat,key,type,thread,person,message,wall) "       \
-                   "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                          \
-    X(CONTACT_EACH, "SELECT id,channel,name,chat,key,type,thread,person,message,wall FROM contacts ORDER BY id")      \
-    X(ACCESS_SET, "INSERT INTO access(key,value) VALUES(?1,?2) ON CONFLICT(key) DO UPDATE SET value=excluded.value")  \
-    X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                                               \
-    X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                                       \
-    X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET value=excluded.value")    \
-    X(META_GET, "SELECT value FROM meta WHERE name=?1")                                                               \
-    X(BLOCK_INSERT, "INSERT INTO claims(id,last_seq,uptime,pairs) VALUES(?1,?2,?3,?4)")                               \
-    X(BLOCK_UPDATE, "UPDATE claims SET pairs=?2 WHERE id=?1")                                                         \
-    X(BLOCK_GET, "SELECT pairs FROM claims WHERE id=?1")                                                              \
-    X(BLOCK_DELETE, "DELETE FROM claims WHERE id=?1")                                                                 \
+#define SMA_STATE_SQL_MAP(X)                                                                       \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(MESSAGE_INSERT,                                                                              \
+      "INSERT INTO messages(seq,chat,kind,state,attempt,generation,place,run,body,event,person,"   \
+      "line,facts) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                            \
+    X(MESSAGE_UPGRADE,                                                                             \
+      "UPDATE messages SET state=?2,generation=?3,place=?4,run=?5,line=?6,facts=?7 WHERE seq=?1")  \
+    X(MESSAGE_STATE, "UPDATE messages SET state=?2 WHERE seq=?1")                                  \
+    X(MESSAGE_RUN, "UPDATE messages SET state=?2,run=?3 WHERE seq=?1")                             \
+    X(MESSAGE_ATTEMPT, "UPDATE messages SET attempt=?2 WHERE seq=?1")                              \
+    X(MESSAGE_HEAD,                                                                                \
+      "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person FROM messages "   \
+      "WHERE seq=?1")                                                                              \
+    X(MESSAGE_GET,                                                                                 \
+      "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "      \
+      "FROM messages WHERE seq=?1")                                                                \
+    X(MESSAGE_LINES,                                                                               \
+      "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "      \
+      "FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq")                             \
+    X(MESSAGE_TAIL, "SELECT seq,chat,kind,state,event FROM messages WHERE seq>=?1 ORDER BY seq")   \
+    X(MESSAGE_SLICE,                                                                               \
+      "SELECT seq,state,kind,chat,event,place FROM messages WHERE seq>=?1 AND seq<=?2 "            \
+      "ORDER BY seq LIMIT ?3")                                                                     \
+    X(MESSAGE_DELETE, "DELETE FROM messages WHERE seq=?1")                                         \
+    X(CHAT_INSERT,                                                                                 \
+      "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark) VALUES(?1,?2,?3,0,0,0)")  \
+    X(CHAT_UPDATE,                                                                                 \
+      "UPDATE chats SET generation=?2,stop_mark=?3,clear_mark=?4,rotation=?5 WHERE id=?1")         \
+    X(CHAT_EACH,                                                                                   \
+      "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation FROM chats ORDER BY id")     \
+    X(STEP_INSERT, "INSERT INTO steps(id,kind,data) VALUES(?1,?2,?3) ON CONFLICT(id) DO NOTHING")  \
+    X(STEP_EACH, "SELECT id,kind,data FROM steps WHERE id>=?1 AND id<?2 ORDER BY id")              \
+    X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")           \
+    X(STEP_DELETE, "DELETE FROM steps WHERE id>=?1 AND id<?2")                                     \
+    X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools) "            \
+                  "VALUES(?1,?2,?3,?4,?5,?6)")                                                     \
+    X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools FROM runs WHERE seq=?1")              \
+    X(RUN_OUTPUT, "UPDATE runs SET output=?2 WHERE seq=?1")                                        \
+    X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
+    X(TURN_INSERT,                                                                                 \
+      "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \
+    X(TURN_HEADS, "SELECT seq,chat FROM turns ORDER BY seq")                                       \
+    X(TURN_GET, "SELECT wire,message,turn FROM turns WHERE seq=?1")                                \
+    X(TURN_SIZE, "SELECT length(turn) FROM turns WHERE seq=?1")                                    \
+    X(TURN_DELETE, "DELETE FROM turns WHERE seq=?1")                                               \
+    X(OUTBOX_INSERT,                                                                               \
+      "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"  \
+      "error,route,text) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13) "                      \
+      "ON CONFLICT(id) DO NOTHING")                                                                \
+    X(OUTBOX_UPDATE, "UPDATE outbox SET "                                                          \
+                     "state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8 "  \
+                     "WHERE id=?1")                                                                \
+    X(OUTBOX_GET,                                                                                  \
+      "SELECT "                                                                                    \
+      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
+      "FROM outbox WHERE id=?1")                                                                   \
+    X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY id")                             \
+    X(OUTBOX_RUN,                                                                                  \
+      "SELECT "                                                                                    \
+      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
+      "FROM outbox WHERE id>=?1 AND id<?2 ORDER BY id")                                            \
+    X(OUTBOX_IS_OPEN, "SELECT 1 FROM outbox WHERE id>=?1 AND id<?2 AND +state<=1")                 \
+    X(OUTBOX_DELETE, "DELETE FROM outbox WHERE id>=?1 AND id<?2")                                  \
+    X(CURSOR_SET, "INSERT INTO cursors(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET " \
+                  "value=excluded.value WHERE value<>excluded.value")                              \
+    X(CURSOR_GET, "SELECT value FROM cursors WHERE name=?1")                                       \
+    X(CONTACT_SET,                                                                                 \
+      "INSERT OR REPLACE INTO contacts(id,channel,name,chat,key,type,thread,person,message,wall) " \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                    \
+    X(CONTACT_EACH,                                                                                \
+      "SELECT id,channel,name,chat,key,type,thread,person,message,wall FROM contacts ORDER BY id") \
+    X(ACCESS_SET, "INSERT INTO access(key,value) VALUES(?1,?2) ON CONFLICT(key) DO UPDATE SET "    \
+                  "value=excluded.value")                                                          \
+    X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
+    X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                    \
+    X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
+                "value=excluded.value")                                                            \
+    X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
+    X(BLOCK_INSERT, "INSERT INTO claims(id,last_seq,uptime,pairs) VALUES(?1,?2,?3,?4)")            \
+    X(BLOCK_UPDATE, "UPDATE claims SET pairs=?2 WHERE id=?1")                                      \
+    X(BLOCK_GET, "SELECT pairs FROM claims WHERE id=?1")                                           \
+    X(BLOCK_DELETE, "DELETE FROM claims WHERE id=?1")                                              \
     X(BLOCK_EACH, "SELECT id,last_seq,uptime,pairs FROM claims ORDER BY id")
 
 enum sma_state_sql
@@ -102,8 +123,8 @@ struct sma_state_chat_entry
     struct sma_state_chat pub; /* first: the caller's pointer is ours */
     struct sma_state_chat_entry *next;
     uint64_t hash;
-    uint64_t saved_in;         /* number of the transaction that has a copy of pub */
-    uint64_t *turns;           /* pub.turn_count seqs, ascending */
+    uint64_t saved_in; /* number of the transaction that has a copy of pub */
+    uint64_t *turns;   /* pub.turn_count seqs, ascending */
     uint32_t turn_capacity;
 };
 
@@ -114,7 +135,7 @@ struct sma_state_contact_entry
     uint64_t hash;                /* of the lower-cased name alone */
     int64_t id;
     size_t message_id_capacity;
-    bool is_late;                 /* its message id and time are newer than its row */
+    bool is_late; /* its message id and time are newer than its row */
     char bytes[];
 };
 
@@ -148,11 +169,11 @@ struct sma_state_block
 };
 
 /* A growing array; elements are moved by realloc. */
-#define SMA_STATE_ARRAY(type)                                                                                         \
-    struct                                                                                                            \
-    {                                                                                                                 \
-        type *items;                                                                                                  \
-        size_t count, capacity;                                                                                       \
+#define SMA_STATE_ARRAY(type)   \
+    struct                      \
+    {                           \
+        type *items;            \
+        size_t count, capacity; \
     }
 
 struct sma_state_checkpointer;
@@ -192,7 +213,8 @@ struct sma_state
     /* claims */
     struct sma_claims claims;
     uint64_t (*test_hash)(const void *bytes, size_t len);
-    SMA_STATE_ARRAY(struct sma_state_pair) pending; /* claims in no generation yet, in order of seq */
+    SMA_STATE_ARRAY(struct sma_state_pair)
+    pending; /* claims in no generation yet, in order of seq */
     size_t pending_at_begin, pending_taken;
     SMA_STATE_ARRAY(struct sma_state_block) blocks;
     size_t blocks_at_begin;
@@ -200,9 +222,9 @@ struct sma_state
     uint8_t *block_bytes; /* scratch of one generation */
     struct
     {
-        size_t index;        /* generation under way */
-        uint64_t next_seq;   /* where its next slice starts; 0 = at its first */
-        SMA_STATE_ARRAY(struct sma_state_pair) kept; /* claims of unfinished rows */
+        size_t index;      /* generation under way */
+        uint64_t next_seq; /* where its next slice starts; 0 = at its first */
+        SMA_STATE_ARRAY(struct sma_state_pair) kept;      /* claims of unfinished rows */
         bool is_touched, is_block_removed, is_block_done; /* by the open transaction */
     } expiry;
 
@@ -210,7 +232,7 @@ struct sma_state
     uint64_t uptime_base_ms, opened_ns;
     uint64_t history_flushed;
     bool is_marks_dirty, is_marks_taken, is_unclean_written;
-    bool is_marks_forced; /* this transaction must write them */
+    bool is_marks_forced;              /* this transaction must write them */
     uint64_t marks_commits, marks_seq; /* commits since, next_seq at the last writing */
 
     /* contacts */
@@ -224,7 +246,8 @@ struct sma_state
 
     /* checkpoints and counting */
     struct sma_state_checkpointer *checkpointer;
-    uint64_t wal_frames, wal_frames_asked, wal_frames_grown; /* grown: frames of the pre-grown size */
+    uint64_t wal_frames, wal_frames_asked,
+        wal_frames_grown; /* grown: frames of the pre-grown size */
     uint64_t commits, inline_checkpoints;
     struct sma_state_vfs_counts counts_at_open;
 };
@@ -232,21 +255,27 @@ struct sma_state
 #define SMA_STATE_MAGIC 0x53544d31u
 
 /* Make room for one more element, then SMA_STATE_PUSH cannot fail. */
-enum sma_err sma_state_array_grow(void *items, size_t *capacity, size_t count, size_t item_bytes) SMA_CHECKED;
-#define SMA_STATE_RESERVE(array)                                                                                      \
-    sma_state_array_grow((void *)&(array).items, &(array).capacity, (array).count + 1, sizeof *(array).items)
+enum sma_err sma_state_array_grow(void *items, size_t *capacity, size_t count,
+                                  size_t item_bytes) SMA_CHECKED;
+#define SMA_STATE_RESERVE(array)                                                       \
+    sma_state_array_grow((void *)&(array).items, &(array).capacity, (array).count + 1, \
+                         sizeof *(array).items)
 #define SMA_STATE_PUSH(array, ...) ((array).items[(array).count++] = (__VA_ARGS__))
 
 /* state.c */
-SMA_CHECKED enum sma_err sma_state_change(struct sma_state *state);              /* before every change */
-enum sma_err sma_state_fail(struct sma_state *state, int rc, const char *what);  /* maps, notes, marks the transaction */
-enum sma_err sma_state_fail_change(struct sma_state *state, enum sma_err err);   /* marks the transaction failed */
+SMA_CHECKED enum sma_err sma_state_change(struct sma_state *state); /* before every change */
+enum sma_err sma_state_fail(struct sma_state *state, int rc,
+                            const char *what); /* maps, notes, marks the transaction */
+enum sma_err sma_state_fail_change(struct sma_state *state,
+                                   enum sma_err err); /* marks the transaction failed */
 SMA_CHECKED enum sma_err sma_state_undo_push(struct sma_state *state, struct sma_state_undo undo);
 /* state_schema.c */
 SMA_CHECKED enum sma_err sma_state_migrate(struct sma_state *state);
-sqlite3_stmt *sma_state_statement(struct sma_state *state, enum sma_state_sql sql); /* NULL: state->error is filled */
-SMA_CHECKED enum sma_err sma_state_run(struct sma_state *state, sqlite3_stmt *stmt); /* step to the end, reset */
-void sma_state_done(sqlite3_stmt *stmt);                                             /* reset and forget the bindings */
+sqlite3_stmt *sma_state_statement(struct sma_state *state,
+                                  enum sma_state_sql sql); /* NULL: state->error is filled */
+SMA_CHECKED enum sma_err sma_state_run(struct sma_state *state,
+                                       sqlite3_stmt *stmt); /* step to the end, reset */
+void sma_state_done(sqlite3_stmt *stmt);                    /* reset and forget the bindings */
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text);
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
 /* state_chats.c */
@@ -258,17 +287,21 @@ SMA_CHECKED enum sma_err sma_state_chat_save(struct sma_state *state, struct sma
 SMA_CHECKED enum sma_err sma_state_turns_load(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_turn_add(struct sma_state *state, struct sma_state_chat *chat,
                                             const struct sma_state_finish *finish);
-SMA_CHECKED enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_chat *chat, uint64_t below);
+SMA_CHECKED enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_chat *chat,
+                                               uint64_t below);
 SMA_CHECKED enum sma_err sma_state_turn_insert(struct sma_state_chat_entry *chat, uint64_t seq);
 void sma_state_turn_remove(struct sma_state_chat_entry *chat, uint64_t seq);
 SMA_CHECKED enum sma_err sma_state_turns_prune(struct sma_state *state);
 /* state_messages.c */
-SMA_CHECKED enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t covered);
+SMA_CHECKED enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low,
+                                             uint64_t covered);
 SMA_CHECKED enum sma_err sma_state_open_add(struct sma_state *state, uint64_t seq);
 void sma_state_open_remove(struct sma_state *state, uint64_t seq);
-SMA_CHECKED enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, int row_state);
+SMA_CHECKED enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq,
+                                                   int row_state);
 /* state_claims.c */
-uint64_t sma_state_claim_hash(const struct sma_state *state, uint32_t chat_id, uint8_t kind, struct sma_str event_key);
+uint64_t sma_state_claim_hash(const struct sma_state *state, uint32_t chat_id, uint8_t kind,
+                              struct sma_str event_key);
 SMA_CHECKED enum sma_err sma_state_claim_add(struct sma_state *state, uint64_t hash, uint64_t seq);
 SMA_CHECKED enum sma_err sma_state_blocks_load(struct sma_state *state, uint64_t *ret_covered);
 SMA_CHECKED enum sma_err sma_state_blocks_write(struct sma_state *state);

@@ -19,8 +19,8 @@ static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, u
     return stmt;
 }
 
-enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number, uint8_t kind,
-                                struct sma_str data)
+enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number,
+                                uint8_t kind, struct sma_str data)
 {
     if (number == 0 || number > SMA_STATE_STEP_NUMBER_MAX || seq == 0 || seq > SMA_STATE_SEQ_MAX)
         return SMA_ERR_BADINPUT;
@@ -35,7 +35,8 @@ enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t 
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
 }
 
-enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each, void *user)
+enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each,
+                                 void *user)
 {
     sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_EACH, seq);
     if (stmt == NULL)
@@ -57,7 +58,9 @@ enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t
     if (stmt == NULL)
         return state->error.code;
     int rc = sqlite3_step(stmt);
-    uint32_t number = rc == SQLITE_ROW ? (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX) : 0;
+    uint32_t number = rc == SQLITE_ROW
+                          ? (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX)
+                          : 0;
     sma_state_done(stmt);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
         return sma_state_fail(state, rc, "read the last step");
@@ -98,13 +101,15 @@ enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_fi
         err = write_result(state, finish);
     if (err == SMA_ERR_OK)
         err = sma_state_turn_add(state, chat, finish);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? bind_run(state, SMA_SQL_STEP_DELETE, finish->seq) : NULL;
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? bind_run(state, SMA_SQL_STEP_DELETE, finish->seq) : NULL;
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     return sma_state_run(state, stmt);
 }
 
-enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_state_result_fn *each, void *user)
+enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_state_result_fn *each,
+                                  void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_GET);
     if (stmt == NULL)
@@ -129,7 +134,8 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
     return err;
 }
 
-enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq, struct sma_str output)
+enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq,
+                                         struct sma_str output)
 {
     enum sma_err err = sma_state_change(state);
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_RUN_OUTPUT) : NULL;

@@ -11,25 +11,32 @@
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
     "CREATE TABLE chats(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, channel TEXT NOT NULL,"
-    " generation INTEGER NOT NULL, stop_mark INTEGER NOT NULL, clear_mark INTEGER NOT NULL, rotation BLOB);"
+    " generation INTEGER NOT NULL, stop_mark INTEGER NOT NULL, clear_mark INTEGER NOT NULL, "
+    "rotation BLOB);"
     "CREATE TABLE messages(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, kind INTEGER NOT NULL,"
     " state INTEGER NOT NULL, attempt INTEGER NOT NULL, generation INTEGER NOT NULL, place INTEGER,"
-    " run INTEGER NOT NULL, body INTEGER NOT NULL, event TEXT NOT NULL, person TEXT NOT NULL, line BLOB, facts BLOB);"
-    "CREATE TABLE claims(id INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, uptime INTEGER NOT NULL,"
+    " run INTEGER NOT NULL, body INTEGER NOT NULL, event TEXT NOT NULL, person TEXT NOT NULL, line "
+    "BLOB, facts BLOB);"
+    "CREATE TABLE claims(id INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, uptime INTEGER NOT "
+    "NULL,"
     " pairs BLOB NOT NULL);"
     "CREATE TABLE steps(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, data BLOB NOT NULL);"
     "CREATE TABLE runs(seq INTEGER PRIMARY KEY, outcome INTEGER NOT NULL, success INTEGER NOT NULL,"
     " wall INTEGER NOT NULL, output TEXT NOT NULL, tools TEXT NOT NULL);"
-    "CREATE TABLE turns(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, wire TEXT NOT NULL, message TEXT NOT NULL,"
+    "CREATE TABLE turns(seq INTEGER PRIMARY KEY, chat INTEGER NOT NULL, wire TEXT NOT NULL, "
+    "message TEXT NOT NULL,"
     " turn BLOB NOT NULL);"
     "CREATE TABLE outbox(id INTEGER PRIMARY KEY, state INTEGER NOT NULL, begun INTEGER NOT NULL,"
-    " renderer INTEGER NOT NULL, parts_done INTEGER NOT NULL, parts INTEGER NOT NULL, attempts INTEGER NOT NULL,"
+    " renderer INTEGER NOT NULL, parts_done INTEGER NOT NULL, parts INTEGER NOT NULL, attempts "
+    "INTEGER NOT NULL,"
     " chat INTEGER NOT NULL, intent INTEGER NOT NULL, channel TEXT NOT NULL, error TEXT NOT NULL,"
     " route BLOB NOT NULL, text TEXT NOT NULL);"
     "CREATE INDEX outbox_open ON outbox(state) WHERE state<=1;"
     "CREATE TABLE cursors(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE contacts(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, chat TEXT NOT NULL,"
-    " key TEXT NOT NULL, type TEXT NOT NULL, thread TEXT NOT NULL, person TEXT NOT NULL, message TEXT NOT NULL,"
+    "CREATE TABLE contacts(id INTEGER PRIMARY KEY, channel TEXT NOT NULL, name TEXT NOT NULL, chat "
+    "TEXT NOT NULL,"
+    " key TEXT NOT NULL, type TEXT NOT NULL, thread TEXT NOT NULL, person TEXT NOT NULL, message "
+    "TEXT NOT NULL,"
     " wall INTEGER NOT NULL);"
     "CREATE TABLE access(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
 };
@@ -65,7 +72,8 @@ static enum sma_err apply(struct sma_state *state, int version)
         if (rc == SQLITE_OK)
             continue;
         enum sma_err err = sma_state_fail(state, rc, "bring the schema up to date");
-        (void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL); /* fails when SQLite has rolled back itself */
+        (void)sqlite3_exec(state->db, "ROLLBACK", NULL, NULL,
+                           NULL); /* fails when SQLite has rolled back itself */
         return err;
     }
     return SMA_ERR_OK;
@@ -78,10 +86,12 @@ enum sma_err sma_state_migrate(struct sma_state *state)
     if (err != SMA_ERR_OK)
         return err;
     if (version > SCHEMA_VERSION || version < 0)
-        return sma_fail(&state->error, SMA_ERR_UNSUPPORTED,
-                        "%s has schema version %d, this program knows up to %d: it was written by a newer version; "
-                        "start that version, or move the file away (claims are rebuilt from history)",
-                        state->path, version, SCHEMA_VERSION);
+        return sma_fail(
+            &state->error, SMA_ERR_UNSUPPORTED,
+            "%s has schema version %d, this program knows up to %d: it was written by a newer "
+            "version; "
+            "start that version, or move the file away (claims are rebuilt from history)",
+            state->path, version, SCHEMA_VERSION);
     state->is_new = version == 0;
     for (; err == SMA_ERR_OK && version < SCHEMA_VERSION; version++)
         err = apply(state, version);
@@ -94,7 +104,8 @@ sqlite3_stmt *sma_state_statement(struct sma_state *state, enum sma_state_sql sq
         int rc = sqlite3_prepare_v3(state->db, statement_texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
                                     &state->statements[sql], NULL);
         if (rc != SQLITE_OK) {
-            (void)sma_state_fail(state, rc, "prepare a statement"); /* the caller returns state->error.code */
+            (void)sma_state_fail(state, rc,
+                                 "prepare a statement"); /* the caller returns state->error.code */
             return NULL;
         }
     }
@@ -122,9 +133,11 @@ void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is
 {
     /* Borrowed for the length of one step; binding to a valid index with a static pointer cannot fail. */
     if (is_text)
-        (void)sqlite3_bind_text64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len, SQLITE_STATIC, SQLITE_UTF8);
+        (void)sqlite3_bind_text64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len,
+                                  SQLITE_STATIC, SQLITE_UTF8);
     else
-        (void)sqlite3_bind_blob64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len, SQLITE_STATIC);
+        (void)sqlite3_bind_blob64(stmt, index, bytes.len == 0 ? "" : bytes.ptr, bytes.len,
+                                  SQLITE_STATIC);
 }
 
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index)

@@ -28,7 +28,8 @@ enum sma_err sma_state_turn_insert(struct sma_state_chat_entry *chat, uint64_t s
         chat->turn_capacity = wanted;
     }
     uint32_t at = find(chat, seq);
-    memmove(chat->turns + at + 1, chat->turns + at, (chat->pub.turn_count - at) * sizeof *chat->turns);
+    memmove(chat->turns + at + 1, chat->turns + at,
+            (chat->pub.turn_count - at) * sizeof *chat->turns);
     chat->turns[at] = seq;
     chat->pub.turn_count++;
     return SMA_ERR_OK;
@@ -39,7 +40,8 @@ void sma_state_turn_remove(struct sma_state_chat_entry *chat, uint64_t seq)
     uint32_t at = find(chat, seq);
     SMA_ASSERT(at < chat->pub.turn_count && chat->turns[at] == seq);
     chat->pub.turn_count--;
-    memmove(chat->turns + at, chat->turns + at + 1, (chat->pub.turn_count - at) * sizeof *chat->turns);
+    memmove(chat->turns + at, chat->turns + at + 1,
+            (chat->pub.turn_count - at) * sizeof *chat->turns);
 }
 
 /* The turn leaves the chat now and its row with one of the next commits. */
@@ -47,8 +49,8 @@ static enum sma_err drop(struct sma_state *state, struct sma_state_chat_entry *c
 {
     if (SMA_STATE_RESERVE(state->prune) != SMA_ERR_OK)
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
-    enum sma_err err =
-        sma_state_undo_push(state, (struct sma_state_undo){.kind = SMA_UNDO_TURN_REMOVE, .a = seq, .p = chat});
+    enum sma_err err = sma_state_undo_push(
+        state, (struct sma_state_undo){.kind = SMA_UNDO_TURN_REMOVE, .a = seq, .p = chat});
     if (err != SMA_ERR_OK)
         return err;
     SMA_STATE_PUSH(state->prune, seq);
@@ -56,7 +58,8 @@ static enum sma_err drop(struct sma_state *state, struct sma_state_chat_entry *c
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_chat *chat, uint64_t below)
+enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_chat *chat,
+                                   uint64_t below)
 {
     struct sma_state_chat_entry *entry = entry_of(chat);
     enum sma_err err = SMA_ERR_OK;
@@ -65,7 +68,8 @@ enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_cha
     return err;
 }
 
-static enum sma_err write_turn(struct sma_state *state, uint32_t chat_id, const struct sma_state_finish *finish)
+static enum sma_err write_turn(struct sma_state *state, uint32_t chat_id,
+                               const struct sma_state_finish *finish)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_INSERT);
     if (stmt == NULL)
@@ -87,21 +91,24 @@ enum sma_err sma_state_turn_add(struct sma_state *state, struct sma_state_chat *
     enum sma_err err = write_turn(state, chat->id, finish);
     if (err == SMA_ERR_OK)
         err = sma_state_undo_push(
-            state, (struct sma_state_undo){.kind = SMA_UNDO_TURN_ADD, .a = finish->seq, .p = entry});
+            state,
+            (struct sma_state_undo){.kind = SMA_UNDO_TURN_ADD, .a = finish->seq, .p = entry});
     if (err != SMA_ERR_OK)
         return err;
     if (sma_state_turn_insert(entry, finish->seq) != SMA_ERR_OK) {
         state->undo.count--; /* nothing to undo */
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
     }
-    return chat->turn_count > SMA_STATE_TURN_COUNT_MAX ? drop(state, entry, entry->turns[0]) : SMA_ERR_OK;
+    return chat->turn_count > SMA_STATE_TURN_COUNT_MAX ? drop(state, entry, entry->turns[0])
+                                                       : SMA_ERR_OK;
 }
 
 enum sma_err sma_state_turns_prune(struct sma_state *state)
 {
     /* In batches: deleting one old turn per new one would dirty a random page each time. */
-    bool is_due = state->prune_at_begin >= SMA_STATE_PRUNE_COUNT_MAX ||
-                  (state->prune_at_begin > 0 && state->marks_commits + 1 >= SMA_STATE_MARKS_COMMITS);
+    bool is_due =
+        state->prune_at_begin >= SMA_STATE_PRUNE_COUNT_MAX ||
+        (state->prune_at_begin > 0 && state->marks_commits + 1 >= SMA_STATE_MARKS_COMMITS);
     if (!is_due)
         return SMA_ERR_OK;
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_DELETE);
@@ -109,8 +116,10 @@ enum sma_err sma_state_turns_prune(struct sma_state *state)
         return state->error.code;
     enum sma_err err = SMA_ERR_OK;
     size_t count = 0;
-    while (err == SMA_ERR_OK && count < state->prune_at_begin && count < SMA_STATE_PRUNE_COUNT_MAX) {
-        (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)state->prune.items[count]); /* valid index */
+    while (err == SMA_ERR_OK && count < state->prune_at_begin &&
+           count < SMA_STATE_PRUNE_COUNT_MAX) {
+        (void)sqlite3_bind_int64(stmt, 1,
+                                 (sqlite3_int64)state->prune.items[count]); /* valid index */
         err = sma_state_run(state, stmt);
         count++;
     }
@@ -145,7 +154,8 @@ enum sma_err sma_state_turns_load(struct sma_state *state)
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        err = load_head(state, (uint64_t)sqlite3_column_int64(stmt, 0), (uint32_t)sqlite3_column_int64(stmt, 1));
+        err = load_head(state, (uint64_t)sqlite3_column_int64(stmt, 0),
+                        (uint32_t)sqlite3_column_int64(stmt, 1));
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read turns");
     sma_state_done(stmt);
@@ -153,8 +163,9 @@ enum sma_err sma_state_turns_load(struct sma_state *state)
 }
 
 /* How many of the turns before `end` fit, newest first. */
-static enum sma_err count_fitting(struct sma_state *state, const struct sma_state_chat_entry *chat, uint32_t end,
-                                  uint32_t turns_max, uint64_t bytes_max, uint32_t *ret_count)
+static enum sma_err count_fitting(struct sma_state *state, const struct sma_state_chat_entry *chat,
+                                  uint32_t end, uint32_t turns_max, uint64_t bytes_max,
+                                  uint32_t *ret_count)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_TURN_SIZE);
     if (stmt == NULL)
@@ -162,12 +173,14 @@ static enum sma_err count_fitting(struct sma_state *state, const struct sma_stat
     uint64_t bytes = 0;
     uint32_t count = 0;
     while (count < end && count < turns_max) {
-        (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)chat->turns[end - 1 - count]); /* valid index */
+        (void)sqlite3_bind_int64(stmt, 1,
+                                 (sqlite3_int64)chat->turns[end - 1 - count]); /* valid index */
         int rc = sqlite3_step(stmt);
         bytes += rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
         sma_state_done(stmt);
         if (rc != SQLITE_ROW)
-            return sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read the size of a turn");
+            return sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc,
+                                  "read the size of a turn");
         if (bytes > bytes_max)
             break;
         count++;
@@ -176,8 +189,9 @@ static enum sma_err count_fitting(struct sma_state *state, const struct sma_stat
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state_chat *chat, uint64_t before_seq,
-                                 uint32_t turns_max, uint64_t bytes_max, sma_state_turn_fn *each, void *user)
+enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state_chat *chat,
+                                 uint64_t before_seq, uint32_t turns_max, uint64_t bytes_max,
+                                 sma_state_turn_fn *each, void *user)
 {
     const struct sma_state_chat_entry *entry = entry_of(chat);
     uint32_t end = find(entry, before_seq), count = 0;
@@ -190,7 +204,8 @@ enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state
         (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)seq); /* valid index */
         int rc = sqlite3_step(stmt);
         if (rc == SQLITE_ROW)
-            err = each(user, seq, sma_state_column(stmt, 0), sma_state_column(stmt, 1), sma_state_column(stmt, 2));
+            err = each(user, seq, sma_state_column(stmt, 0), sma_state_column(stmt, 1),
+                       sma_state_column(stmt, 2));
         else
             err = sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read a turn");
         sma_state_done(stmt);

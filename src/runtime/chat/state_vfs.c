@@ -29,7 +29,8 @@ struct shim_file
     bool is_wal, is_synced;
     char *held; /* NULL until something was held */
     int held_len, failed_rc;
-    sqlite3_int64 held_at, failed_at; /* failed_rc holds until the bytes from there on are written anew */
+    sqlite3_int64 held_at,
+        failed_at; /* failed_rc holds until the bytes from there on are written anew */
     _Alignas(8) unsigned char real[]; /* SQLite aligns files to 8 */
 };
 
@@ -83,17 +84,19 @@ static int hold(struct shim_file *shim, const void *bytes, int len, sqlite3_int6
 }
 
 /* The hook's answer as a SQLite code; ends the process when it says so. */
-static int ask_hook(struct shim_file *shim, enum sma_state_vfs_call call, int io_code, const void *bytes, int len,
-                    sqlite3_int64 offset)
+static int ask_hook(struct shim_file *shim, enum sma_state_vfs_call call, int io_code,
+                    const void *bytes, int len, sqlite3_int64 offset)
 {
     if (__builtin_expect(test_hook == NULL, 1))
         return SQLITE_OK;
     enum sma_state_vfs_action action = test_hook(shim->role, call, shim->is_wal);
     if (action == SMA_STATE_VFS_DIE || action == SMA_STATE_VFS_TEAR_DIE)
-        (void)write_held(shim); /* the process ends as if each piece had been written when it came */
+        (void)write_held(
+            shim); /* the process ends as if each piece had been written when it came */
     if (action == SMA_STATE_VFS_TEAR_DIE && bytes != NULL) {
         sqlite3_file *real = real_of(&shim->base);
-        (void)real->pMethods->xWrite(real, bytes, len / 2, offset); /* the process ends: nobody reads the result */
+        (void)real->pMethods->xWrite(real, bytes, len / 2,
+                                     offset); /* the process ends: nobody reads the result */
     }
     if (action == SMA_STATE_VFS_DIE || action == SMA_STATE_VFS_TEAR_DIE)
         _exit(SMA_STATE_VFS_EXIT_STATUS);
@@ -106,7 +109,8 @@ static int shim_close(sqlite3_file *file)
 {
     struct shim_file *shim = (struct shim_file *)(void *)file;
     sqlite3_file *real = real_of(file);
-    int held_rc = write_held(shim); /* empty but after a commit that failed: nobody misses those bytes */
+    int held_rc =
+        write_held(shim); /* empty but after a commit that failed: nobody misses those bytes */
     free(shim->held);
     shim->held = NULL;
     int rc = real->pMethods == NULL ? SQLITE_OK : real->pMethods->xClose(real);
@@ -135,7 +139,8 @@ static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
         count(&shim->counters->wal_headers, offset == 0);
     }
     if (offset <= shim->failed_at)
-        shim->failed_rc = SQLITE_OK; /* the transaction of the failed write is gone, its place is used anew */
+        shim->failed_rc =
+            SQLITE_OK; /* the transaction of the failed write is gone, its place is used anew */
     if (shim->is_synced && shim->is_wal && shim->role == SMA_STATE_VFS_ROLE_WRITER)
         return hold(shim, bytes, len, offset);
     sqlite3_file *real = real_of(file);
@@ -254,7 +259,8 @@ static const sqlite3_io_methods shim_methods = {
     .xShmUnmap = shim_shm_unmap,
 };
 
-static int shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *ret_flags)
+static int shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags,
+                     int *ret_flags)
 {
     struct shim_file *shim = (struct shim_file *)(void *)file;
     sqlite3_vfs *base = vfs->pAppData;
@@ -298,7 +304,8 @@ static bool is_registered;
 static void register_both(void)
 {
     static const char *const names[] = {SMA_STATE_VFS_WRITER, SMA_STATE_VFS_CHECKPOINTER};
-    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* nobody asks; refused when SQLite is in use already */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS,
+                         0); /* nobody asks; refused when SQLite is in use already */
     if (sqlite3_initialize() != SQLITE_OK)
         return;
     sqlite3_vfs *base = sqlite3_vfs_find(NULL);
@@ -306,7 +313,8 @@ static void register_both(void)
         return;
     is_registered = true;
     for (unsigned i = 0; i < SMA_STATE_VFS_ROLE_COUNT; i++) {
-        role_vfs[i] = *base; /* time, randomness, sleep: as they are, they look at nothing of ours */
+        role_vfs[i] =
+            *base; /* time, randomness, sleep: as they are, they look at nothing of ours */
         role_vfs[i].pNext = NULL;
         role_vfs[i].zName = names[i];
         role_vfs[i].pAppData = base;

@@ -35,14 +35,14 @@ enum sma_state_vfs_call
 enum sma_state_vfs_action
 {
     SMA_STATE_VFS_PASS,
-    SMA_STATE_VFS_FAIL_FULL,  /* answer SQLITE_FULL, write nothing */
-    SMA_STATE_VFS_FAIL_IO,    /* answer the call's SQLITE_IOERR_x */
-    SMA_STATE_VFS_DIE,        /* _exit before the call */
-    SMA_STATE_VFS_TEAR_DIE,   /* write the first half, then _exit */
+    SMA_STATE_VFS_FAIL_FULL, /* answer SQLITE_FULL, write nothing */
+    SMA_STATE_VFS_FAIL_IO,   /* answer the call's SQLITE_IOERR_x */
+    SMA_STATE_VFS_DIE,       /* _exit before the call */
+    SMA_STATE_VFS_TEAR_DIE,  /* write the first half, then _exit */
 };
 /* Tests: asked before every write, sync and truncate of every file of these two layers. */
-typedef enum sma_state_vfs_action sma_state_vfs_hook(enum sma_state_vfs_role role, enum sma_state_vfs_call call,
-                                                     bool is_wal);
+typedef enum sma_state_vfs_action sma_state_vfs_hook(enum sma_state_vfs_role role,
+                                                     enum sma_state_vfs_call call, bool is_wal);
 
 #define SMA_STATE_VFS_EXIT_STATUS 77 /* of a process that the hook ended */
 

@@ -285,9 +285,10 @@ static enum sma_err load_agent_md(struct loading *loading)
     size_t len = 0;
     enum sma_err err = read_project_file(loading, "Agent.md", &bytes, &len);
     if (err == SMA_ERR_NOTFOUND)
-        return sma_fail(loading->error, SMA_ERR_NOTFOUND,
-                        "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
-                        loading->config->project_dir, loading->config->project_dir);
+        return sma_fail(
+            loading->error, SMA_ERR_NOTFOUND,
+            "%s: no Agent.md here; run `shipmyagent init %s` or name the project folder",
+            loading->config->project_dir, loading->config->project_dir);
     if (err != SMA_ERR_OK)
         return err;
     struct sma_str text = {bytes, len};
@@ -298,8 +299,7 @@ static enum sma_err load_agent_md(struct loading *loading)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s/Agent.md: is not valid UTF-8; save it as UTF-8",
                         loading->config->project_dir);
-    loading->config->agent_md =
-        text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
+    loading->config->agent_md = text.len == 0 ? DEFAULT_ROLE : keep(loading, text.ptr, text.len);
     return SMA_ERR_OK;
 }
 
@@ -497,8 +497,9 @@ static void read_sampling(struct loading *loading)
     llm->anthropic_version = get_text(loading, "llm", "anthropicVersion", "2023-06-01");
     llm->is_stream = get_bool(loading, "llm", "stream", true);
     const char *logs = find_variable(loading, "SMA_LOG_LLM_MESSAGES");
-    llm->logs_messages = logs != NULL && logs[0] != '\0' ? strcmp(logs, "0") != 0
-                                                         : get_bool(loading, "llm", "logMessages", true);
+    llm->logs_messages = logs != NULL && logs[0] != '\0'
+                             ? strcmp(logs, "0") != 0
+                             : get_bool(loading, "llm", "logMessages", true);
     const json_t *timeouts = find(loading, "llm", "timeouts");
     llm->connect_ms = read_ms(timeouts, "connectMs");
     llm->first_byte_ms = read_ms(timeouts, "firstByteMs");

@@ -28,7 +28,8 @@ struct sma_variables
  *  passed to `missing`. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to `warn`. */
-SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root, sma_config_warn_fn *warn, void *user,
+SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root,
+                                             sma_config_warn_fn *warn, void *user,
                                              struct sma_error *error);
 
 /* -- providers.c ------------------------------------------------------------------------------------------------ */

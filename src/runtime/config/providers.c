@@ -27,7 +27,8 @@ const struct sma_provider *sma_provider_find(const char *name)
 
 const char *sma_provider_names(void)
 {
-    return "anthropic, openai, custom, deepseek, moonshot, qwen, zhipu, openrouter, ollama, offline";
+    return "anthropic, openai, custom, deepseek, moonshot, qwen, zhipu, openrouter, ollama, "
+           "offline";
 }
 
 const char *sma_config_provider_of_model(const char *model)

@@ -495,7 +495,8 @@ static void put_members(struct sma_buf *buf, const char *parent)
         if (!is_child_of(RULES[i].path, parent))
             continue;
         const char *dot = strrchr(RULES[i].path, '.');
-        sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",", dot == NULL ? RULES[i].path : dot + 1);
+        sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",",
+                       dot == NULL ? RULES[i].path : dot + 1);
         is_first = false;
         if (RULES[i].kind != KIND_OBJECT)
             put_type(buf, &RULES[i]);
@@ -510,7 +511,8 @@ static void put_members(struct sma_buf *buf, const char *parent)
 
 void sma_config_format_schema(struct sma_buf *buf)
 {
-    sma_buf_put_text(buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"ship.json\",");
+    sma_buf_put_text(
+        buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"ship.json\",");
     put_members(buf, "");
     sma_buf_put_char(buf, '}');
 }

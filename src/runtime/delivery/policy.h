@@ -19,7 +19,8 @@
     3600 /* time one part may spend on the platform's orders to wait; then FAILED */
 #define SMA_DELIVERY_RETRY_FIRST_MS 1000 /* the first back-off; each further one is twice as long */
 
-struct sma_rate {
+struct sma_rate
+{
     uint64_t period_ns; /* one send per period; 0 = no limit */
     uint64_t slack_ns;  /* (burst - 1) periods */
 };
@@ -32,19 +33,22 @@ uint64_t sma_rate_ready_at(const struct sma_rate *rate, uint64_t taken);
 uint64_t sma_rate_take(const struct sma_rate *rate, uint64_t taken, uint64_t now);
 
 /* What is remembered of one part between its attempts. Zero = a fresh part. */
-struct sma_delivery_try {
+struct sma_delivery_try
+{
     uint32_t attempt_count; /* attempts that used up the budget of SMA_ATTEMPT_COUNT_MAX */
     uint32_t unknown_count; /* attempts with unknown outcome; one before a crash counts */
     uint64_t waited_ns;     /* spent on the platform's orders to wait */
 };
-enum sma_delivery_next {
+enum sma_delivery_next
+{
     SMA_DELIVERY_NEXT_SENT, /* the part is out */
     SMA_DELIVERY_NEXT_WAIT, /* certainly not out: try again after delay_ns */
     SMA_DELIVERY_NEXT_REPEAT, /* may be out: try again after delay_ns, same key, flagged as a repeat */
     SMA_DELIVERY_NEXT_FAILED,  /* certainly not out, and will not be */
     SMA_DELIVERY_NEXT_UNKNOWN, /* may be out; given up */
 };
-struct sma_delivery_decision {
+struct sma_delivery_decision
+{
     enum sma_delivery_next next;
     uint64_t delay_ns;
     bool

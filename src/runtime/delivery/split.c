@@ -9,17 +9,20 @@
     1024 /* bytes of a line that are looked at for a fence: keeps long lines linear */
 
 /* An open fence: its marker and the line to open it again with; len 0 = no fence is open. */
-struct fence {
+struct fence
+{
     struct sma_str marker, line;
 };
 
 /* Where a part could end: bytes from the start of its body, with the fence open at that place. 0 = no such place. */
-struct cut {
+struct cut
+{
     size_t at;
     struct fence fence;
 };
 
-struct scan {
+struct scan
+{
     struct cut paragraph, line, space, cluster, code_point, fence_start;
     size_t end;        /* bytes looked at */
     size_t marker_max; /* longest marker of a fence that was open anywhere in it */
@@ -182,7 +185,8 @@ static struct cut choose(const struct scan *scan)
     return scan->cluster.at > 0 ? scan->cluster : scan->code_point;
 }
 
-struct part_bytes {
+struct part_bytes
+{
     char text[2 * FENCE_LINE_BYTES_MAX];
     struct sma_str str;
 };

@@ -18,7 +18,8 @@
 
 #define SMA_SPLIT_UNITS_MIN 16 /* the smallest limit that is accepted */
 
-struct sma_split_part {
+struct sma_split_part
+{
     struct sma_str prefix, body, suffix; /* borrowed for the call */
     uint32_t index;                      /* 0, 1, ... */
 };

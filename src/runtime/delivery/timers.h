@@ -12,12 +12,14 @@
 
 #include "sma/base.h"
 
-struct sma_timer {
+struct sma_timer
+{
     uint64_t at_ns, order;
     uint32_t slot; /* 1-based place in the heap; 0 = not set */
     uint32_t kind; /* the owner's word for what the timer is part of */
 };
-struct sma_timers {
+struct sma_timers
+{
     struct sma_timer **timers;
     uint64_t order;
     uint32_t count, count_max;

@@ -23,13 +23,15 @@
 #define SMA_DECODE_CALL_COUNT_MAX 256
 
 /* What a server said went wrong. Empty strings where it said nothing. */
-struct sma_wire_error {
+struct sma_wire_error
+{
     int status; /* an HTTP status named inside the error object, else 0 */
     char type[64], code[64];
     char message[320]; /* one line, cut at a character boundary */
 };
 
-enum sma_decoded_status {
+enum sma_decoded_status
+{
     SMA_DECODED_OK,
     SMA_DECODED_TRUNCATED, /* the connection ended before the answer did */
     SMA_DECODED_ERROR,     /* the server reported an error; see error */
@@ -39,7 +41,8 @@ enum sma_decoded_status {
 };
 
 /* Slices belong to the decoder and live until its next reset or destruction. */
-struct sma_decoded {
+struct sma_decoded
+{
     enum sma_decoded_status status;
     enum sma_finish finish;
     struct sma_str text;      /* visible text: without a leading <think> block */

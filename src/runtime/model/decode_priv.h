@@ -13,7 +13,8 @@
 
 #include <jansson.h>
 
-enum sma_part_kind {
+enum sma_part_kind
+{
     SMA_PART_CALL,
     SMA_PART_TEXT,
     SMA_PART_THINKING,
@@ -21,7 +22,8 @@ enum sma_part_kind {
 };
 
 /* One call, content block or output item, in the order of arrival. */
-struct sma_part {
+struct sma_part
+{
     enum sma_part_kind kind;
     bool has_index, is_closed, is_send, is_object;
     int64_t index;
@@ -34,7 +36,8 @@ struct sma_part {
     struct sma_send_text send_text;
 };
 
-struct sma_decoder {
+struct sma_decoder
+{
     enum sma_llm_api api;
     bool is_reasoning_echoed; /* the provider wants the member even when it is empty */
     uint64_t id_seed;

@@ -16,14 +16,16 @@
 #define SMA_OFFLINE_DELAY_MAX_MS 600000
 
 /* What the model is asked: the newest user message and the last tool result since. */
-struct sma_offline_turn {
+struct sma_offline_turn
+{
     struct sma_str text;  /* the user's words */
     struct sma_str facts; /* the block beside them; may be empty */
     bool has_result;
     struct sma_str tool; /* whose result */
     struct sma_str result;
 };
-struct sma_offline_decision {
+struct sma_offline_decision
+{
     const char *tool;         /* to call; NULL = end the run with no text */
     struct sma_buf arguments; /* JSON object; the caller's, initialised by it */
     uint64_t delay_ms;

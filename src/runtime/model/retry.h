@@ -12,25 +12,28 @@
 
 #define SMA_RETRY_AFTER_MAX_MS 60000 /* a server that asks for more is not waited for */
 
-enum sma_retry {
+enum sma_retry
+{
     SMA_RETRY_NO,
     SMA_RETRY_YES,
     SMA_RETRY_CONTEXT_LENGTH, /* the request is too long for the model: shorten it */
 };
 
-enum sma_trouble {
+enum sma_trouble
+{
     SMA_TROUBLE_HTTP,        /* an HTTP status that is not 2xx */
     SMA_TROUBLE_EVENT,       /* an error object inside a 200 answer */
     SMA_TROUBLE_UNREACHABLE, /* no connection, or it broke before the answer; detail says how */
-    SMA_TROUBLE_SETUP, /* trying again will not help: bad URL, certificate refused; see detail */
-    SMA_TROUBLE_SILENT,    /* a deadline on data passed; detail says which */
+    SMA_TROUBLE_SETUP,  /* trying again will not help: bad URL, certificate refused; see detail */
+    SMA_TROUBLE_SILENT, /* a deadline on data passed; detail says which */
     SMA_TROUBLE_TRUNCATED, /* the connection ended in the middle of the answer */
     SMA_TROUBLE_GARBAGE,   /* 200, but not an answer of the configured format */
     SMA_TROUBLE_TOOBIG,
     SMA_TROUBLE_NOMEM,
 };
 
-struct sma_failure {
+struct sma_failure
+{
     enum sma_trouble trouble;
     enum sma_llm_api api;
     int http_status;                     /* 0 = none */

@@ -1,6 +1,7 @@
 #include "runtime/model/send_text.h"
 
-enum {
+enum
+{
     AT_START,
     BEFORE_KEY,
     IN_KEY,

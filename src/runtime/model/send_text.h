@@ -11,7 +11,8 @@
 
 #include "sma/buf.h"
 
-struct sma_send_text {
+struct sma_send_text
+{
     struct sma_buf text; /* decoded so far; ends at a character boundary */
     uint8_t state;
     uint8_t key_len; /* bytes of the current key compared so far; 255 = not "text" */

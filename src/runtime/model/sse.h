@@ -18,7 +18,8 @@
  *  only. */
 typedef void sma_sse_event_fn(void *user, struct sma_str name, struct sma_str data);
 
-struct sma_sse {
+struct sma_sse
+{
     sma_sse_event_fn *on_event;
     void *user;
     struct sma_buf line, name, data;

@@ -5,7 +5,8 @@
  * all accept. */
 static int64_t default_max_tokens(const char *model)
 {
-    static const struct {
+    static const struct
+    {
         const char *part;
         int64_t max_tokens;
     } table[] = {

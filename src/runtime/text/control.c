@@ -4,7 +4,8 @@
 
 #define COMMAND_BYTES_MAX 32 /* of an unknown but well-formed command word */
 
-struct command {
+struct command
+{
     const char *word;
     enum sma_control control;
 };

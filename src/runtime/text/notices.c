@@ -4,7 +4,8 @@
 
 #include <stdarg.h>
 
-struct notice {
+struct notice
+{
     const char *english, *chinese;
 };
 

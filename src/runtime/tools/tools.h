@@ -11,7 +11,8 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-enum sma_tool {
+enum sma_tool
+{
     SMA_TOOL_CONTACT_LOOKUP,
     SMA_TOOL_CONTACT_SEND,
     SMA_TOOL_LOAD_HISTORY,
@@ -29,7 +30,8 @@ const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
 enum sma_tool sma_tool_find(struct sma_str name);
 
 /* Checked arguments; slices live until sma_tool_args_fini. Members a tool does not have are empty. */
-struct sma_tool_args {
+struct sma_tool_args
+{
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */

@@ -13,7 +13,8 @@
 #define DRIVER_STEP_MAX 80
 #define DRIVER_DELIVERY_MAX 64
 
-struct driver {
+struct driver
+{
     struct sma_config config;
     struct sma_run_settings *settings;
     struct sma_sessions *sessions;
@@ -50,7 +51,8 @@ const struct sma_run_action *driver_find(const struct driver *driver,
                                          enum sma_run_action_kind kind);
 uint32_t driver_count(const struct driver *driver, enum sma_run_action_kind kind);
 
-struct driver_call {
+struct driver_call
+{
     const char *id, *name, *arguments;
 };
 /* The model answers. Calls end with a NULL id. */

@@ -16,14 +16,16 @@
 #define WEATHER_RUN_COUNT 60
 #define WEATHER_CHAT_COUNT 4
 
-enum weather_run {
+enum weather_run
+{
     WEATHER_WAITING,
     WEATHER_OPEN,
     WEATHER_DONE,
     WEATHER_STOPPED,
 };
 
-struct world {
+struct world
+{
     struct sma_system *system;
     struct sma_config config;
     struct sma_agent *agent;

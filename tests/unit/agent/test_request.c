@@ -159,7 +159,10 @@ static void building_costs_a_small_part_of_a_tree(void)
     }
     CHECK_INT(50, d.session->message_count);
     driver_start(&d);
-    enum { COUNT = 200 };
+    enum
+    {
+        COUNT = 200
+    };
     double tree_ns = 1e18, ours_ns = 1e18; /* the best of many: the machine is shared */
     for (int i = 0; i < COUNT; i++) {
         double start = now_ns();

@@ -84,7 +84,8 @@ static void no_effect_before_the_step_is_durable(void)
 
 static void each_send_state_is_told_and_counts(void)
 {
-    static const struct {
+    static const struct
+    {
         enum sma_send_state state;
         const char *told;
         bool is_fallback_wanted;
@@ -124,7 +125,8 @@ static void stored_delivery_needs_no_dispatcher(void)
 
 static void wrong_calls_are_answered_and_the_run_goes_on(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *name, *arguments, *told;
     } rows[] = {
         {"exec_shell", "{}",

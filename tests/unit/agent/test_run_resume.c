@@ -16,13 +16,15 @@ static const struct driver_call round_calls[3][4] = {
      {0}},
 };
 
-struct pending {
+struct pending
+{
     enum sma_run_action_kind kind;
     uint32_t call, number;
     uint64_t outbox_id;
 };
 
-struct play {
+struct play
+{
     struct driver d;
     struct pending queue[512];
     size_t head, tail;
@@ -214,7 +216,8 @@ static void an_unstored_result_is_interrupted_and_never_repeated(void)
 
 static void damaged_steps_fail_visibly(void)
 {
-    static const struct {
+    static const struct
+    {
         uint8_t kind;
         const char *data;
     } rows[] = {

@@ -31,7 +31,8 @@ static enum sma_err parse(enum sma_tool tool, const char *arguments, struct sma_
 
 static void history_arguments_at_their_bounds(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *json;
         uint32_t limit; /* 0 = refused */
         const char *keyword;

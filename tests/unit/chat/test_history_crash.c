@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum {
+enum
+{
     MESSAGE_COUNT = 33,
     BATCH_COUNT = 3,
     LINES_MAX = 6,
@@ -21,20 +22,23 @@ enum {
 };
 
 /* -- what survives a crash -------------------------------------------------------------------------------------- */
-struct row {
+struct row
+{
     int chat;
     uint64_t generation, offset;
     size_t len;
     char line[300];
     bool is_flushed;
 };
-struct database {
+struct database
+{
     struct row rows[MESSAGE_COUNT];
     int row_count;
     uint64_t generation[CHAT_COUNT];
     bool has_plan[CHAT_COUNT];
     struct sma_history_plan plan[CHAT_COUNT];
-    struct {
+    struct
+    {
         ino_t inode;
         off_t synced;
     } files[INODE_COUNT]; /* what the disk holds for certain */
@@ -45,7 +49,8 @@ static const char *const chat_keys[CHAT_COUNT] = {"api:chat:a", "api:chat:b"};
 static const char *const stems[CHAT_COUNT] = {"api%3Achat%3Aa", "api%3Achat%3Ab"};
 
 /* -- a system that dies ----------------------------------------------------------------------------------------- */
-enum tear {
+enum tear
+{
     TEAR_BEFORE,
     TEAR_AFTER,
     TEAR_ONE,  /* a write ends after one byte */

@@ -2,8 +2,8 @@
  * Aim: a project folder of either era loads; a wrong one gives one line with file, path in the file and remedy.
  * Method: write Agent.md, ship.json and .env into a private folder, load, compare fields or the error line.
  */
-#include "sma/config.h"
 #include "sma/buf.h"
+#include "sma/config.h"
 #include "support/check.h"
 
 #include <sys/stat.h>
@@ -30,8 +30,8 @@ static void project(const char *ship_json, const char *env)
     write_file("Agent.md", "  # Role\nBe kind.\n");
     write_file("ship.json", ship_json);
     write_file(".env", env);
-    static const char *const names[] = {"LLM_API_KEY",       "LLM_MODEL", "LLM_BASE_URL",
-                                        "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "API_KEY",
+    static const char *const names[] = {"LLM_API_KEY",        "LLM_MODEL",      "LLM_BASE_URL",
+                                        "ANTHROPIC_API_KEY",  "OPENAI_API_KEY", "API_KEY",
                                         "ANTHROPIC_BASE_URL", "PORT_X"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
         unsetenv(names[i]);
@@ -87,14 +87,18 @@ static void only_agent_md_is_required(void)
 
 static void a_project_of_the_first_era_loads(void)
 {
-    project("{\"$schema\":\"./.ship/schema/ship.schema.json\",\"name\":\"a\",\"version\":\"1.0.0\","
-            "\"start\":{\"port\":3900,\"host\":\"0.0.0.0\",\"interactiveWeb\":false,\"interactivePort\":3001},"
-            "\"llm\":{\"provider\":\"openai\",\"model\":\"gpt-4o\",\"baseUrl\":\"https://api.openai.com/v1/\","
-            "\"apiKey\":\"${LLM_API_KEY}\",\"temperature\":0.7},"
-            "\"permissions\":{\"read_repo\":true,\"exec_shell\":{\"deny\":[\"rm\"],\"requiresApproval\":false}},"
-            "\"integrations\":{\"telegram\":{\"enabled\":false,\"botToken\":\"${TELEGRAM_BOT_TOKEN}\"},"
-            "\"feishu\":{\"enabled\":false},\"qq\":{\"enabled\":false}}}",
-            "LLM_API_KEY=sk-1\n");
+    project(
+        "{\"$schema\":\"./.ship/schema/ship.schema.json\",\"name\":\"a\",\"version\":\"1.0.0\","
+        "\"start\":{\"port\":3900,\"host\":\"0.0.0.0\",\"interactiveWeb\":false,"
+        "\"interactivePort\":3001},"
+        "\"llm\":{\"provider\":\"openai\",\"model\":\"gpt-4o\",\"baseUrl\":\"https://"
+        "api.openai.com/v1/\","
+        "\"apiKey\":\"${LLM_API_KEY}\",\"temperature\":0.7},"
+        "\"permissions\":{\"read_repo\":true,\"exec_shell\":{\"deny\":[\"rm\"],"
+        "\"requiresApproval\":false}},"
+        "\"integrations\":{\"telegram\":{\"enabled\":false,\"botToken\":\"${TELEGRAM_BOT_TOKEN}\"},"
+        "\"feishu\":{\"enabled\":false},\"qq\":{\"enabled\":false}}}",
+        "LLM_API_KEY=sk-1\n");
     struct sma_config *config = load();
     CHECK_TEXT("", warnings);
     CHECK_TEXT("sk-1", config->llm.api_key);
@@ -113,8 +117,10 @@ static void a_project_of_the_first_era_loads(void)
 
 static void placeholders_follow_the_old_rules(void)
 {
-    project("{\"name\":\"${LOWER_case}\",\"description\":\"Bearer ${API_KEY}\",\"start\":{\"port\":\"${PORT_X}\"},"
-            "\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"baseUrl\":\"${LLM_BASE_URL}\","
+    project("{\"name\":\"${LOWER_case}\",\"description\":\"Bearer "
+            "${API_KEY}\",\"start\":{\"port\":\"${PORT_X}\"},"
+            "\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"baseUrl\":\"${LLM_BASE_"
+            "URL}\","
             "\"apiKey\":\"${my_key}\"}}",
             "LLM_MODEL=m\nLLM_BASE_URL=http://127.0.0.1:9/v1\nmy_key=lower\nPORT_X=4000\n");
     struct sma_config *config = load();
@@ -130,12 +136,14 @@ static void placeholders_follow_the_old_rules(void)
 
 static void the_environment_wins_over_the_file(void)
 {
-    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}", "LLM_API_KEY=file\nLLM_API_KEY=last\n");
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}",
+            "LLM_API_KEY=file\nLLM_API_KEY=last\n");
     struct sma_config *config = load();
     CHECK_TEXT("last", config->llm.api_key);
     CHECK_INT(SMA_LLM_CHAT, config->llm.api);
     sma_config_destroy(config);
-    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}", "LLM_API_KEY=file\n");
+    project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}",
+            "LLM_API_KEY=file\n");
     setenv("LLM_API_KEY", "real", 1);
     config = load();
     CHECK_TEXT("real", config->llm.api_key);
@@ -166,9 +174,10 @@ static void a_reload_reads_the_env_file_again(void)
 /* The check takes a placeholder's text and 5000.0 for numbers, so reading must, too. */
 static void timeouts_may_be_written_as_text(void)
 {
-    project("{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"timeouts\":{\"connectMs\":\"1500\","
-            "\"idleMs\":2500.0,\"totalMs\":\"${PORT_X}\",\"firstByteMs\":7}}}",
-            "PORT_X=9000\n");
+    project(
+        "{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"timeouts\":{\"connectMs\":\"1500\","
+        "\"idleMs\":2500.0,\"totalMs\":\"${PORT_X}\",\"firstByteMs\":7}}}",
+        "PORT_X=9000\n");
     struct sma_config *config = load();
     CHECK_INT(1500, config->llm.connect_ms);
     CHECK_INT(2500, config->llm.idle_ms);
@@ -180,9 +189,8 @@ static void timeouts_may_be_written_as_text(void)
 /* In a header line of its own it would be another header. */
 static void a_key_of_several_lines_is_refused(void)
 {
-    static const char ship[] =
-        "{\"api\":{\"token\":\"${PORT_X}\"},"
-        "\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
+    static const char ship[] = "{\"api\":{\"token\":\"${PORT_X}\"},"
+                               "\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
     project(ship, "LLM_API_KEY=\"sk-1\\nX-Evil: 1\"\nPORT_X=plain-token\n");
     refuse("ship.json: llm.apiKey holds a line end, a blank or another character");
     project(ship, "LLM_API_KEY=sk-1\nPORT_X='two words'\n");
@@ -199,9 +207,12 @@ static void wires_are_chosen_as_designed(void)
         enum sma_llm_api api;
         const char *url;
     } cases[] = {
-        {"\"provider\":\"anthropic\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1\"", SMA_LLM_MESSAGES, "http://127.0.0.1:1"},
-        {"\"provider\":\"somebody\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1/v1\"", SMA_LLM_CHAT, "http://127.0.0.1:1/v1"},
-        {"\"provider\":\"openai\",\"model\":\"m\",\"api\":\"chat\",\"apiKey\":\"k\"", SMA_LLM_CHAT, "https://api.openai.com/v1"},
+        {"\"provider\":\"anthropic\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1\"",
+         SMA_LLM_MESSAGES, "http://127.0.0.1:1"},
+        {"\"provider\":\"somebody\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:1/v1\"",
+         SMA_LLM_CHAT, "http://127.0.0.1:1/v1"},
+        {"\"provider\":\"openai\",\"model\":\"m\",\"api\":\"chat\",\"apiKey\":\"k\"", SMA_LLM_CHAT,
+         "https://api.openai.com/v1"},
         {"\"provider\":\"deepseek\",\"apiKey\":\"k\"", SMA_LLM_CHAT, "https://api.deepseek.com/v1"},
         {"\"provider\":\"offline\"", SMA_LLM_OFFLINE, ""},
     };
@@ -229,19 +240,27 @@ static void wrong_files_give_one_line(void)
         {"{\"start\":{\"port\":3.5}}", "start.port must be a whole number"},
         {"{\"llm\":7}", "llm must be an object"},
         {"{\"llm\":{\"provider\":5}}", "llm.provider must be a string"},
-        {"{\"llm\":{\"provider\":\"nobody\",\"model\":\"m\"}}", "unknown and has no llm.baseUrl; known: anthropic"},
-        {"{\"llm\":{\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${LLM_API_KEY}\"}}", "${LLM_API_KEY}, which is not set"},
+        {"{\"llm\":{\"provider\":\"nobody\",\"model\":\"m\"}}",
+         "unknown and has no llm.baseUrl; known: anthropic"},
+        {"{\"llm\":{\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${LLM_API_KEY}\"}}",
+         "${LLM_API_KEY}, which is not set"},
         {"{\"llm\":{\"provider\":\"openai\",\"model\":\"m\"}}", "llm.apiKey is not set"},
-        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"apiKey\":\"k\"}}", "llm.model uses ${LLM_MODEL}"},
-        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"${LLM_BASE_URL}\",\"apiKey\":\"k\"}}", "llm.baseUrl uses ${LLM_BASE_URL}"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"${LLM_MODEL}\",\"apiKey\":\"k\"}}",
+         "llm.model uses ${LLM_MODEL}"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"${LLM_BASE_URL}\","
+         "\"apiKey\":\"k\"}}",
+         "llm.baseUrl uses ${LLM_BASE_URL}"},
         {"{\"llm\":{\"provider\":\"custom\",\"apiKey\":\"k\"}}", "llm.model is not set"},
-        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"ftp://x\"}}", "must begin with http"},
-        {"{\"llm\":{\"provider\":\"offline\",\"api\":\"grpc\"}}", "llm.api must be one of chat,responses,messages"},
+        {"{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"ftp://x\"}}",
+         "must begin with http"},
+        {"{\"llm\":{\"provider\":\"offline\",\"api\":\"grpc\"}}",
+         "llm.api must be one of chat,responses,messages"},
         {"{\"queue\":{\"mode\":\"random\"}}", "queue.mode must be one of serial,collect"},
         {"{\"queue\":{\"mode\":\"serial,collect\"}}", "queue.mode must be one of"},
         {"{\"agent\":{\"concurrency\":0}}", "agent.concurrency must be between 1 and 1024"},
         {"{\"adapters\":{\"telegram\":true}}", "adapters.telegram must be an object"},
-        {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}", "adapters.telegram.enabled must be true or false"},
+        {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}",
+         "adapters.telegram.enabled must be true or false"},
         {"{\"llm\":{\"temperature\":9}}", "llm.temperature must be between 0 and 2"},
         {"{\"name\":\"a\",\"name\":\"b\"}", "duplicate"},
         {"", "not valid JSON"},

@@ -3,8 +3,8 @@
  * Method: a table of texts and the assignments they must give, in order, as NAME=VALUE|...
  */
 #include "runtime/config/config_priv.h"
-#include "support/check.h"
 #include "sma/buf.h"
+#include "support/check.h"
 
 static void record(void *user, const char *name, const char *value)
 {
@@ -27,7 +27,9 @@ static const struct
     {"A=${B}\nB=1\n", "A=${B}|B=1|"},
     {"A=first\nA=last\n", "A=first|A=last|"},
     {"A=\nB=1", "A=|B=1|"},
-    {"\xEF\xBB\xBF" "A=1\r\nB=2\r\n", "A=1|B=2|"},
+    {"\xEF\xBB\xBF"
+     "A=1\r\nB=2\r\n",
+     "A=1|B=2|"},
     {"not an assignment\nA=1\n", "A=1|"},
     {"A=\"never closed\nB=1\n", "A=\"never closed|B=1|"},
     {"1A.b-c=ok\n", "1A.b-c=ok|"},

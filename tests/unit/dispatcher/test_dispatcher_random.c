@@ -8,7 +8,8 @@
 #define ROW_COUNT 600
 #define CHAT_COUNT 23
 
-struct chance {
+struct chance
+{
     uint64_t state;
 };
 static struct world world;

@@ -54,7 +54,8 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 
-struct life {
+struct life
+{
     struct sma_system *system;
     struct sma_dispatcher *dispatcher;
     struct sma_adapter adapter;

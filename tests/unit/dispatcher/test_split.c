@@ -11,7 +11,8 @@
 
 #define PART_COUNT_MAX 70000
 
-struct collected {
+struct collected
+{
     struct sma_buf bodies;
     struct sma_str bodies_of[PART_COUNT_MAX];
     char *wholes[PART_COUNT_MAX];

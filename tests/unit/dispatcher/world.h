@@ -16,7 +16,8 @@
 #define WORLD_ROW_COUNT_MAX 4200
 #define WORLD_SECOND 1000000000ull
 
-struct world_row {
+struct world_row
+{
     uint64_t id, seq;
     const char *chat, *text;
     uint8_t intent;
@@ -32,13 +33,15 @@ struct world_row {
     char error[256], platform_id[64];
     uint64_t over_ns;
 };
-struct world_answer {
+struct world_answer
+{
     uint64_t outbox_id;
     uint8_t state;
     uint64_t at_ns;
     char error[256];
 };
-struct world {
+struct world
+{
     struct sma_system *system;
     struct sma_dispatcher *dispatcher;
     struct fake_adapter *fakes[2];

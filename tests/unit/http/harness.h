@@ -18,7 +18,8 @@
 
 #include "sma/metrics.h"
 
-struct harness_options {
+struct harness_options
+{
     const char *host;      /* NULL = 127.0.0.1 */
     const char *api_token; /* NULL = none */
     const char *json;      /* adapters.http, NULL = none */
@@ -40,7 +41,8 @@ const char *harness_dir(const struct harness *harness);
 /** INGRESS messages the fake store has accepted as new. */
 unsigned harness_accepted_count(const struct harness *harness);
 
-struct reply {
+struct reply
+{
     int status;        /* 0 = closed without an answer */
     char *head, *body; /* NUL-terminated, freed by reply_free */
     size_t body_len;

@@ -49,7 +49,8 @@ static void same_message_id_is_one_run(void)
 
 static void wrong_bodies_are_named(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *body, *word;
     } cases[] = {
         {"", "empty"},

@@ -163,7 +163,8 @@ static void expectation_is_met(void)
 
 static void garbage_is_refused(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *bytes;
         int status;
     } cases[] = {

@@ -34,7 +34,8 @@ static void whole_head_is_read(void)
 
 static void bad_heads_are_refused(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *text;
         int status;
     } cases[] = {

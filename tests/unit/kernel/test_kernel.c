@@ -3,11 +3,11 @@
  * be lost but are counted, wake and batch_end come when due, a loop actor is an actor, and the end is ordered.
  * Method: fake store, agent and adapters made of function pointers; a thread supervises, stopped through a pipe.
  */
+#include "actors/kernel_priv.h"
 #include "sma/actor.h"
 #include "sma/messages.h"
 #include "sma/metrics.h"
 #include "sma/sim.h"
-#include "actors/kernel_priv.h"
 #include "support/check.h"
 
 #include <pthread.h>
@@ -38,7 +38,8 @@ static void note(const char *actor, const char *what, unsigned phase)
     pthread_mutex_unlock(&note_lock);
 }
 
-struct fake {
+struct fake
+{
     const char *name;
     bool answers_life, must_keep, must_hold;
     struct sma_msg *kept[8192];
@@ -152,7 +153,8 @@ FAKE_OPS(adapter_ops, "adapter", true);
 FAKE_OPS(log_ops, "log", false);
 
 /* -- the house of one test -------------------------------------------------------------------------------------- */
-struct house {
+struct house
+{
     struct sma_system *system;
     struct fake log, store, model, dispatcher, agent, adapter;
     int stop_pipe[2];
@@ -169,7 +171,8 @@ static struct house *house_create(void)
     CHECK_INT(0, pipe(house->stop_pipe));
     house->system = sma_system_create(&(struct sma_system_options){0});
     CHECK(house->system != NULL);
-    struct {
+    struct
+    {
         struct fake *fake;
         const char *name;
         enum sma_actor_id id;

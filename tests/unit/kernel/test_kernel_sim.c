@@ -8,7 +8,8 @@
 
 #define SECOND_NS 1000000000ull
 
-struct asker {
+struct asker
+{
     unsigned asked, answered, wakes, batches, life;
     uint64_t draws;
     bool has_stopped;

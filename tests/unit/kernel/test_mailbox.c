@@ -25,7 +25,8 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-struct number {
+struct number
+{
     uint64_t sender, value;
 };
 
@@ -156,7 +157,8 @@ static void a_ring_and_a_deadline_end_the_wait(void)
 }
 
 /* -- threads ---------------------------------------------------------------------------------------------------- */
-struct sender {
+struct sender
+{
     struct sma_lane *lane;
     uint64_t number, count;
     uint64_t pause_ns; /* 0 = saturated */
@@ -178,7 +180,8 @@ static void *send_all(void *argument)
     return NULL;
 }
 
-struct receiver {
+struct receiver
+{
     struct sma_mailbox *box;
     enum sma_doorbell_kind kind;
     uint64_t wanted, received;
@@ -255,7 +258,8 @@ static void no_wake_up_is_lost(void)
 }
 
 /* One message at a time, there and back: every hop is a park and a wake-up. */
-struct player {
+struct player
+{
     struct sma_mailbox *box;
     struct sma_lane *out;
     uint64_t count;
@@ -307,7 +311,8 @@ static void ping_pong_never_hangs(void)
 }
 
 /* An idle receiver parks once and stays parked; its thread is not scheduled. */
-struct idler {
+struct idler
+{
     struct sma_mailbox *box;
     _Atomic int is_ready;
     long switches;

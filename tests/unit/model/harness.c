@@ -14,12 +14,14 @@
 #define POLL_NS 500000u
 #define WAIT_S 20
 
-struct order {
+struct order
+{
     struct sma_msg *msg; /* MODEL; or NULL: cancel */
     size_t record;
 };
 
-struct harness {
+struct harness
+{
     struct sma_config config;
     char base_url[128], directory[64], log_path[128];
     pid_t fake_pid;

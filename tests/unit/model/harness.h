@@ -10,7 +10,8 @@
 
 #define HARNESS_RECORD_COUNT_MAX 2048
 
-struct harness_record {
+struct harness_record
+{
     bool is_answered;
     uint64_t ask_id;
     int answer_count;

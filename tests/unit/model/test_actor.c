@@ -51,7 +51,8 @@ static void odd_streams_need_no_repetition(void)
 
 static void final_faults_fail_at_once_with_a_remedy(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *text, *part;
         int status, http_status;
     } cases[] = {

@@ -10,7 +10,8 @@
 
 #define ROUND_COUNT_MAX 6
 
-struct conversation {
+struct conversation
+{
     struct harness *harness;
     const struct sma_wire *wire;
     const struct sma_config_llm *llm;
@@ -102,7 +103,8 @@ static void conversations_pass_the_strict_checks(void)
 static void the_fake_refuses_what_platforms_refuse(void)
 {
     static const char *const options[] = {"--prefix", "--deepseek", NULL};
-    static const struct {
+    static const struct
+    {
         const char *body, *part;
     } cases[] = {
         {"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a\"}],\"bogus\":1}",

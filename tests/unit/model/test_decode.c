@@ -5,10 +5,12 @@
  */
 #include "support.h"
 
-struct wanted_call {
+struct wanted_call
+{
     const char *id, *name, *arguments; /* id NULL = made up */
 };
-struct wanted {
+struct wanted
+{
     const char *file;
     enum sma_llm_api api;
     const char *provider;
@@ -391,7 +393,8 @@ static void broken_text_is_repaired_not_refused(void)
 
 static void garbage_and_pages_are_errors(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *body;
         enum sma_decoded_status status;
     } cases[] = {

@@ -106,7 +106,8 @@ static void messages_heads(void)
     llm.model = "unheard-of";
     check_head(SMA_LLM_MESSAGES, &llm, "", 0,
                "{\"model\":\"unheard-of\",\"max_tokens\":8192,\"stream\":true,\"messages\":[");
-    static const struct {
+    static const struct
+    {
         const char *model;
         int max_tokens;
     } models[] = {
@@ -127,7 +128,8 @@ static void messages_heads(void)
 
 static void fragments_have_their_form(void)
 {
-    static const struct {
+    static const struct
+    {
         enum sma_llm_api api;
         const char *one, *two, *results, *assistant;
     } cases[] = {

@@ -18,7 +18,8 @@
 
 static void turns_get_their_answers(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *turn, *tool, *arguments;
         uint64_t delay_ms;
     } cases[] = {
@@ -88,7 +89,8 @@ static void what_is_no_turn_is_refused(void)
 }
 
 /* -- the actor in the simulation --------------------------------------------------------------- */
-struct asker {
+struct asker
+{
     int answer_count, delta_count;
     uint8_t status;
     char arguments[256], delta[256];

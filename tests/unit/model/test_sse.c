@@ -15,7 +15,8 @@ static void put_event(void *user, struct sma_str name, struct sma_str data)
 
 static void rules_hold_however_the_bytes_are_split(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *input, *events;
     } cases[] = {
         {"data: a\n\n", "(|a)"},
@@ -92,7 +93,8 @@ static void lines_are_bounded(void)
 
 static void send_text_is_read_as_it_comes(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *arguments, *text;
     } cases[] = {
         {"{\"text\":\"hello\"}", "hello"},

@@ -94,7 +94,8 @@ static inline struct sma_state_chat *chat_named(struct sma_state *state, const c
     return chat;
 }
 
-static inline struct sma_state_message message_of(struct sma_state_chat *chat, const char *event, int row_state)
+static inline struct sma_state_message message_of(struct sma_state_chat *chat, const char *event,
+                                                  int row_state)
 {
     return (struct sma_state_message){
         .chat = chat,
@@ -107,7 +108,8 @@ static inline struct sma_state_message message_of(struct sma_state_chat *chat, c
     };
 }
 
-static inline uint64_t accept_event(struct sma_state *state, const char *chat, const char *event, int row_state)
+static inline uint64_t accept_event(struct sma_state *state, const char *chat, const char *event,
+                                    int row_state)
 {
     struct sma_state_message message = message_of(chat_named(state, chat), event, row_state);
     uint64_t seq = 0;
@@ -115,8 +117,8 @@ static inline uint64_t accept_event(struct sma_state *state, const char *chat, c
     return seq;
 }
 
-static inline enum sma_err find_event(struct sma_state *state, const char *chat_key, const char *event,
-                                      struct sma_state_head *head)
+static inline enum sma_err find_event(struct sma_state *state, const char *chat_key,
+                                      const char *event, struct sma_state_head *head)
 {
     struct sma_state_chat *chat = sma_state_chat_get(state, sma_str(chat_key));
     if (chat == NULL)

@@ -18,12 +18,14 @@
 #define API (SMA_ACTOR_ADAPTER_0 + 1)
 #define SECOND UINT64_C(1000000000)
 
-struct keeper {
+struct keeper
+{
     struct sma_msg *msgs[KEPT_COUNT_MAX];
     size_t count;
 };
 
-struct world {
+struct world
+{
     char dir[64], state_dir[80];
     struct sma_config config;
     struct sma_adapter adapters[2];
@@ -197,7 +199,8 @@ static inline void end_world(struct world *world)
 }
 
 /* -- speaking --------------------------------------------------------------------------------------------------- */
-struct saying {
+struct saying
+{
     const char *chat, *id, *text, *user;
     uint8_t kind, control, addressed;
     uint64_t body_hash;
@@ -279,7 +282,8 @@ static inline uint64_t run_seq(struct world *world)
     return seq;
 }
 
-struct delivery {
+struct delivery
+{
     const char *key, *text;
     uint32_t call;
     unsigned adapter; /* 0 = TEST */

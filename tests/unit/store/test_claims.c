@@ -22,7 +22,10 @@ static void every_claim_is_found_while_the_table_grows(void)
 {
     struct sma_claims claims;
     CHECK_OK(sma_claims_init(&claims));
-    enum { COUNT = 200000 };
+    enum
+    {
+        COUNT = 200000
+    };
     for (uint64_t seq = 1; seq <= COUNT; seq++)
         CHECK_OK(sma_claims_add(&claims, mix(seq), seq));
     CHECK_INT(COUNT, claims.count);
@@ -39,7 +42,10 @@ static void removal_leaves_all_others(void)
 {
     struct sma_claims claims;
     CHECK_OK(sma_claims_init(&claims));
-    enum { COUNT = 20000 };
+    enum
+    {
+        COUNT = 20000
+    };
     /* Few low bits: long probe sequences that wrap around the end of the segment. */
 #define CLUSTERED(n) ((mix(n) & ~UINT64_C(0xfff)) | (4090 + (n) % 12) % 4096)
     for (uint64_t seq = 1; seq <= COUNT; seq++)

@@ -108,7 +108,8 @@ static void bounds_hold_exactly(void)
 /* -- against a slow model --------------------------------------------------------------------------------------- */
 #define CHATS 17u
 #define MODEL_MAX 4096u
-struct model {
+struct model
+{
     uint64_t seqs[MODEL_MAX];
     uint32_t chats[MODEL_MAX];
     uint32_t count;

@@ -67,9 +67,17 @@ static void an_accepted_row_comes_back_whole(void)
     struct sma_state_chat *chat = NULL;
     CHECK_OK(sma_state_chat_open(f.state, SMA_STR("telegram:chat:7"), SMA_STR("telegram"), &chat));
     struct sma_state_message message = {
-        .chat = chat, .kind = 2, .state = SMA_ROW_WAITING, .run_seq = 99, .body_hash = UINT64_C(0xfedcba9876543210),
-        .event_key = SMA_STR("m-1"), .user_id = SMA_STR("u"), .generation = 4, .history_offset = 123456,
-        .line = SMA_STR("line\n"), .facts = SMA_STR("facts"),
+        .chat = chat,
+        .kind = 2,
+        .state = SMA_ROW_WAITING,
+        .run_seq = 99,
+        .body_hash = UINT64_C(0xfedcba9876543210),
+        .event_key = SMA_STR("m-1"),
+        .user_id = SMA_STR("u"),
+        .generation = 4,
+        .history_offset = 123456,
+        .line = SMA_STR("line\n"),
+        .facts = SMA_STR("facts"),
     };
     uint64_t seq = 0;
     CHECK_OK(sma_state_accept(f.state, &message, &seq));
@@ -111,8 +119,10 @@ static void bad_rows_are_refused_without_harm(void)
     static char big[SMA_CHAT_KEY_BYTES_MAX + 1];
     memset(big, 'x', sizeof big);
     CHECK_ERR(SMA_ERR_BADINPUT, sma_state_chat_open(f.state, SMA_STR(""), SMA_STR("t"), &chat));
-    CHECK_ERR(SMA_ERR_BADINPUT, sma_state_chat_open(f.state, (struct sma_str){big, sizeof big}, SMA_STR("t"), &chat));
-    CHECK_OK(sma_state_chat_open(f.state, (struct sma_str){big, sizeof big - 1}, SMA_STR("t"), &chat));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_state_chat_open(f.state, (struct sma_str){big, sizeof big}, SMA_STR("t"), &chat));
+    CHECK_OK(
+        sma_state_chat_open(f.state, (struct sma_str){big, sizeof big - 1}, SMA_STR("t"), &chat));
     struct sma_state_message message = message_of(chat, "", SMA_ROW_WAITING);
     uint64_t seq = 0;
     message.event_key = (struct sma_str){big, SMA_ID_BYTES_MAX + 1};
@@ -123,7 +133,8 @@ static void bad_rows_are_refused_without_harm(void)
     message.line.len = 0;
     CHECK_OK(sma_state_accept(f.state, &message, &seq));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_state_step_add(f.state, seq, 0, 1, SMA_STR("x")));
-    CHECK_ERR(SMA_ERR_BADINPUT, sma_state_step_add(f.state, seq, SMA_STATE_STEP_NUMBER_MAX + 1, 1, SMA_STR("x")));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_state_step_add(f.state, seq, SMA_STATE_STEP_NUMBER_MAX + 1, 1, SMA_STR("x")));
     CHECK_OK(sma_state_step_add(f.state, seq, SMA_STATE_STEP_NUMBER_MAX, 1, SMA_STR("x")));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_state_meta_set(f.state, SMA_STR("state.clean"), SMA_STR("x")));
     CHECK_OK(sma_state_commit(f.state));
@@ -184,7 +195,8 @@ static void a_run_is_steps_then_a_result(void)
     fixture_init(&f);
     fixture_open(&f);
     CHECK_OK(sma_state_begin(f.state));
-    uint64_t one = accept_event(f.state, "c", "1", SMA_ROW_WAITING), two = accept_event(f.state, "c", "2", SMA_ROW_WAITING);
+    uint64_t one = accept_event(f.state, "c", "1", SMA_ROW_WAITING),
+             two = accept_event(f.state, "c", "2", SMA_ROW_WAITING);
     CHECK_OK(sma_state_step_add(f.state, one, 1, 1, SMA_STR("a")));
     CHECK_OK(sma_state_step_add(f.state, two, 1, 1, SMA_STR("other")));
     CHECK_OK(sma_state_step_add(f.state, one, 2, 2, SMA_STR("b")));
@@ -199,8 +211,13 @@ static void a_run_is_steps_then_a_result(void)
     CHECK_OK(sma_state_step_last(f.state, one, &last));
     CHECK_INT(2, last);
     CHECK_OK(sma_state_begin(f.state));
-    struct sma_state_finish finish = {.seq = one, .state = SMA_ROW_DONE, .outcome = 1, .is_success = true,
-                                      .output = SMA_STR("out"), .tool_calls_json = SMA_STR("[]"), .wall_ms = 1234};
+    struct sma_state_finish finish = {.seq = one,
+                                      .state = SMA_ROW_DONE,
+                                      .outcome = 1,
+                                      .is_success = true,
+                                      .output = SMA_STR("out"),
+                                      .tool_calls_json = SMA_STR("[]"),
+                                      .wall_ms = 1234};
     CHECK_OK(sma_state_finish(f.state, &finish));
     CHECK_ERR(SMA_ERR_EXISTS, sma_state_finish(f.state, &finish));
     CHECK_OK(sma_state_result_set_output(f.state, one, SMA_STR("late")));
@@ -220,8 +237,8 @@ static void a_run_is_steps_then_a_result(void)
     fixture_fini(&f);
 }
 
-static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire, struct sma_str message_id,
-                                 struct sma_str turn)
+static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire,
+                                 struct sma_str message_id, struct sma_str turn)
 {
     char *text = user;
     CHECK_STR("chat", wire);
@@ -230,11 +247,15 @@ static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire, 
     return SMA_ERR_OK;
 }
 
-static uint64_t make_turn(struct sma_state *state, const char *chat, const char *event, struct sma_str turn)
+static uint64_t make_turn(struct sma_state *state, const char *chat, const char *event,
+                          struct sma_str turn)
 {
     CHECK_OK(sma_state_begin(state));
-    struct sma_state_finish finish = {.seq = accept_event(state, chat, event, SMA_ROW_WAITING), .state = SMA_ROW_DONE,
-                                      .wire = SMA_STR("chat"), .turn = turn, .message_id = SMA_STR("mid")};
+    struct sma_state_finish finish = {.seq = accept_event(state, chat, event, SMA_ROW_WAITING),
+                                      .state = SMA_ROW_DONE,
+                                      .wire = SMA_STR("chat"),
+                                      .turn = turn,
+                                      .message_id = SMA_STR("mid")};
     CHECK_OK(sma_state_finish(state, &finish));
     CHECK_OK(sma_state_commit(state));
     return finish.seq;
@@ -245,10 +266,10 @@ static void a_session_is_rebuilt_from_the_last_turns(void)
     struct fixture f;
     fixture_init(&f);
     fixture_open(&f);
-    make_turn(f.state, "c", "1", SMA_STR("a"));      /* seq 1 */
-    make_turn(f.state, "d", "1", SMA_STR("other"));  /* seq 2 */
-    make_turn(f.state, "c", "2", SMA_STR("bb"));     /* seq 3 */
-    make_turn(f.state, "c", "3", SMA_STR("ccc"));    /* seq 4 */
+    make_turn(f.state, "c", "1", SMA_STR("a"));     /* seq 1 */
+    make_turn(f.state, "d", "1", SMA_STR("other")); /* seq 2 */
+    make_turn(f.state, "c", "2", SMA_STR("bb"));    /* seq 3 */
+    make_turn(f.state, "c", "3", SMA_STR("ccc"));   /* seq 4 */
     for (int round = 0; round < 2; round++) {
         const struct sma_state_chat *chat = sma_state_chat_get(f.state, SMA_STR("c"));
         char text[256] = "";
@@ -326,8 +347,11 @@ static void deliveries_are_idempotent_and_found_while_open(void)
     CHECK_INT(seq, sma_state_outbox_seq(id));
     CHECK_INT(1023, sma_state_outbox_step(id));
     CHECK_INT(63, sma_state_outbox_call(id));
-    struct sma_state_delivery delivery = {.outbox_id = id, .chat = chat_named(f.state, "c"), .intent = 2,
-                                          .channel = SMA_STR("telegram"), .route = SMA_STR("route"),
+    struct sma_state_delivery delivery = {.outbox_id = id,
+                                          .chat = chat_named(f.state, "c"),
+                                          .intent = 2,
+                                          .channel = SMA_STR("telegram"),
+                                          .route = SMA_STR("route"),
                                           .text = SMA_STR("hello")};
     CHECK_OK(sma_state_outbox_add(f.state, &delivery));
     delivery.text = SMA_STR("other");
@@ -361,7 +385,8 @@ static void deliveries_are_idempotent_and_found_while_open(void)
 static enum sma_err collect_pair(void *user, struct sma_str key, struct sma_str value)
 {
     char *text = user;
-    snprintf(text + strlen(text), 64, "%.*s=%.*s ", (int)key.len, key.ptr, (int)value.len, value.ptr);
+    snprintf(text + strlen(text), 64, "%.*s=%.*s ", (int)key.len, key.ptr, (int)value.len,
+             value.ptr);
     return SMA_ERR_OK;
 }
 
@@ -394,11 +419,14 @@ static void cursors_access_and_meta_are_kept(void)
     fixture_fini(&f);
 }
 
-static void put_contact(struct sma_state *state, const char *channel, const char *name, const char *chat,
-                        const char *message_id, int64_t wall_ms)
+static void put_contact(struct sma_state *state, const char *channel, const char *name,
+                        const char *chat, const char *message_id, int64_t wall_ms)
 {
-    struct sma_state_contact contact = {.channel = sma_str(channel), .user_name = sma_str(name), .chat_id = sma_str(chat),
-                                        .chat_key = sma_str(chat), .message_id = sma_str(message_id),
+    struct sma_state_contact contact = {.channel = sma_str(channel),
+                                        .user_name = sma_str(name),
+                                        .chat_id = sma_str(chat),
+                                        .chat_key = sma_str(chat),
+                                        .message_id = sma_str(message_id),
                                         .wall_ms = wall_ms};
     CHECK_OK(sma_state_contact_put(state, &contact));
 }
@@ -416,7 +444,8 @@ static void the_last_place_of_a_contact_wins(void)
     put_contact(f.state, "", "ANN", "4", "m4", 40);
     CHECK_OK(sma_state_commit(f.state));
     CHECK_OK(sma_state_begin(f.state));
-    put_contact(f.state, "telegram", "ANN", "3", "m5", 50); /* only a newer message: rides on a later commit */
+    put_contact(f.state, "telegram", "ANN", "3", "m5",
+                50); /* only a newer message: rides on a later commit */
     CHECK_OK(sma_state_commit(f.state));
     CHECK_OK(sma_state_begin(f.state));
     put_contact(f.state, "telegram", "ANN", "9", "m6", 60);
@@ -429,8 +458,10 @@ static void the_last_place_of_a_contact_wins(void)
         CHECK_INT(50, found.wall_ms);
         CHECK_OK(sma_state_contact_find(f.state, SMA_STR("qq"), SMA_STR("Ann"), &found));
         CHECK_STR("2", found.chat_id);
-        CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_contact_find(f.state, SMA_STR("web"), SMA_STR("Ann"), &found));
-        CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_contact_find(f.state, SMA_STR(""), SMA_STR("Bob"), &found));
+        CHECK_ERR(SMA_ERR_NOTFOUND,
+                  sma_state_contact_find(f.state, SMA_STR("web"), SMA_STR("Ann"), &found));
+        CHECK_ERR(SMA_ERR_NOTFOUND,
+                  sma_state_contact_find(f.state, SMA_STR(""), SMA_STR("Bob"), &found));
         fixture_reopen(&f, true);
     }
     fixture_fini(&f);

@@ -11,7 +11,8 @@ static void accept_many(struct sma_state *state, const char *prefix, int count, 
             char event[32], chat[32];
             snprintf(event, sizeof event, "%s-%d", prefix, done);
             snprintf(chat, sizeof chat, "chat-%d", done % 10);
-            struct sma_state_message message = message_of(chat_named(state, chat), event, row_state);
+            struct sma_state_message message =
+                message_of(chat_named(state, chat), event, row_state);
             message.line.len = message.facts.len = 0;
             message.history_offset = SMA_STATE_NO_LINE;
             uint64_t seq = 0;

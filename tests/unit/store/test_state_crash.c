@@ -32,8 +32,10 @@ static void accept_events(struct sma_state *state, const char *prefix, int count
 
 static void add_delivery(struct sma_state *state, uint64_t seq, int delivery_state, bool is_new)
 {
-    struct sma_state_delivery delivery = {.outbox_id = sma_state_outbox_id(seq, 1, 0), .chat = chat_named(state, "chat-0"),
-                                          .state = (uint8_t)delivery_state, .channel = SMA_STR("test"),
+    struct sma_state_delivery delivery = {.outbox_id = sma_state_outbox_id(seq, 1, 0),
+                                          .chat = chat_named(state, "chat-0"),
+                                          .state = (uint8_t)delivery_state,
+                                          .channel = SMA_STR("test"),
                                           .text = SMA_STR("answer")};
     if (is_new)
         CHECK_OK(sma_state_outbox_add(state, &delivery));
@@ -43,8 +45,11 @@ static void add_delivery(struct sma_state *state, uint64_t seq, int delivery_sta
 
 static void finish_run(struct sma_state *state, uint64_t seq)
 {
-    struct sma_state_finish finish = {.seq = seq, .state = SMA_ROW_DONE, .output = SMA_STR("answer"),
-                                      .turn = SMA_STR("turn"), .wire = SMA_STR("chat")};
+    struct sma_state_finish finish = {.seq = seq,
+                                      .state = SMA_ROW_DONE,
+                                      .output = SMA_STR("answer"),
+                                      .turn = SMA_STR("turn"),
+                                      .wire = SMA_STR("chat")};
     CHECK_OK(sma_state_finish(state, &finish));
 }
 
@@ -61,21 +66,43 @@ static void change(struct sma_state *state, int number)
     memset(big, 'b', sizeof big);
     const uint64_t run = BASE_CLAIMS + 1;
     switch (number) {
-    case 1: accept_events(state, "one", 30, SMA_ROW_WAITING); break; /* writes a generation */
-    case 2: CHECK_OK(sma_state_step_add(state, run, 1, 1, (struct sma_str){big, sizeof big})); break;
+    case 1:
+        accept_events(state, "one", 30, SMA_ROW_WAITING);
+        break; /* writes a generation */
+    case 2:
+        CHECK_OK(sma_state_step_add(state, run, 1, 1, (struct sma_str){big, sizeof big}));
+        break;
     case 3:
         add_delivery(state, run, 1, true);
         CHECK_OK(sma_state_set_row_state(state, run, SMA_ROW_RUNNING));
         break;
-    case 4: add_delivery(state, run, 2, false); break;
-    case 5: finish_run(state, run); break;
-    case 6: accept_events(state, "six", 40, SMA_ROW_DONE); break;
-    case 7: CHECK_OK(sma_state_chat_set_rotation(state, chat_named(state, "chat-1"), SMA_STR("plan"))); break;
-    case 8: CHECK_OK(sma_state_chat_set_generation(state, chat_named(state, "chat-1"), 1)); break;
-    case 9: CHECK_OK(sma_state_chat_set_clear_mark(state, chat_named(state, "chat-0"), run + 1)); break;
-    case 10: expire_rows(state, 60); break;
-    case 11: expire_rows(state, 5000); break; /* the generation shrinks to what is open */
-    default: accept_events(state, "last", 3, SMA_ROW_WAITING); break;
+    case 4:
+        add_delivery(state, run, 2, false);
+        break;
+    case 5:
+        finish_run(state, run);
+        break;
+    case 6:
+        accept_events(state, "six", 40, SMA_ROW_DONE);
+        break;
+    case 7:
+        CHECK_OK(sma_state_chat_set_rotation(state, chat_named(state, "chat-1"), SMA_STR("plan")));
+        break;
+    case 8:
+        CHECK_OK(sma_state_chat_set_generation(state, chat_named(state, "chat-1"), 1));
+        break;
+    case 9:
+        CHECK_OK(sma_state_chat_set_clear_mark(state, chat_named(state, "chat-0"), run + 1));
+        break;
+    case 10:
+        expire_rows(state, 60);
+        break;
+    case 11:
+        expire_rows(state, 5000);
+        break; /* the generation shrinks to what is open */
+    default:
+        accept_events(state, "last", 3, SMA_ROW_WAITING);
+        break;
     }
 }
 
@@ -145,7 +172,8 @@ static enum sma_err mix_result(void *user, const struct sma_state_result *result
     return SMA_ERR_OK;
 }
 
-static void mix_claims(struct sma_state *state, uint64_t *digest, const char *prefix, int count, int step)
+static void mix_claims(struct sma_state *state, uint64_t *digest, const char *prefix, int count,
+                       int step)
 {
     for (int i = 0; i < count; i += step) {
         char event[32], chat[32];
@@ -166,7 +194,8 @@ static uint64_t digest_of(struct sma_state *state)
         CHECK_OK(sma_state_each_step(state, seq, mix_step, &digest));
         CHECK_OK(sma_state_each_delivery(state, seq, mix_delivery, &digest));
         enum sma_err err = sma_state_result_get(state, seq, mix_result, &digest);
-        CHECK(err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND); /* mixed in or not: part of the picture */
+        CHECK(err == SMA_ERR_OK ||
+              err == SMA_ERR_NOTFOUND); /* mixed in or not: part of the picture */
     }
     mix_claims(state, &digest, "base", BASE_CLAIMS, 13);
     mix_claims(state, &digest, "one", 30, 1);
@@ -189,7 +218,8 @@ static int number_of(struct sma_state *state)
 static int calls_until_death;
 static enum sma_state_vfs_action way_to_die;
 
-static enum sma_state_vfs_action die_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call, bool is_wal)
+static enum sma_state_vfs_action die_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call,
+                                        bool is_wal)
 {
     (void)role;
     (void)call;
@@ -200,7 +230,8 @@ static enum sma_state_vfs_action die_at(enum sma_state_vfs_role role, enum sma_s
 static void copy_file(const char *from, const char *to)
 {
     static char bytes[1 << 20];
-    int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int in = open(from, O_RDONLY | O_CLOEXEC),
+        out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(in >= 0 && out >= 0);
     for (ssize_t len; (len = read(in, bytes, sizeof bytes)) > 0;)
         CHECK_INT(len, write(out, bytes, (size_t)len));

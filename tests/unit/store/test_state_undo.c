@@ -12,7 +12,8 @@ static int calls_until_failure;
 static enum sma_state_vfs_action failing_action;
 static enum sma_state_vfs_call failing_call;
 
-static enum sma_state_vfs_action fail_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call, bool is_wal)
+static enum sma_state_vfs_action fail_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call,
+                                         bool is_wal)
 {
     (void)role;
     if (!is_wal || call != failing_call || calls_until_failure == 0 || --calls_until_failure > 0)
@@ -20,8 +21,8 @@ static enum sma_state_vfs_action fail_at(enum sma_state_vfs_role role, enum sma_
     return failing_action;
 }
 
-static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire, struct sma_str message_id,
-                                 struct sma_str turn)
+static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire,
+                                 struct sma_str message_id, struct sma_str turn)
 {
     (void)wire;
     (void)message_id;
@@ -44,11 +45,14 @@ static void change_everything(struct sma_state *state, uint64_t running)
         err = sma_state_accept(state, &message, &seq);
     if (err == SMA_ERR_OK)
         err = sma_state_step_add(state, running, 2, 1, SMA_STR("step"));
-    struct sma_state_finish finish = {.seq = running, .state = SMA_ROW_DONE, .turn = SMA_STR("turn")};
+    struct sma_state_finish finish = {
+        .seq = running, .state = SMA_ROW_DONE, .turn = SMA_STR("turn")};
     if (err == SMA_ERR_OK)
         err = sma_state_finish(state, &finish);
-    struct sma_state_delivery delivery = {.outbox_id = sma_state_outbox_id(running, 1, 0), .chat = old,
-                                          .channel = SMA_STR("test"), .text = SMA_STR("text")};
+    struct sma_state_delivery delivery = {.outbox_id = sma_state_outbox_id(running, 1, 0),
+                                          .chat = old,
+                                          .channel = SMA_STR("test"),
+                                          .text = SMA_STR("text")};
     if (err == SMA_ERR_OK)
         err = sma_state_outbox_add(state, &delivery);
     if (err == SMA_ERR_OK)
@@ -61,7 +65,9 @@ static void change_everything(struct sma_state *state, uint64_t running)
         err = sma_state_chat_set_clear_mark(state, old, 2);
     if (err == SMA_ERR_OK)
         err = sma_state_chat_set_end(state, old, true, 500, 5);
-    struct sma_state_contact contact = {.channel = SMA_STR("test"), .user_name = SMA_STR("ann"), .chat_id = SMA_STR("2"),
+    struct sma_state_contact contact = {.channel = SMA_STR("test"),
+                                        .user_name = SMA_STR("ann"),
+                                        .chat_id = SMA_STR("2"),
                                         .chat_key = SMA_STR("2")};
     if (err == SMA_ERR_OK)
         err = sma_state_contact_put(state, &contact);
@@ -72,13 +78,16 @@ static uint64_t prepare(struct fixture *f)
 {
     CHECK_OK(sma_state_begin(f->state));
     struct sma_state_finish finish = {.seq = accept_event(f->state, "old", "turn", SMA_ROW_WAITING),
-                                      .state = SMA_ROW_DONE, .turn = SMA_STR("turn")};
+                                      .state = SMA_ROW_DONE,
+                                      .turn = SMA_STR("turn")};
     CHECK_OK(sma_state_finish(f->state, &finish));
     uint64_t running = accept_event(f->state, "old", "first", SMA_ROW_RUNNING);
     struct sma_state_chat *old = chat_named(f->state, "old");
     CHECK_OK(sma_state_chat_set_rotation(f->state, old, SMA_STR("before")));
     CHECK_OK(sma_state_chat_set_end(f->state, old, true, 100, 1));
-    struct sma_state_contact contact = {.channel = SMA_STR("test"), .user_name = SMA_STR("Ann"), .chat_id = SMA_STR("1"),
+    struct sma_state_contact contact = {.channel = SMA_STR("test"),
+                                        .user_name = SMA_STR("Ann"),
+                                        .chat_id = SMA_STR("1"),
                                         .chat_key = SMA_STR("1")};
     CHECK_OK(sma_state_contact_put(f->state, &contact));
     CHECK_OK(sma_state_commit(f->state));
@@ -194,7 +203,8 @@ static void every_failed_write_undoes_the_commit(void)
     while (fails_at_write(broken, SMA_STATE_VFS_FAIL_IO, SMA_ERR_IO))
         broken++;
     sma_state_vfs_set_hook(NULL);
-    fprintf(stderr, "   %d writes failed with a full disk, %d with an error\n", full - 1, broken - 1);
+    fprintf(stderr, "   %d writes failed with a full disk, %d with an error\n", full - 1,
+            broken - 1);
     CHECK(full > 10 && full == broken);
 }
 
@@ -278,7 +288,8 @@ static void a_batch_costs_one_sync(void)
     }
     CHECK(after.wal_restarts < 60); /* the header is rare */
     CHECK(after.checkpoints + after.inline_checkpoints > 0);
-    CHECK(after.wal_frames < 64 * 64); /* the WAL is bounded: 16 times its pre-grown size and a batch */
+    CHECK(after.wal_frames <
+          64 * 64); /* the WAL is bounded: 16 times its pre-grown size and a batch */
     fixture_fini(&f);
 }
 

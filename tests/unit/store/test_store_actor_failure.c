@@ -114,7 +114,7 @@ static void a_nearly_full_disk_refuses_intake_first(void)
     CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE)); /* open runs use the reserve */
-    command(&w, "a", "s1", SMA_CONTROL_STATUS); /* so do commands */
+    command(&w, "a", "s1", SMA_CONTROL_STATUS);                  /* so do commands */
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     w.disk_free = SMA_DISK_RESERVE_BYTES - 1;

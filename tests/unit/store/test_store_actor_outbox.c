@@ -170,9 +170,9 @@ static void stop_gives_up_what_was_not_begun(void)
     CHECK_STR("en", SMA_MSG_BODY(row, struct sma_deliver)->language);
     finish_row(SMA_MSG_BODY(row, struct sma_deliver)->outbox_id, SMA_DELIVERY_SENT);
     sma_msg_destroy(row);
-    CHECK(strstr(history(&w, "test%3Achat%3Aa"), "\"text\":\"Stopped.\",\"meta\":{\"notice\":true,"
-                                                 "\"via\":\"tool\",\"channel\":\"test\"}}\n") !=
-          NULL);
+    CHECK(strstr(history(&w, "test%3Achat%3Aa"),
+                 "\"text\":\"Stopped.\",\"meta\":{\"notice\":true,"
+                 "\"via\":\"tool\",\"channel\":\"test\"}}\n") != NULL);
     crash_world(&w);
     CHECK(next_id(NULL) == 0);
     end_world(&w);

@@ -290,7 +290,8 @@ static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
     done(&w, first_of_b, "x", NULL, 0);
     run(&w);
     CHECK_INT(3, sma_state_open_count(w.store->state));
-    crash_world(&w); /* chat a's run has to prove itself first, chat b's waits with the message it collected */
+    crash_world(
+        &w); /* chat a's run has to prove itself first, chat b's waits with the message it collected */
     command(&w, "b", "5", SMA_CONTROL_STOP);
     run(&w);
     CHECK_INT(1, sma_state_open_count(w.store->state));

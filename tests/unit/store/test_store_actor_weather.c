@@ -15,20 +15,24 @@
 #define RUN_COUNT_MAX 16
 #define ROW_COUNT_MAX 128
 
-struct event {
+struct event
+{
     char id[16], text[32];
     uint8_t chat, control;
     bool is_open, is_accepted;
     uint64_t ask_id, seq;
 };
-struct open_run {
+struct open_run
+{
     uint64_t seq;
-    uint32_t next_step;   /* behind the durable ones */
-    uint32_t asked_count; /* steps on their way: results, and the next answer before those are durable */
+    uint32_t next_step; /* behind the durable ones */
+    uint32_t
+        asked_count; /* steps on their way: results, and the next answer before those are durable */
     bool is_done_asked;
     char chat[32];
 };
-struct open_row {
+struct open_row
+{
     uint64_t id, seq;
     char chat[64];
     uint32_t part, part_count;
@@ -74,13 +78,13 @@ static void say_event(struct event *event)
 {
     char chat[8];
     snprintf(chat, sizeof chat, "c%u", event->chat);
-    event->ask_id = say_as(&w, TEST,
-                           &(struct saying){.chat = chat,
-                                            .id = event->id,
-                                            .text = event->text,
-                                            .kind = event->control != 0 ? SMA_EVENT_CONTROL
-                                                                        : SMA_EVENT_MESSAGE,
-                                            .control = event->control});
+    event->ask_id =
+        say_as(&w, TEST,
+               &(struct saying){.chat = chat,
+                                .id = event->id,
+                                .text = event->text,
+                                .kind = event->control != 0 ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE,
+                                .control = event->control});
     event->is_open = true;
 }
 
@@ -230,7 +234,7 @@ static void attempt(struct open_row *row)
     receipt(&w, &(struct sma_receipt){.outbox_id = row->id,
                                       .part = row->part,
                                       .part_count = row->part_count,
-                                      .state = (uint8_t)(is_sent ? SMA_DELIVERY_SENT
+                                      .state = (uint8_t)(is_sent        ? SMA_DELIVERY_SENT
                                                          : roll(2) == 0 ? SMA_DELIVERY_FAILED
                                                                         : SMA_DELIVERY_UNKNOWN),
                                       .is_final = row->is_final_asked});

@@ -25,7 +25,8 @@
 static char dir[1000], socket_path[1100];
 static int listener;
 
-struct talk {
+struct talk
+{
     pid_t pid;
     int in_fd, out_fd, err_fd; /* our ends; in_fd == out_fd with a pseudo terminal */
     int server_fd;

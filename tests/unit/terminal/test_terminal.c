@@ -21,7 +21,8 @@
 /* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you said: ..." is
  * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "fail:" failed run; "big:" a
  * delivery of a megabyte; "stream:" progress first. */
-struct store {
+struct store
+{
     uint64_t seq, row;
     char texts[100000][32];
     char chats[100000][64];
@@ -166,7 +167,8 @@ static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_
 static const struct sma_actor_ops agent_ops = {.name = "agent", .handle = agent_handle};
 
 /* -- the service ------------------------------------------------------------------------------------------------- */
-struct service {
+struct service
+{
     struct sma_system *system;
     struct sma_dispatcher *dispatcher;
     void *terminal;
@@ -240,7 +242,8 @@ static void close_service(void)
 }
 
 /* -- a client ---------------------------------------------------------------------------------------------------- */
-struct client {
+struct client
+{
     int fd;
     char *bytes;
     size_t len;

@@ -4,7 +4,8 @@
 
 static void table_of_texts(void)
 {
-    static const struct {
+    static const struct
+    {
         const char *text;
         enum sma_control wanted;
     } rows[] = {

@@ -4,7 +4,8 @@
 
 static void language_follows_config_then_user_then_adapter(void)
 {
-    static const struct {
+    static const struct
+    {
         enum sma_language configured;
         const char *user;
         bool is_chinese;
