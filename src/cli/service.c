@@ -149,10 +149,6 @@ static enum sma_err create_actors(struct sma_service *service,
 
 static enum sma_err register_actors(struct sma_service *service)
 {
-    struct sma_system_options options = {.sys = sma_sys_real()};
-    service->system = sma_system_create(&options);
-    if (service->system == NULL)
-        return SMA_ERR_NOMEM;
     bool is_offline = service->config->llm.api == SMA_LLM_OFFLINE;
     const struct
     {
@@ -197,6 +193,12 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     err = sma_lock_take(service->config->state_dir, &service->lock_fd, error);
     if (err != SMA_ERR_OK)
         return err;
+    /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a second thread, and the
+     * store brings one. */
+    struct sma_system_options system = {.sys = sma_sys_real()};
+    service->system = sma_system_create(&system);
+    if (service->system == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     err = create_actors(service, options, error);
     if (err != SMA_ERR_OK)
         return err;
