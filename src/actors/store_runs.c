@@ -199,6 +199,39 @@ static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
+/* -- the stored result ------------------------------------------------------------------------------------------ */
+struct sent_texts
+{
+    struct sma_buf *buf;
+    const struct sma_state_chat *chat;
+    bool is_any;
+};
+
+static enum sma_err add_sent_text(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sent_texts *sent = user;
+    if (delivery->chat != sent->chat || delivery->state == SMA_DELIVERY_FAILED ||
+        sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP)
+        return SMA_ERR_OK;
+    if (sent->is_any)
+        sma_buf_put_text(sent->buf, "\n\n");
+    sma_buf_put_str(sent->buf, delivery->text);
+    sent->is_any = true;
+    return sent->buf->err;
+}
+
+/* What the run has sent to its own chat, or will, into text_buf; otherwise its final text. */
+static SMA_CHECKED enum sma_err collect_output(struct sma_store *store, struct store_run *run,
+                                               struct sma_str otherwise, struct sent_texts *sent)
+{
+    sma_buf_clear(&store->text_buf);
+    *sent = (struct sent_texts){.buf = &store->text_buf, .chat = run->chat->state};
+    enum sma_err err = sma_state_each_delivery(store->state, run->seq, add_sent_text, sent);
+    if (err == SMA_ERR_OK && !sent->is_any)
+        sma_buf_put_str(&store->text_buf, otherwise);
+    return err == SMA_ERR_OK ? store->text_buf.err : err;
+}
+
 /* The run is not handed out: too many attempts, or its row cannot be read. */
 static SMA_CHECKED enum sma_err give_up(struct sma_store *store, struct store_run *run,
                                         const char *why)
@@ -208,8 +241,11 @@ static SMA_CHECKED enum sma_err give_up(struct sma_store *store, struct store_ru
     sma_store_note_error(store, why);
     SMA_METRIC_ADD(runs_given_up_total, 1);
     struct given_up_route told = {.store = store, .seq = run->seq};
-    sma_buf_clear(&store->text_buf);
-    enum sma_err err = sma_state_message_get(store->state, run->seq, tell_given_up, &told);
+    /* Who has the answer already is not told to send the message again. */
+    struct sent_texts sent;
+    enum sma_err err = collect_output(store, run, SMA_STR(""), &sent);
+    if (err == SMA_ERR_OK && !sent.is_any)
+        err = sma_state_message_get(store->state, run->seq, tell_given_up, &told);
     if (err != SMA_ERR_OK && err != SMA_ERR_CORRUPT && err != SMA_ERR_NOTFOUND)
         return err;
     struct sma_state_finish finish = {.seq = run->seq,
@@ -492,37 +528,6 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
 }
 
-struct sent_texts
-{
-    struct sma_buf *buf;
-    const struct sma_state_chat *chat;
-    bool is_any;
-};
-
-static enum sma_err add_sent_text(void *user, const struct sma_state_delivery *delivery)
-{
-    struct sent_texts *sent = user;
-    if (delivery->chat != sent->chat || delivery->state == SMA_DELIVERY_FAILED ||
-        sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP)
-        return SMA_ERR_OK;
-    if (sent->is_any)
-        sma_buf_put_text(sent->buf, "\n\n");
-    sma_buf_put_str(sent->buf, delivery->text);
-    sent->is_any = true;
-    return sent->buf->err;
-}
-
-static SMA_CHECKED enum sma_err collect_output(struct sma_store *store, struct store_run *run,
-                                               const struct sma_done *done, struct sent_texts *sent)
-{
-    sma_buf_clear(&store->text_buf);
-    *sent = (struct sent_texts){.buf = &store->text_buf, .chat = run->chat->state};
-    enum sma_err err = sma_state_each_delivery(store->state, run->seq, add_sent_text, sent);
-    if (err == SMA_ERR_OK && !sent->is_any)
-        sma_buf_put_str(&store->text_buf, done->output);
-    return err == SMA_ERR_OK ? store->text_buf.err : err;
-}
-
 struct run_message
 {
     struct sma_store *store;
@@ -599,7 +604,7 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, last + 1, done->deliveries, answer);
     if (err == SMA_ERR_OK)
-        err = collect_output(store, run, done, &sent);
+        err = collect_output(store, run, done->output, &sent);
     if (err != SMA_ERR_OK)
         return err;
     struct run_message wanted = {.store = store,

@@ -104,6 +104,41 @@ static void three_attempts_without_a_step_are_enough(void)
     end_world(&w);
 }
 
+/* The user has the answer already; a notice to send the message again would be wrong. */
+static void who_has_an_answer_is_not_told_to_send_again(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "poison after the answer");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    const struct delivery answer = {.key = "test:chat:a", .text = "the answer"};
+    step(&w, seq, 1, &answer, 1);
+    run(&w);
+    struct sma_msg *row = deliver(&w);
+    CHECK(row != NULL);
+    receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(row, struct sma_deliver)->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
+    sma_msg_destroy(row);
+    run(&w);
+    for (uint32_t attempt = 1; attempt <= SMA_RUN_ATTEMPT_COUNT_MAX; attempt++) {
+        crash_world(&w);
+        CHECK(run_seq(&w) == seq);
+    }
+    crash_world(&w);
+    CHECK(run_seq(&w) == 0);
+    await(&w, TEST, seq, false, "");
+    run(&w);
+    struct sma_msg *result = take(&w.test, SMA_MSG_RESULT);
+    CHECK_INT(SMA_RUN_FAILED, SMA_MSG_BODY(result, struct sma_result)->state);
+    CHECK_STR("the answer", SMA_MSG_BODY(result, struct sma_result)->output);
+    sma_msg_destroy(result);
+    CHECK(deliver(&w) == NULL);
+    end_world(&w);
+}
+
 static void a_step_resets_the_attempts_and_clean_restarts_do_not_count(void)
 {
     make_world(&w);
@@ -369,6 +404,7 @@ int main(void)
     RUN(what_was_not_committed_comes_again);
     RUN(a_run_continues_after_its_last_step);
     RUN(three_attempts_without_a_step_are_enough);
+    RUN(who_has_an_answer_is_not_told_to_send_again);
     RUN(a_step_resets_the_attempts_and_clean_restarts_do_not_count);
     RUN(a_stored_result_outlives_the_caller_and_the_process);
     RUN(lines_that_never_reached_the_file_are_written_at_start);
