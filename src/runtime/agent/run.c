@@ -106,11 +106,6 @@ const struct sma_run_order *sma_run_order_of(const struct sma_run *run)
     return run->order;
 }
 
-struct sma_session *sma_run_session(const struct sma_run *run)
-{
-    return run->session;
-}
-
 bool sma_run_waits_for_model(const struct sma_run *run)
 {
     return run->state == RUN_MODEL;

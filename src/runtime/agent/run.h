@@ -139,7 +139,6 @@ size_t sma_run_request_size(const struct sma_run *run);
 /** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not body). */
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
-struct sma_session *sma_run_session(const struct sma_run *run);
 bool sma_run_waits_for_model(const struct sma_run *run);
 
 #endif

@@ -109,11 +109,7 @@ struct sma_state_chat
     struct sma_str channel;  /* of the first message */
     struct sma_str rotation; /* rotation plan under way, opaque; empty = none */
     uint32_t turn_count;     /* stored turns after the clear mark: has_past */
-    /* Hints about the history file, kept for the caller; in memory only, undone with the transaction. */
-    bool is_end_known;
-    uint64_t end_offset; /* where the next line goes */
-    uint32_t line_count;
-    void *user; /* the caller's; not undone, not freed. NULL at first */
+    void *user;              /* the caller's; not undone, not freed. NULL at first */
 };
 
 /** @return the chat or NULL. */
@@ -136,10 +132,6 @@ SMA_CHECKED enum sma_err sma_state_chat_set_rotation(struct sma_state *state,
 SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state,
                                                        struct sma_state_chat *chat,
                                                        uint32_t generation);
-/** Change the hints. Inside a transaction they are undone with it; outside they simply change. */
-SMA_CHECKED enum sma_err sma_state_chat_set_end(struct sma_state *state,
-                                                struct sma_state_chat *chat, bool is_known,
-                                                uint64_t end_offset, uint32_t line_count);
 typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
 /** Every chat in order of id. */
 SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
@@ -297,10 +289,6 @@ typedef enum sma_err sma_state_result_fn(void *user, const struct sma_state_resu
 /** The stored result of a finished run. NOTFOUND: not finished, or expired with its claim. */
 SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq,
                                               sma_state_result_fn *each, void *user);
-/** Change the output of a stored result (a late receipt). NOTFOUND. */
-SMA_CHECKED enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq,
-                                                     struct sma_str output);
-
 typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire,
                                        struct sma_str message_id, struct sma_str turn);
 /** The last turns of a chat, oldest first: after the clear mark, seq < before_seq, at most turns_max of at most
@@ -437,7 +425,5 @@ struct sma_state_counts
     uint64_t claim_bytes;        /* memory of the claims table */
 };
 void sma_state_counts(const struct sma_state *state, struct sma_state_counts *ret_counts);
-/** Copy everything from the WAL into the database now and wait for it (before a copy of the file, in tests). */
-SMA_CHECKED enum sma_err sma_state_checkpoint(struct sma_state *state);
 
 #endif

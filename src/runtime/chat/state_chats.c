@@ -275,20 +275,6 @@ enum sma_err sma_state_chat_set_generation(struct sma_state *state, struct sma_s
     return write_row(state, chat);
 }
 
-enum sma_err sma_state_chat_set_end(struct sma_state *state, struct sma_state_chat *chat,
-                                    bool is_known, uint64_t end_offset, uint32_t line_count)
-{
-    if (state->is_in_transaction) {
-        enum sma_err err = sma_state_chat_save(state, chat);
-        if (err != SMA_ERR_OK)
-            return err;
-    }
-    chat->is_end_known = is_known;
-    chat->end_offset = end_offset;
-    chat->line_count = line_count;
-    return SMA_ERR_OK;
-}
-
 enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each, void *user)
 {
     enum sma_err err = SMA_ERR_OK;

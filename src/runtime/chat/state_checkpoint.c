@@ -216,20 +216,6 @@ void sma_state_checkpoint_before_begin(struct sma_state *state)
         (void)copy_inline(state); /* fatal is noted; else the WAL grows on, and it is tried again */
 }
 
-enum sma_err sma_state_checkpoint(struct sma_state *state)
-{
-    SMA_ASSERT(!state->is_in_transaction);
-    struct sma_state_checkpointer *self = state->checkpointer;
-    if (self != NULL) {
-        pthread_mutex_lock(&self->lock);
-        while (self->is_busy || self->is_asked)
-            pthread_cond_wait(&self->changed, &self->lock);
-        pthread_mutex_unlock(&self->lock);
-    }
-    int rc = copy_inline(state);
-    return rc == SQLITE_OK ? SMA_ERR_OK : sma_state_fail(state, rc, "checkpoint");
-}
-
 void sma_state_counts(const struct sma_state *state, struct sma_state_counts *ret_counts)
 {
     struct sma_state_vfs_counts now;

@@ -63,7 +63,6 @@
     X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools) "            \
                   "VALUES(?1,?2,?3,?4,?5,?6)")                                                     \
     X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools FROM runs WHERE seq=?1")              \
-    X(RUN_OUTPUT, "UPDATE runs SET output=?2 WHERE seq=?1")                                        \
     X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
     X(TURN_INSERT,                                                                                 \
       "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \

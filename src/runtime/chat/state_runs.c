@@ -133,16 +133,3 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
     sma_state_done(stmt);
     return err;
 }
-
-enum sma_err sma_state_result_set_output(struct sma_state *state, uint64_t seq,
-                                         struct sma_str output)
-{
-    enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_RUN_OUTPUT) : NULL;
-    if (stmt == NULL)
-        return err == SMA_ERR_OK ? state->error.code : err;
-    bind_int(stmt, 1, seq);
-    sma_state_bind(stmt, 2, output, true);
-    err = sma_state_run(state, stmt);
-    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
-}

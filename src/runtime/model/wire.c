@@ -109,3 +109,23 @@ bool sma_wire_has_stream_usage(const struct sma_config_llm *llm)
             return true;
     return false;
 }
+
+void sma_wire_put_tail(struct sma_buf *buf, const struct sma_config_llm *llm)
+{
+    (void)llm;
+    sma_buf_put_text(buf, "]}");
+}
+
+void sma_wire_put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count)
+{
+    sma_buf_put_text(buf, "{\"role\":\"user\",");
+    sma_wire_put_blocks(buf, "text", blocks, block_count);
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_wire_put_assistant_text(struct sma_buf *buf, struct sma_str text)
+{
+    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+    sma_buf_put_json_string(buf, text);
+    sma_buf_put_char(buf, '}');
+}

@@ -50,19 +50,6 @@ static void put_head(struct sma_buf *buf, const struct sma_config_llm *llm, stru
     sma_buf_put_text(buf, "},");
 }
 
-static void put_tail(struct sma_buf *buf, const struct sma_config_llm *llm)
-{
-    (void)llm;
-    sma_buf_put_text(buf, "]}");
-}
-
-static void put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count)
-{
-    sma_buf_put_text(buf, "{\"role\":\"user\",");
-    sma_wire_put_blocks(buf, "text", blocks, block_count);
-    sma_buf_put_char(buf, '}');
-}
-
 static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
                         size_t result_count)
 {
@@ -76,18 +63,11 @@ static void put_results(struct sma_buf *buf, const struct sma_tool_result *resul
     }
 }
 
-static void put_assistant_text(struct sma_buf *buf, struct sma_str text)
-{
-    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
-    sma_buf_put_json_string(buf, text);
-    sma_buf_put_char(buf, '}');
-}
-
 const struct sma_wire sma_wire_chat = {
     .name = "chat",
     .put_head = put_head,
-    .put_tail = put_tail,
-    .put_user = put_user,
+    .put_tail = sma_wire_put_tail,
+    .put_user = sma_wire_put_user,
     .put_results = put_results,
-    .put_assistant_text = put_assistant_text,
+    .put_assistant_text = sma_wire_put_assistant_text,
 };

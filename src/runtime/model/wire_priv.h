@@ -29,6 +29,11 @@ void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json);
  *  left out because servers refuse them. */
 void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks,
                          size_t block_count);
+/** Parts of struct sma_wire that formats have in common: the end of the list of messages and of the request; a user
+ *  message of "text" blocks; an assistant message with plain content. */
+void sma_wire_put_tail(struct sma_buf *buf, const struct sma_config_llm *llm);
+void sma_wire_put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count);
+void sma_wire_put_assistant_text(struct sma_buf *buf, struct sma_str text);
 /** Is this the platform api.openai.com itself (max_completion_tokens, encrypted reasoning)? */
 bool sma_wire_is_openai(const struct sma_config_llm *llm);
 /** Does the provider know stream_options.include_usage? Source: protocols/llm.md §5. */
