@@ -19,7 +19,8 @@ struct sma_capabilities
     uint32_t part_chars_max;    /* UTF-16 units of one part; 0 = no limit */
     uint32_t chat_per_minute;   /* sends per chat, 0 = no limit */
     uint32_t chat_burst;        /* sends a chat may make at once before the rate counts; 0 = 1 */
-    uint32_t adapter_per_second;/* sends of the whole adapter, 0 = no limit */
+    uint32_t group_per_minute;  /* sends per group (see is_group), 0 = as chat_per_minute */
+    uint32_t adapter_per_second;/* sends of the whole adapter, 0 = no limit; one second's worth may go at once */
 };
 
 /* Called by render() for every part, in order. */
@@ -42,6 +43,10 @@ struct sma_adapter_ops
     void (*destroy)(void *state); /* after the actor has ended; accepts NULL */
     /** Pure: text and intent into parts. Same input, same version: same parts. Runs on the dispatcher's thread. */
     SMA_CHECKED enum sma_err (*render)(const struct sma_deliver *row, sma_part_fn *each, void *user);
+    /** Change the declared capabilities by what the configuration says (rates, rights); at the dispatcher's creation. May be NULL. */
+    void (*configure)(const void *state, struct sma_capabilities *capabilities);
+    /** Pure: is this a place where several people talk? For group_per_minute. NULL = never. */
+    bool (*is_group)(const struct sma_route *route);
     /** Pure: the idempotency key of a part; NULL = "<outbox id>.<part>" in the core's own form. */
     void (*key)(uint64_t outbox_id, uint32_t part, struct sma_buf *buf);
 };

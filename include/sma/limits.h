@@ -13,6 +13,8 @@
 /* -- asks an asker may have open on one edge (the answer lane is as large) -------------------------------------- */
 #define SMA_ASK_INGRESS_COUNT_MAX 1024 /* adapter -> store; at the limit the adapter stops reading */
 #define SMA_ASK_AWAIT_COUNT_MAX 2048   /* http -> store, waiting callers; at the limit 503 */
+#define SMA_ASK_PREPARE_COUNT_MAX 64   /* store -> one adapter; further messages wait for a place */
+#define SMA_ASK_WEBHOOK_COUNT_MAX 256  /* http -> one adapter; at the limit 503 */
 #define SMA_ASK_STORE_COUNT_MAX 4096   /* agent -> store */
 #define SMA_ASK_SEND_COUNT_MAX 4096    /* agent -> dispatcher */
 #define SMA_ASK_MODEL_COUNT_MAX 1024   /* agent -> model: equals the largest agent.concurrency */
@@ -45,6 +47,14 @@
 #define SMA_WAL_PREGROWN_BYTES (4 * 1024 * 1024)
 #define SMA_DISK_RESERVE_BYTES (8 * 1024 * 1024) /* below this free space no effect starts; intake stops at four times it */
 #define SMA_RUN_ATTEMPT_COUNT_MAX 3           /* unclean attempts without a step, then given up with a notice */
+
+/* -- people and preparation ------------------------------------------------------------------------------------- */
+#define SMA_PREPARE_S 90                      /* then a run starts without what could not be fetched */
+#define SMA_GROUP_QUIET_MS 700                /* an album is complete after this long without a further piece */
+#define SMA_GROUP_COUNT_MAX 32                /* pieces of one album; further ones are messages of their own */
+#define SMA_FOLLOWUP_WINDOW_MS 600000         /* default of adapters.<platform>.followupWindowMs */
+#define SMA_ATTACHMENT_COUNT_MAX 16           /* of one message; further ones are named, not fetched */
+#define SMA_ATTACHMENT_BYTES_MAX (20 * 1024 * 1024) /* default of adapters.<platform>.attachmentBytesMax */
 
 /* -- agent ------------------------------------------------------------------------------------------------------ */
 #define SMA_RUN_STEP_COUNT_MAX 30

@@ -19,6 +19,10 @@
     X(LOG)            /* every actor -> log                  S     sma_log_line            */      \
     X(INGRESS)        /* adapter -> store                    A     sma_ingress             */      \
     X(ACCEPTED)       /* store -> adapter                    A     sma_accepted            */      \
+    X(PREPARE)        /* store -> adapter                    A     sma_prepare             */      \
+    X(PREPARED)       /* adapter -> store                    A     sma_prepared            */      \
+    X(WEBHOOK)        /* http adapter -> adapter             A     sma_webhook             */      \
+    X(WEBHOOK_ANSWER) /* adapter -> http adapter             A     sma_webhook_answer      */      \
     X(AWAIT)          /* adapter -> store                    A     sma_await               */      \
     X(RESULT)         /* store -> adapter                    A     sma_result              */      \
     X(QUERY)          /* adapter -> store                    A     sma_query               */      \
@@ -62,11 +66,12 @@ const char *sma_msg_kind_name(unsigned kind);
 /*
  * The edges. Capacity = slots of the main lane from -> to; asks = questions `from` may have open at `to`; signals =
  * slots of the separate signal lane. A lane that carries answers is at least as large as the questions they answer.
- * ADAPTER stands for every adapter. Supervisor and log edges exist for every actor and are added by the runtime.
+ * ADAPTER stands for every adapter, and ADAPTER -> ADAPTER for every pair of different ones. Supervisor and log edges exist for every actor and are added by the runtime.
  */
 #define SMA_EDGE_MAP(X) /* from, to, capacity, asks, signals */                                                  \
     X(ADAPTER, STORE, 4096, SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX, 0)                               \
-    X(STORE, ADAPTER, 4096, 0, 0)                                                                                 \
+    X(STORE, ADAPTER, 4096, SMA_ASK_PREPARE_COUNT_MAX, 0)                                                         \
+    X(ADAPTER, ADAPTER, 256, SMA_ASK_WEBHOOK_COUNT_MAX, 0)                                                        \
     X(STORE, AGENT, 8192, 0, 0)                                                                                   \
     X(AGENT, STORE, 4096, SMA_ASK_STORE_COUNT_MAX, 0)                                                             \
     X(STORE, DISPATCHER, 2048, 0, 0)                                                                              \
@@ -165,6 +170,10 @@ struct sma_ingress
     uint8_t control;          /* enum sma_control */
     uint8_t addressed;        /* enum sma_addressed */
     bool is_record_only;      /* backlog policy: claim and record, do not run */
+    bool is_group;            /* several people talk here: group access and follow-up windows apply */
+    struct sma_str preparation; /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
+    struct sma_str group_key; /* messages of a chat that share it are one message (an album); empty = on its own */
+    struct sma_str migrated_from; /* NOTE: the chat key that this chat had before; empty = none */
     struct sma_stamps stamps;
 };
 enum sma_verdict
@@ -185,6 +194,51 @@ struct sma_accepted
     struct sma_str reason;  /* text for REFUSED, BUSY, CONFLICT */
     uint64_t durable_ns;    /* stamp */
 };
+/*
+ * Store -> adapter: get ready what the run of an accepted message needs, before it starts: download its attachments,
+ * look up whether its author administers the chat. Asked again after a restart, so it must be repeatable. The adapter
+ * answers within SMA_PREPARE_S; without an answer by then the run starts with what there is.
+ */
+struct sma_prepare
+{
+    uint64_t seq;
+    struct sma_route route;
+    struct sma_str preparation; /* as in INGRESS; empty = only the role is wanted */
+    bool wants_role;
+};
+enum sma_role
+{
+    SMA_ROLE_UNKNOWN, /* not asked, or the platform did not say: counts as MEMBER */
+    SMA_ROLE_MEMBER,
+    SMA_ROLE_ADMIN, /* administrator or owner of the chat */
+};
+struct sma_prepared
+{
+    uint64_t seq;
+    uint8_t role;           /* enum sma_role */
+    struct sma_str context; /* added to the message's context: what failed, what was found; may be empty */
+};
+
+/*
+ * http adapter -> adapter: a request to /webhooks/<adapter's name>. The body is the bytes as they came; no token was
+ * checked: the adapter authenticates the platform by its own secret and answers once, after the event is durable.
+ */
+struct sma_webhook
+{
+    struct sma_str path, query; /* query without '?' */
+    struct sma_str headers;     /* the header lines as received, each ending in CR LF; see sma_webhook_header */
+    struct sma_str body;
+    uint64_t read_ns;
+};
+struct sma_webhook_answer
+{
+    int status;            /* HTTP status */
+    uint32_t retry_after_s; /* header Retry-After when > 0 */
+    struct sma_str body;   /* JSON, may be empty */
+};
+/** Value of a header of a webhook request, trimmed; ptr NULL when it is absent. Name without colon, any case. */
+struct sma_str sma_webhook_header(const struct sma_webhook *webhook, const char *name);
+
 /* The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered at once if is_peek. */
 struct sma_await
 {

@@ -17,11 +17,18 @@
 
 static void init_platform(struct platform *platform, const struct sma_adapter *adapter)
 {
-    const struct sma_capabilities *capabilities = &adapter->ops->capabilities;
+    struct sma_capabilities capabilities = adapter->ops->capabilities;
+    if (adapter->ops->configure != NULL)
+        adapter->ops->configure(adapter->state, &capabilities);
+    uint32_t group_per_minute = capabilities.group_per_minute == 0 ? capabilities.chat_per_minute
+                                                                   : capabilities.group_per_minute;
     platform->ops = adapter->ops;
-    platform->rate = sma_rate_make(capabilities->adapter_per_second, NS_PER_S, 1);
+    platform->rate = sma_rate_make(capabilities.adapter_per_second, NS_PER_S,
+                                   capabilities.adapter_per_second);
     platform->chat_rate =
-        sma_rate_make(capabilities->chat_per_minute, 60 * NS_PER_S, capabilities->chat_burst);
+        sma_rate_make(capabilities.chat_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
+    platform->group_rate =
+        sma_rate_make(group_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
 }
 
 enum sma_err sma_dispatcher_create(const struct sma_dispatcher_options *options,

@@ -143,7 +143,7 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
     if (!row->is_rendered && !prepare(dispatcher, row, ctx))
         return;
     uint64_t gate = later_of(chat->hold_until_ns,
-                             sma_rate_ready_at(&chat->platform->chat_rate, chat->taken_ns));
+                             sma_rate_ready_at(chat->rate, chat->taken_ns));
     if (gate > now) {
         hold(dispatcher, chat, gate);
         return;
@@ -209,7 +209,7 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
     row->attempt_ns = now;
     set_phase(dispatcher, chat, CHAT_BUSY);
     sma_timers_set(&dispatcher->timers, &row->timer, deadline);
-    chat->taken_ns = sma_rate_take(&platform->chat_rate, chat->taken_ns, now);
+    chat->taken_ns = sma_rate_take(chat->rate, chat->taken_ns, now);
     platform->taken_ns = sma_rate_take(&platform->rate, platform->taken_ns, now);
     dispatcher->attempt_open_count++;
 }

@@ -83,6 +83,7 @@ struct chat
 {
     struct chat *next_in_table, *next_ready;
     struct platform *platform;
+    const struct sma_rate *rate; /* the platform's, for chats or for groups */
     struct row *first, *last;
     struct sma_timer timer;
     uint64_t taken_ns;      /* rate bucket */
@@ -95,7 +96,7 @@ struct platform
 {
     const struct sma_adapter_ops *ops; /* NULL: no adapter has this id */
     enum sma_actor_id actor;
-    struct sma_rate rate, chat_rate;
+    struct sma_rate rate, chat_rate, group_rate;
     uint64_t taken_ns, hold_until_ns;
     struct chat *ready_first, *ready_last;
     struct sma_timer timer;

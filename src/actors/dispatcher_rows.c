@@ -47,15 +47,18 @@ struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher,
 }
 
 static struct chat *obtain_chat(struct sma_dispatcher *dispatcher, struct platform *platform,
-                                struct sma_str key)
+                                const struct sma_route *route)
 {
+    struct sma_str key = route->chat_key;
     struct chat **place = chat_place(dispatcher, platform, key);
     if (*place != NULL)
         return *place;
     struct chat *chat = calloc(1, sizeof *chat + key.len + 1);
     if (chat == NULL)
         return NULL;
+    bool is_group = platform->ops->is_group != NULL && platform->ops->is_group(route);
     chat->platform = platform;
+    chat->rate = is_group ? &platform->group_rate : &platform->chat_rate;
     chat->timer.kind = TIMER_CHAT;
     chat->key_len = key.len;
     if (key.len > 0)
@@ -87,7 +90,7 @@ struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct pla
     struct row *row = calloc(1, sizeof *row);
     if (row == NULL)
         return NULL;
-    struct chat *chat = obtain_chat(dispatcher, platform, deliver->route.chat_key);
+    struct chat *chat = obtain_chat(dispatcher, platform, &deliver->route);
     if (chat == NULL) {
         free(row);
         return NULL;

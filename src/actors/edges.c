@@ -31,6 +31,10 @@ static const struct kind_row kinds[SMA_MSG_KIND_COUNT] = {
     ROW(LOG, SIGNAL, ANY, LOG),
     ROW(INGRESS, ASK, ADAPTER, STORE),
     ROW(ACCEPTED, ANSWER, STORE, ADAPTER),
+    ROW(PREPARE, ASK, STORE, ADAPTER),
+    ROW(PREPARED, ANSWER, ADAPTER, STORE),
+    ROW(WEBHOOK, ASK, ADAPTER, ADAPTER),
+    ROW(WEBHOOK_ANSWER, ANSWER, ADAPTER, ADAPTER),
     ROW(AWAIT, ASK, ADAPTER, STORE),
     ROW(RESULT, ANSWER, STORE, ADAPTER),
     ROW(QUERY, ASK, ADAPTER, STORE),
@@ -139,7 +143,7 @@ static enum sma_err add_row(struct sma_system *system, const struct edge_row *ro
         if (system->actors[from] == NULL || !plays(row->from, from))
             continue;
         for (unsigned to = 0; to < SMA_ACTOR_COUNT_MAX; to++) {
-            if (system->actors[to] == NULL || !plays(row->to, to))
+            if (system->actors[to] == NULL || to == from || !plays(row->to, to))
                 continue;
             enum sma_err err = add_edge(system->actors[from], system->actors[to], row);
             if (err != SMA_ERR_OK)
