@@ -24,7 +24,7 @@ static void init_platform(struct platform *platform, const struct sma_adapter *a
                                                                    : capabilities.group_per_minute;
     platform->ops = adapter->ops;
     platform->rate = sma_rate_make(capabilities.adapter_per_second, NS_PER_S,
-                                   capabilities.adapter_per_second);
+                                   capabilities.adapter_burst);
     platform->chat_rate =
         sma_rate_make(capabilities.chat_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
     platform->group_rate =
