@@ -271,6 +271,7 @@ enum sma_query_kind
 {
     SMA_QUERY_STATUS,  /* JSON object: queue, runs, outbox, chats, claims, disk, last errors */
     SMA_QUERY_HISTORY, /* chat_key + limit: JSON array of history entries, newest last */
+    SMA_QUERY_CURSOR,  /* chat_key = name of a platform cursor: {"value":n}, or {} when it was never set */
 };
 struct sma_query
 {

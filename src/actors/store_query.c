@@ -1,8 +1,9 @@
-/* Questions that change nothing: STATUS, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
+/* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
 #include "store_priv.h"
 
 #include "runtime/chat/contacts_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define STATUS_BYTES_MAX (64 * 1024)
@@ -85,6 +86,17 @@ static void answer_json(struct sma_store *store, const struct sma_msg *question,
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
+/* What an adapter saved with its last commits: it asks once, when it starts. */
+static void answer_cursor(struct sma_store *store, const struct sma_msg *question,
+                          struct sma_str name)
+{
+    char json[40] = "{}";
+    int64_t value;
+    if (name.len > 0 && sma_state_cursor_get(store->state, name, &value) == SMA_ERR_OK)
+        (void)snprintf(json, sizeof json, "{\"value\":%lld}", (long long)value);
+    answer_json(store, question, sma_str(json));
+}
+
 static void enqueue_search(struct sma_store *store, struct sma_msg **msg)
 {
     struct store_search *search = calloc(1, sizeof *search);
@@ -104,6 +116,10 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     const struct sma_query *query = SMA_MSG_BODY(*msg, struct sma_query);
     if (query->kind == SMA_QUERY_HISTORY) {
         enqueue_search(store, msg);
+        return;
+    }
+    if (query->kind == SMA_QUERY_CURSOR) {
+        answer_cursor(store, *msg, query->chat_key);
         return;
     }
     struct sma_buf buf;
