@@ -1,0 +1,125 @@
+/*
+ * telegram_in.h — Bot API JSON into events of the core: what was said, where, to whom, and what is to be fetched.
+ *
+ * Pure: no clock, no file, no network; the same bytes and options give the same events, in the order of the updates.
+ * Nothing that a platform or a person sends makes it crash, hang or lose the way: what cannot be understood becomes an
+ * IGNORED event that still carries its update_id, so that the offset can pass it.
+ *
+ * Untrusted: every text, name and id. Names and quoted texts reach the model in `context` as JSON strings, cut; never
+ * in `text`. Ids are taken only from JSON integers, never from strings or fractions.
+ * Threads: any; no state.   Blocks: never.   Allocates: yes.
+ * Source: protocols/telegram.md §3-§5, reference §5.2.
+ */
+#ifndef SMA_ADAPTERS_TELEGRAM_IN_H
+#define SMA_ADAPTERS_TELEGRAM_IN_H
+
+#include "sma/messages.h"
+
+#define TELEGRAM_UPDATES_COUNT_MAX 1024    /* of one getUpdates answer (the platform sends 100); over it BADINPUT */
+#define TELEGRAM_CALLBACK_BYTES_MAX 64     /* of a button's data; over it the press is answered and not handed on */
+#define TELEGRAM_FILE_ID_BYTES_MAX 512     /* over it the file is named, not fetched */
+#define TELEGRAM_FILE_COUNT_MAX 4          /* of one message: a document, a photo, a voice, an audio */
+#define TELEGRAM_BACKLOG_AGE_MS INT64_C(86400000) /* messages older than this are recorded, never run */
+#define TELEGRAM_CACHE_FOLDER ".ship/.cache/telegram/" /* where attachments go, relative to the project */
+
+/* Who we are, from getMe. An empty user name: no mention and no "/command@name" is ours. */
+struct telegram_bot
+{
+    int64_t id;
+    struct sma_str username; /* without '@' */
+    bool reads_all;          /* can_read_all_group_messages: a bare unknown command in a group may be another bot's */
+};
+
+struct telegram_in_options
+{
+    const struct telegram_bot *bot;
+    uint8_t adapter;           /* route.adapter of every event */
+    int64_t now_wall_ms;       /* "now" for ages; a date in the future counts as this */
+    uint64_t read_ns;          /* stamps.read_ns of every event */
+    bool backlog_records;      /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
+    int64_t start_wall_ms;
+    size_t attachment_bytes_max; /* a file said to be larger is named in the text, not fetched; 0 = the default */
+};
+
+enum telegram_event_kind
+{
+    TELEGRAM_IGNORED, /* nothing for the store; only the offset moves (and a callback is answered) */
+    TELEGRAM_INGRESS, /* ingress is filled */
+};
+
+/*
+ * One update. What the members of ingress hold:
+ * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when is_topic_message is true;
+ *   chat_type as the platform says; user_id = who speaks: from.id, or sender_chat.id when somebody speaks in the name
+ *   of a chat (equal to chat_id: an anonymous administrator of it); user_name = the handle without '@' or empty.
+ *   message_id of a callback is the message the button belongs to.
+ * - text: `@attach <kind> <path> | <description>` lines, `[...]` lines for what is no file and no text (a location, a
+ *   sticker, a file too large), a blank line, then the text or caption. Mentions of the bot are taken out in groups.
+ *   Never empty for a MESSAGE. For a CONTROL it is the text as received; for a CALLBACK the button's data; for a NOTE
+ *   empty.
+ * - context: replies, quotes, forwards, in words for the model.
+ * - kind, control, addressed: as protocols §4 orders the tests. NOTE: this bot was added, removed, blocked
+ *   (my_chat_member), or the group became a supergroup (route of the new chat, migrated_from the old chat's key).
+ * - event_key: message id; callback id; "migrate:<old chat id>" (one for the two service messages); "u<update_id>".
+ * - cursor_name, cursor_value, stamps.parsed_ns are left to the actor.
+ */
+struct telegram_event
+{
+    int64_t update_id; /* > 0; 0 = the update carries none */
+    enum telegram_event_kind kind;
+    const char *why; /* IGNORED: constant text for logs; "" otherwise */
+    struct sma_ingress ingress; /* slices are valid during the callback only */
+    struct sma_str callback_id; /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
+    int64_t migrated_to; /* the chat's new id; 0 = none */
+};
+typedef void telegram_event_fn(void *user, const struct telegram_event *event);
+
+/**
+ * Parse the whole body of a getUpdates answer, {"ok":true,"result":[...]}. `each` is called once for every element, in
+ * order, and only after the whole envelope has been found sound.
+ * @return  OK
+ *        | BADINPUT  not such an envelope (cut off, HTML, ok:false, over TELEGRAM_UPDATES_COUNT_MAX); *error says what;
+ *                    `each` was not called
+ *        | NOMEM     `each` was called for the updates before the one that did not fit; ask again from that offset
+ */
+SMA_CHECKED enum sma_err telegram_updates_parse(const struct telegram_in_options *options,
+                                                struct sma_str body, telegram_event_fn *each,
+                                                void *user, struct sma_error *error);
+
+/**
+ * Parse one Update object, the body of a webhook request. `each` is called exactly once on OK.
+ * @return  OK | BADINPUT (not one JSON object) | NOMEM
+ */
+SMA_CHECKED enum sma_err telegram_update_parse(const struct telegram_in_options *options,
+                                               struct sma_str body, telegram_event_fn *each,
+                                               void *user, struct sma_error *error);
+
+/* -- preparation: what is to be fetched before the run ----------------------------------------------------------- */
+struct telegram_file
+{
+    struct sma_str kind;    /* "document" "photo" "voice" "audio" */
+    struct sma_str file_id; /* for getFile */
+    struct sma_str path;    /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
+    int64_t size;           /* as the platform said; -1 = not said */
+    struct sma_str name;    /* as the sender called it, cut; untrusted */
+};
+struct telegram_preparation
+{
+    struct telegram_file files[TELEGRAM_FILE_COUNT_MAX];
+    size_t file_count;
+    void *root; /* what the slices point into */
+};
+/**
+ * Read back ingress.preparation. An empty text gives no files.
+ * @ret_preparation  to be released with telegram_preparation_fini
+ * @return  OK | BADINPUT (not written by this program, or a path that leaves the folder) | NOMEM
+ */
+SMA_CHECKED enum sma_err telegram_preparation_parse(struct sma_str preparation,
+                                                    struct telegram_preparation *ret_preparation);
+/** Release; accepts a zeroed struct. */
+void telegram_preparation_fini(struct telegram_preparation *preparation);
+
+/** Append the context line for the model when a file could not be fetched; `reason` in plain words, no final dot. */
+void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file, const char *reason);
+
+#endif
