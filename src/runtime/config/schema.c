@@ -83,6 +83,27 @@ static const struct rule RULES[] = {
     {"cloudFiles", KIND_OBJECT, 0, 0, NULL},
 };
 
+/* Members of one adapter's block, whichever of the two places it stands in. Adapters without rows check their own. */
+static const struct rule ADAPTER_RULES[] = {
+    {"telegram.enabled", KIND_BOOL, 0, 0, NULL},
+    {"telegram.botToken", KIND_STRING, 0, 0, NULL},
+    {"telegram.chatId", KIND_ANY, 0, 0, NULL}, /* of the old program; has no effect */
+    {"telegram.apiRoot", KIND_STRING, 0, 0, NULL},
+    {"telegram.mode", KIND_WORDS, 0, 0, "polling,webhook"},
+    {"telegram.webhookUrl", KIND_STRING, 0, 0, NULL},
+    {"telegram.webhookSecret", KIND_STRING, 0, 0, NULL},
+    {"telegram.backlog", KIND_WORDS, 0, 0, "answer,record"},
+    {"telegram.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
+    {"telegram.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
+    {"telegram.limits", KIND_OBJECT, 0, 0, NULL},
+    {"telegram.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
+    {"telegram.limits.perChatPerMinute", KIND_INTEGER, 0, 1000000, NULL},
+    {"telegram.limits.perGroupPerMinute", KIND_INTEGER, 0, 1000000, NULL},
+    {"telegram.progress", KIND_WORDS, 0, 0, "auto,typing,off"},
+    {"telegram.attachmentBytesMax", KIND_INTEGER, 0, 2147483648, NULL},
+    {"telegram.pollTimeoutS", KIND_INTEGER, 0, 50, NULL},
+};
+
 /* Objects whose members belong to somebody else: the adapters, the permission engine, features not built yet. */
 static const char *const OPEN_OBJECTS[] = {"permissions", "adapters", "integrations", "oss",
                                            "cloudFiles"};
@@ -363,37 +384,6 @@ static bool is_open_object(const char *path)
     return false;
 }
 
-static enum sma_err check_adapters(const char *file, const char *path, const json_t *block,
-                                   sma_config_warn_fn *warn, void *user, struct sma_error *error)
-{
-    const char *name;
-    const json_t *value;
-    json_object_foreach((json_t *)block, name, value)
-    {
-        char full[PATH_BYTES_MAX];
-        snprintf(full, sizeof full, "%s.%s", path, name);
-        if (!json_is_object(value))
-            return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be an object", file, full);
-        const json_t *enabled = json_object_get(value, "enabled");
-        if (enabled != NULL && !is_bool(enabled))
-            return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s.enabled must be true or false", file,
-                            full);
-        bool is_known = false;
-        for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++)
-            is_known = is_known || strcmp(ADAPTER_NAMES[i], name) == 0;
-        if (is_known)
-            continue;
-        char names[SMA_COUNT_OF(ADAPTER_NAMES)][PATH_BYTES_MAX];
-        const char *pointers[SMA_COUNT_OF(ADAPTER_NAMES)];
-        for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++) {
-            snprintf(names[i], sizeof names[i], "%s.%s", path, ADAPTER_NAMES[i]);
-            pointers[i] = names[i];
-        }
-        warn_unknown(file, full, pointers, SMA_COUNT_OF(ADAPTER_NAMES), warn, user);
-    }
-    return SMA_ERR_OK;
-}
-
 struct checking
 {
     const char *file;
@@ -401,6 +391,109 @@ struct checking
     void *user;
     struct sma_error *error;
 };
+
+static const struct rule *find_adapter_rule(const char *path)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_RULES); i++)
+        if (strcmp(ADAPTER_RULES[i].path, path) == 0)
+            return &ADAPTER_RULES[i];
+    return NULL;
+}
+
+static bool has_adapter_rules(const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_RULES); i++)
+        if (strncmp(ADAPTER_RULES[i].path, name, len) == 0 && ADAPTER_RULES[i].path[len] == '.')
+            return true;
+    return false;
+}
+
+static void warn_unknown_member(const struct checking *checking, const char *block,
+                                const char *path)
+{
+    char names[SMA_COUNT_OF(ADAPTER_RULES)][PATH_BYTES_MAX], full[PATH_BYTES_MAX];
+    const char *pointers[SMA_COUNT_OF(ADAPTER_RULES)];
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_RULES); i++) {
+        snprintf(names[i], sizeof names[i], "%s.%s", block, ADAPTER_RULES[i].path);
+        pointers[i] = names[i];
+    }
+    snprintf(full, sizeof full, "%s.%s", block, path);
+    warn_unknown(checking->file, full, pointers, SMA_COUNT_OF(pointers), checking->warn,
+                 checking->user);
+}
+
+/* Members of one adapter; prefix is "telegram" or "telegram.limits": the rows are that deep. */
+static enum sma_err check_adapter_members(const struct checking *checking, const char *block,
+                                          const char *prefix, const json_t *object)
+{
+    const char *name;
+    const json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        char path[PATH_BYTES_MAX], full[PATH_BYTES_MAX * 2];
+        snprintf(path, sizeof path, "%s.%s", prefix, name);
+        const struct rule *rule = find_adapter_rule(path);
+        if (rule == NULL) {
+            warn_unknown_member(checking, block, path);
+            continue;
+        }
+        snprintf(full, sizeof full, "%s.%s", block, path);
+        struct rule shown = *rule;
+        shown.path = full;
+        enum sma_err err = check_value(checking->file, &shown, value, checking->error);
+        if (err == SMA_ERR_OK && rule->kind == KIND_OBJECT)
+            err = check_adapter_members(checking, block, path, value);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+static void warn_unknown_adapter(const struct checking *checking, const char *block,
+                                 const char *full)
+{
+    char names[SMA_COUNT_OF(ADAPTER_NAMES)][PATH_BYTES_MAX];
+    const char *pointers[SMA_COUNT_OF(ADAPTER_NAMES)];
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++) {
+        snprintf(names[i], sizeof names[i], "%s.%s", block, ADAPTER_NAMES[i]);
+        pointers[i] = names[i];
+    }
+    warn_unknown(checking->file, full, pointers, SMA_COUNT_OF(ADAPTER_NAMES), checking->warn,
+                 checking->user);
+}
+
+static enum sma_err check_adapters(const struct checking *checking, const char *block,
+                                   const json_t *adapters)
+{
+    const char *name;
+    const json_t *value;
+    json_object_foreach((json_t *)adapters, name, value)
+    {
+        char full[PATH_BYTES_MAX];
+        snprintf(full, sizeof full, "%s.%s", block, name);
+        if (!json_is_object(value))
+            return sma_fail(checking->error, SMA_ERR_BADINPUT, "%s: %s must be an object",
+                            checking->file, full);
+        const json_t *enabled = json_object_get(value, "enabled");
+        if (enabled != NULL && !is_bool(enabled))
+            return sma_fail(checking->error, SMA_ERR_BADINPUT,
+                            "%s: %s.enabled must be true or false", checking->file, full);
+        bool is_known = false;
+        for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++)
+            is_known = is_known || strcmp(ADAPTER_NAMES[i], name) == 0;
+        if (!is_known) {
+            warn_unknown_adapter(checking, block, full);
+            continue;
+        }
+        enum sma_err err = has_adapter_rules(name)
+                               ? check_adapter_members(checking, block, name, value)
+                               : SMA_ERR_OK;
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
 
 static enum sma_err check_object(const struct checking *checking, const char *prefix,
                                  const json_t *object)
@@ -426,8 +519,7 @@ static enum sma_err check_object(const struct checking *checking, const char *pr
         if (rule->kind != KIND_OBJECT)
             continue;
         if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
-            err = check_adapters(checking->file, path, value, checking->warn, checking->user,
-                                 checking->error);
+            err = check_adapters(checking, path, value);
         else if (!is_open_object(path))
             err = check_object(checking, path, value); /* depth is that of RULES: three */
         if (err != SMA_ERR_OK)
@@ -486,24 +578,43 @@ static bool is_child_of(const char *path, const char *parent)
     return strchr(path + (len == 0 ? 0 : len + 1), '.') == NULL;
 }
 
-/* The table is three levels deep, and so is this. */
-static void put_members(struct sma_buf *buf, const char *parent)
+static void put_adapter_blocks(struct sma_buf *buf);
+
+/* The tables are three levels deep, and so is this. */
+static void put_members(struct sma_buf *buf, const struct rule *rules, size_t rule_count,
+                        const char *parent)
 {
     bool is_first = true;
     sma_buf_put_text(buf, "\"type\":\"object\",\"properties\":{");
-    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++) {
-        if (!is_child_of(RULES[i].path, parent))
+    for (size_t i = 0; i < rule_count; i++) {
+        const char *path = rules[i].path;
+        if (!is_child_of(path, parent))
             continue;
-        const char *dot = strrchr(RULES[i].path, '.');
-        sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",",
-                       dot == NULL ? RULES[i].path : dot + 1);
+        const char *dot = strrchr(path, '.');
+        sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",", dot == NULL ? path : dot + 1);
         is_first = false;
-        if (RULES[i].kind != KIND_OBJECT)
-            put_type(buf, &RULES[i]);
-        else if (is_open_object(RULES[i].path))
+        if (rules[i].kind != KIND_OBJECT)
+            put_type(buf, &rules[i]);
+        else if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
+            put_adapter_blocks(buf);
+        else if (is_open_object(path))
             sma_buf_put_text(buf, "\"type\":\"object\"");
         else
-            put_members(buf, RULES[i].path);
+            put_members(buf, rules, rule_count, path);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_adapter_blocks(struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, "\"type\":\"object\",\"properties\":{");
+    for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_NAMES); i++) {
+        sma_buf_printf(buf, "%s\"%s\":{", i == 0 ? "" : ",", ADAPTER_NAMES[i]);
+        if (has_adapter_rules(ADAPTER_NAMES[i]))
+            put_members(buf, ADAPTER_RULES, SMA_COUNT_OF(ADAPTER_RULES), ADAPTER_NAMES[i]);
+        else
+            sma_buf_put_text(buf, "\"type\":\"object\"");
         sma_buf_put_char(buf, '}');
     }
     sma_buf_put_char(buf, '}');
@@ -513,6 +624,6 @@ void sma_config_format_schema(struct sma_buf *buf)
 {
     sma_buf_put_text(
         buf, "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"ship.json\",");
-    put_members(buf, "");
+    put_members(buf, RULES, SMA_COUNT_OF(RULES), "");
     sma_buf_put_char(buf, '}');
 }

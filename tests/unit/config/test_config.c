@@ -261,6 +261,10 @@ static void wrong_files_give_one_line(void)
         {"{\"adapters\":{\"telegram\":true}}", "adapters.telegram must be an object"},
         {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}",
          "adapters.telegram.enabled must be true or false"},
+        {"{\"adapters\":{\"telegram\":{\"mode\":\"push\"}}}",
+         "adapters.telegram.mode must be one of polling,webhook"},
+        {"{\"integrations\":{\"telegram\":{\"limits\":{\"perSecond\":-1}}}}",
+         "integrations.telegram.limits.perSecond must be between 0 and"},
         {"{\"llm\":{\"temperature\":9}}", "llm.temperature must be between 0 and 2"},
         {"{\"name\":\"a\",\"name\":\"b\"}", "duplicate"},
         {"", "not valid JSON"},
@@ -285,6 +289,30 @@ static void unknown_keys_name_the_nearest(void)
     CHECK(strstr(warnings, "unknown key zzzzzzzzz is ignored\n") != NULL);
     CHECK(strstr(warnings, "did you mean adapters.telegram?") != NULL);
     sma_config_destroy(config);
+}
+
+static void unknown_members_of_an_adapter_name_the_nearest(void)
+{
+    project("{\"llm\":{\"provider\":\"offline\"},\"integrations\":{\"telegram\":{\"enabled\":false,"
+            "\"botTokn\":\"x\",\"limits\":{\"perSecnd\":3}},\"terminal\":{\"anything\":1}}}",
+            NULL);
+    struct sma_config *config = load();
+    CHECK(strstr(warnings, "integrations.telegram.botTokn is ignored; did you mean "
+                           "integrations.telegram.botToken?") != NULL);
+    CHECK(strstr(warnings, "did you mean integrations.telegram.limits.perSecond?") != NULL);
+    CHECK(strstr(warnings, "anything") == NULL);
+    sma_config_destroy(config);
+}
+
+static void the_editor_schema_knows_adapters(void)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 1 << 20);
+    sma_config_format_schema(&buf);
+    CHECK(buf.err == SMA_ERR_OK);
+    CHECK(strstr(buf.ptr, "\"mode\":{\"enum\":[\"polling\",\"webhook\"]}") != NULL);
+    CHECK(strstr(buf.ptr, "\"limits\":{\"type\":\"object\",\"properties\":{\"perSecond\"") != NULL);
+    sma_buf_fini(&buf);
 }
 
 static void deep_json_is_refused(void)
@@ -315,6 +343,8 @@ int main(void)
     RUN(wires_are_chosen_as_designed);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
+    RUN(unknown_members_of_an_adapter_name_the_nearest);
+    RUN(the_editor_schema_knows_adapters);
     RUN(deep_json_is_refused);
     write_file("Agent.md", NULL);
     write_file("ship.json", NULL);
