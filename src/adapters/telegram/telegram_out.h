@@ -1,0 +1,141 @@
+/*
+ * telegram_out.h — texts into parts, parts into request bodies, answers into classes. Pure: no actor, no network.
+ *
+ * A text of the assistant is read as Markdown and becomes parts of at most TELEGRAM_PART_UNITS UTF-16 units, each
+ * with an HTML form (only tags that the platform knows) and a plain form. Notices and errors have no HTML form. Lines
+ * `@attach <kind> <target> | <caption>` leave the text and become FILE parts behind the text parts.
+ *
+ * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference §6.2 for attachments.
+ * Threads: any; nothing here has state but struct telegram_flood, which is its owner's.
+ */
+#ifndef SMA_TELEGRAM_OUT_H
+#define SMA_TELEGRAM_OUT_H
+
+#include "sma/adapter.h"
+#include "sma/net.h"
+
+#define TELEGRAM_RENDERER_VERSION 1 /* raised whenever telegram_render would cut or count parts differently */
+#define TELEGRAM_PART_UNITS 4000 /* what we cut at; the platform refuses over 4096 after parsing */
+#define TELEGRAM_PART_BYTES_MAX 32000 /* of HTML; the server refuses over 32,768 before parsing */
+#define TELEGRAM_CAPTION_UNITS_MAX 900 /* the platform's limit is 1024 */
+#define TELEGRAM_CALLBACK_TEXT_UNITS_MAX 200
+
+/* -- parts ------------------------------------------------------------------------------------------------------- */
+enum telegram_part_kind
+{
+    TELEGRAM_PART_TEXT,
+    TELEGRAM_PART_FILE,
+};
+struct telegram_part
+{
+    enum telegram_part_kind kind;
+    struct sma_str html;  /* TEXT: for parse_mode HTML; empty = there is nothing to mark, send `plain` */
+    struct sma_str plain; /* TEXT: the same for people, without marks; never blank */
+    struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
+    struct sma_str target;    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    struct sma_str caption;   /* FILE: plain text, may be empty */
+};
+
+/** The adapter's render(): see adapter.h. A blank text gives no part. OK | NOMEM | TOOBIG. */
+SMA_CHECKED enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+/**
+ * One part for text that is still being written (drafts, edits): the last part that the text would be cut into now,
+ * without attachment lines, a half-written last one included. No call when nothing is visible yet.
+ */
+SMA_CHECKED enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, void *user);
+/** Read what render gave. Slices point into part_bytes. BADINPUT: these are no such bytes. */
+SMA_CHECKED enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part);
+
+/* -- where ------------------------------------------------------------------------------------------------------- */
+/** The adapter's is_group(): groups, supergroups and channels, by chat_type, else by the sign of the id. */
+bool telegram_is_group(const struct sma_route *route);
+
+/* -- request bodies: JSON, appended to *buf; errors stick to the buffer -------------------------------------------- */
+struct telegram_send
+{
+    const struct sma_route *route;
+    const struct telegram_part *part;
+    uint32_t part_index; /* part 0 of an answer in a group replies to route->message_id */
+    bool is_plain;       /* no HTML: the platform refused it */
+    bool is_no_reply;    /* the message to reply to is gone */
+};
+/** sendMessage of a TEXT part. */
+void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *send);
+/** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */
+void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id);
+/** editMessageText of a TEXT part. message_id as the platform gave it. */
+void telegram_put_edit(struct sma_buf *buf, const struct telegram_send *send, struct sma_str message_id);
+/** deleteMessage. */
+void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route, struct sma_str message_id);
+/** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
+void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
+/** sendChatAction; action e.g. "typing". */
+void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route, const char *action);
+/** answerCallbackQuery; text is cut to what fits, may be empty. */
+void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_id, struct sma_str text);
+/** setMyCommands. is_chinese: the list shown to users whose client speaks Chinese; else the one for everybody. */
+void telegram_put_commands(struct sma_buf *buf, bool is_chinese);
+
+/* For uploads, where the fields are a multipart form's: */
+/** "reply_parameters" as JSON text; puts nothing when this part replies to nothing. */
+void telegram_put_reply_parameters(struct sma_buf *buf, const struct telegram_send *send);
+/** Is target fetched by the platform (http or https)? */
+bool telegram_target_is_url(struct sma_str target);
+/** Method of a FILE part, e.g. "sendPhoto", and the name of its field, e.g. "photo". Constant text. */
+const char *telegram_file_method(struct sma_str file_kind);
+const char *telegram_file_field(struct sma_str file_kind);
+/** MIME type by the extension of a path; "application/octet-stream" when it is none of ours. Constant text. */
+const char *telegram_file_type(struct sma_str path);
+
+/* -- answers ----------------------------------------------------------------------------------------------------- */
+/*
+ * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags name what the
+ * adapter can mend itself, at most once each, within the same attempt:
+ *   is_markup_refused   send the part again as plain (GIVE_UP stands when it was plain already)
+ *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
+ *   is_migrated         send again to migrate_to; class RETRY
+ *   is_not_modified     an edit that changed nothing: SENT, without message id
+ *   is_edit_gone        the message to edit is gone or too old: send a new one; class GIVE_UP
+ *   is_unsupported      the server does not know the method: stop using it (drafts); class GIVE_UP
+ *   is_chat_closed      403 and unknown chat: nothing will arrive there; class GIVE_UP
+ *   is_bot_refused      401, 404: token or apiRoot are wrong, for every chat
+ *
+ * Classes:
+ *   200 ok:true                    SENT. No message_id in the result (drafts, actions): "".
+ *   200 not understood, TOO_BIG    UNKNOWN: it may well be a success.
+ *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s, at most a week. For the
+ *                                  chat: the platform does not say whom a limit is for. telegram_flood_note tells when it
+ *                                  must be the whole bot.
+ *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the operator can mend it. As a
+ *                                  RETRY it would use up the attempts of every row within a minute and lose them.
+ *   400, 403, 413, other 4xx       GIVE_UP but for the flags above; 409 RETRY.
+ *   503                            RETRY (RETRY_AFTER when it says when): a server that says "unavailable" has refused.
+ *   500, 502, 504, other 5xx       UNKNOWN: the front of the platform lost the server behind it, and "Internal Server
+ *                                  Error: restart" is also given to requests that were on their way. Nobody can tell.
+ *   not a Bot API answer, 4xx      as the status says; other status (3xx, 1xx): RETRY_AFTER as 404: apiRoot is wrong
+ *   NOT_SENT                       RETRY.   UNKNOWN: UNKNOWN.   FILE_FAILED: GIVE_UP, the upload's file cannot be read.
+ */
+struct telegram_outcome
+{
+    uint8_t attempt_class; /* enum sma_attempt_class */
+    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_not_modified, is_edit_gone, is_unsupported,
+        is_chat_closed, is_bot_refused;
+    int64_t migrate_to; /* 0 unless is_migrated */
+    uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
+    char message_id[24]; /* "" when there is none */
+    char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
+};
+/** Never fails: what cannot be read is classified as such. */
+void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome);
+
+/* The last limit that was met, to see that a second chat meets one while the first still waits. Zero = none. */
+struct telegram_flood
+{
+    uint64_t chat, until_ns;
+};
+/**
+ * Note a RETRY_AFTER of this chat. @return true: another chat has to wait as well, so the limit is the bot's.
+ */
+bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id, uint32_t retry_after_ms, uint64_t now_ns);
+
+#endif
