@@ -37,6 +37,10 @@
     X(deliveries_unknown_total, "attempts whose outcome is unknown")                               \
     X(deliveries_repeated_total, "attempts repeated after a crash: the duplicate window")          \
     X(deliveries_retried_total, "attempts repeated after a refusal or rate limit")                 \
+    X(platform_events_total, "events received from chat platforms")                                \
+    X(platform_failures_total, "polls and connections to chat platforms that failed")              \
+    X(attachments_fetched_total, "attachments downloaded")                                         \
+    X(attachments_failed_total, "attachments that could not be downloaded")                        \
     X(http_requests_total, "HTTP requests")                                                        \
     X(http_rejected_total, "HTTP requests refused before the core")                                \
     X(signals_dropped_total, "signals dropped because their lane was full")                        \
