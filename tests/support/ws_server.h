@@ -56,6 +56,9 @@ struct ws_server_hooks
     void (*closed)(void *user, struct ws_server *server, unsigned conn, unsigned code, struct sma_str reason);
 };
 
+/** Value of a header of the request, trimmed; empty when it is not there. */
+struct sma_str ws_server_header(const struct ws_server_request *request, const char *name);
+
 enum ws_server_tls
 {
     WS_SERVER_PLAIN,
