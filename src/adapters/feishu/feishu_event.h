@@ -1,0 +1,101 @@
+/*
+ * feishu_event.h — the JSON of one event, from either transport, to at most one INGRESS.
+ *
+ * Envelopes: schema 2.0, the old 1.0 (uuid, event.type), and the bare body of the old card webhook.
+ *
+ *   im.message.receive_v1, message (1.0)        MESSAGE or CONTROL
+ *   card.action.trigger, old card body          CALLBACK: text = the button's value (a string as it is, else its JSON)
+ *   im.chat.member.bot.added_v1 / deleted_v1, add_bot / remove_bot (1.0)          NOTE
+ *   im.chat.access_event.bot_p2p_chat_entered_v1 without an earlier message, p2p_chat_create (1.0)   NOTE
+ *   everything else (recalled, read, reactions, unknown), messages of apps and bots, empty texts     IGNORED
+ * An IGNORED event is acknowledged like a handled one: the platform must not deliver it again.
+ *
+ * event_key of a message is its message_id. The sheet asks to dedupe by event_id as well, since the same message can
+ * come under another event_id; the message_id covers both, because every event_id of a message names that one
+ * message_id: same event_id => same message_id => same claim. Callbacks and notes have no message of their own: their
+ * key is the event_id (1.0: uuid; neither: the callback token).
+ *
+ * addressed: p2p => PRIVATE; else MENTION if one mention carries the bot's own open_id (1.0: is_mention), else NONE. @all
+ * is not a mention of the bot. The bot's own placeholder is removed from the text, every other becomes @Name.
+ *
+ * Text = one line `@attach <photo|document|voice> <path> | <name>` per attachment, an empty line, then the text. Paths are
+ * decided here (.ship/.cache/feishu/<create_time ms>-<last 8 of file_key>-<name>, made unique within the message), the
+ * files are fetched later from `preparation`. Of the key the last 8 characters are used, not the first: the first are
+ * the same for all ("img_v3_0").
+ *
+ * Threads: no state; the caller's.  Blocks: no.
+ * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED with its reason),
+ *          SMA_ATTACHMENT_COUNT_MAX (further ones are named in the text, not fetched), SMA_ID_BYTES_MAX.
+ * Source:  protocols/feishu.md §6, §9.4; reference §5.1, §5.3.
+ */
+#ifndef SMA_FEISHU_EVENT_H
+#define SMA_FEISHU_EVENT_H
+
+#include "sma/buf.h"
+#include "sma/messages.h"
+
+#define FEISHU_EVENT_BYTES_MAX (4 * 1024 * 1024)
+#define FEISHU_CACHE_FOLDER ".ship/.cache/feishu/"
+
+struct feishu_event_options
+{
+    struct sma_str
+        bot_open_id; /* of /bot/v3/info; empty: no group message counts as addressed, so learn it first */
+    struct sma_str
+        app_id; /* own id; messages of this sender are ignored whatever their type says; may be empty */
+    uint8_t adapter;     /* actor id, goes into the route */
+    int64_t now_wall_ms; /* stamp of events without a time, and the latest time believed */
+    uint64_t read_ns;    /* when the event's bytes were read */
+};
+enum feishu_event_kind
+{
+    FEISHU_EVENT_IGNORED,
+    FEISHU_EVENT_INGRESS,
+};
+struct feishu_event
+{
+    enum feishu_event_kind kind;
+    const char *why;           /* IGNORED: constant text; else "" */
+    struct sma_str event_type; /* "im.message.receive_v1" ...; may be empty */
+    struct sma_str event_id;   /* header.event_id or uuid; may be empty */
+    bool is_callback; /* the platform waits for the answer of §9.5; it is not delivered again */
+    struct sma_str
+        callback_token; /* "c-...": of a callback, for a late update of the card; may be empty */
+    struct sma_ingress
+        ingress; /* INGRESS: every field but cursor_*; slices valid during the callback */
+};
+typedef void feishu_event_fn(void *user, const struct feishu_event *event);
+
+/**
+ * Parse one event and call each() once for it. Invalid UTF-8 is replaced by U+FFFD, never a reason to refuse.
+ * @return OK after each() | BADINPUT: not an event at all (not JSON, too deep, no type), with *error; each() not
+ *         called | TOOBIG | NOMEM
+ */
+SMA_CHECKED enum sma_err feishu_event_parse(const struct feishu_event_options *options,
+                                            struct sma_str body, feishu_event_fn *each, void *user,
+                                            struct sma_error *error);
+
+/* -- attachments ------------------------------------------------------------------------------------------------- */
+/* One file to fetch: GET /open-apis/im/v1/messages/{message_id}/resources/{file_key}?type={type}. */
+struct feishu_file
+{
+    struct sma_str kind; /* "photo" "document" "voice", as in the @attach line */
+    struct sma_str type; /* "image" or "file" */
+    struct sma_str message_id, file_key;
+    struct sma_str path; /* relative to the project, below FEISHU_CACHE_FOLDER */
+    struct sma_str name; /* for people */
+};
+struct feishu_preparation
+{
+    struct feishu_file files[SMA_ATTACHMENT_COUNT_MAX];
+    size_t file_count;
+    void *json; /* owns the slices */
+};
+/** Read ingress.preparation again. @return OK | BADINPUT: not ours (also a path outside the cache folder) | NOMEM */
+SMA_CHECKED enum sma_err feishu_preparation_parse(struct sma_str preparation,
+                                                  struct feishu_preparation *ret_preparation);
+void feishu_preparation_fini(struct feishu_preparation *preparation);
+/** Append one line for PREPARED.context: this file could not be fetched, and why. */
+void feishu_put_prepare_note(struct sma_buf *buf, const struct feishu_file *file, const char *why);
+
+#endif
