@@ -18,8 +18,12 @@ struct sma_net_request;
 
 /** For the actor of ctx, which must be on a loop. @return OK | NOMEM | IO with *error. */
 SMA_CHECKED enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_net, struct sma_error *error);
-/** Ends everything: open requests are dropped without a callback. The loop must still run to close its handles. NULL is fine. */
+/** Ends everything: open requests are dropped without a callback. Not from inside a callback. The loop must still
+ *  run to close its handles. NULL is fine. */
 void sma_net_close(struct sma_net *net);
+
+/** Trust the authorities in this file (PEM) instead of the system's, for every later sma_net_ask. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file);
 
 /* -- one request, one answer ------------------------------------------------------------------------------------ */
 enum sma_net_end
@@ -60,21 +64,29 @@ struct sma_net_ask
     uint32_t connect_ms, total_ms; /* total: from start to the last byte; 0 = 10 s and 60 s */
     uint32_t idle_ms;        /* give up when nothing arrives for this long after the first byte; 0 = none */
     size_t answer_bytes_max; /* 0 = 4 MiB */
+    bool may_repeat;         /* a second sending does no harm (an idempotency key); true for GET. See sma_net_ask */
     int file;                /* > 0: a 2xx body is written to this descriptor (owned by the caller), else -1 or 0 */
     void (*done)(void *user, const struct sma_net_answer *answer); /* exactly once, unless cancelled */
     void *user;
 };
-/** Start. @return OK, or NOMEM | BADINPUT (not an http or https URL); then done is not called. */
+/**
+ * Start. `done` never runs from inside this call. A body without a Content-Type is application/json.
+ * A kept connection may turn out to be closed by the server. When nothing of the request had left, it goes out on
+ * another connection; when some had, it is repeated only if may_repeat, else the end is UNKNOWN.
+ * @return OK, or NOMEM | BADINPUT (not an http or https URL, another method, a header that is none, more than 16 or
+ *         16 KiB of them); then done is not called.
+ */
 SMA_CHECKED enum sma_err sma_net_ask(struct sma_net *net, const struct sma_net_ask *ask,
                                      struct sma_net_request **ret_request);
-/** Drop it: done is not called; whether the server saw it is unknown. */
+/** Drop it: done is not called (inside its own done: nothing happens); whether the server saw it is unknown. */
 void sma_net_cancel(struct sma_net_request *request);
 /** Requests in flight. */
 size_t sma_net_count(const struct sma_net *net);
 
 /* -- for whoever brings an easy handle of his own ---------------------------------------------------------------- */
 typedef void CURL_handle; /* CURL of <curl/curl.h> */
-/** Drive `easy` until it ends; ended(user, CURLcode) then runs once, after the handle was removed. OK | NOMEM. */
+/** Drive `easy` until it ends; ended(user, CURLcode) then runs once, after the handle was removed and never from inside
+ *  this call. CURLOPT_PRIVATE is used here until then. OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_net_add(struct sma_net *net, CURL_handle *easy, void (*ended)(void *user, int code), void *user);
 /** Take it out again before its end; ended is not called. */
 void sma_net_remove(struct sma_net *net, CURL_handle *easy);

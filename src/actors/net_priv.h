@@ -1,0 +1,104 @@
+/*
+ * net_priv.h — what net.c (libcurl on the loop) and net_request.c (one request, one answer) share.
+ *
+ * A drive is one easy handle in the multi handle. A request is a drive with an easy handle of its own, which it keeps
+ * for the next request when it goes back to the pool.
+ * Threads: the actor's.
+ */
+#ifndef SMA_ACTORS_NET_PRIV_H
+#define SMA_ACTORS_NET_PRIV_H
+
+#include "sma/net.h"
+
+#include <curl/curl.h>
+#include <uv.h>
+
+#define NET_CONNECTION_COUNT_MAX 128 /* kept connections; the oldest goes first */
+#define NET_POOL_COUNT_MAX 64        /* idle requests kept with their easy handles */
+#define NET_HEADER_COUNT_MAX 16      /* of the caller; more is BADINPUT */
+#define NET_HEADER_BYTES_MAX 16384
+#define NET_KEPT_BYTES 65536 /* a larger answer buffer is given back after its request */
+#define NET_ANSWER_BYTES_DEFAULT (4u * 1024 * 1024)
+#define NET_CONNECT_MS_DEFAULT 10000
+#define NET_TOTAL_MS_DEFAULT 60000
+
+struct net_drive
+{
+    struct net_drive *next; /* spare ones */
+    CURL *easy;
+    void (*ended)(void *user, int code);
+    void *user;
+};
+
+struct net_part; /* multipart, net_request.c */
+
+/* The watch on one descriptor number. Kept stopped for the next socket of that number: making a uv_poll costs four
+ * system calls, starting one costs one. */
+struct net_socket
+{
+    uv_poll_t poll;
+    struct sma_net *net;
+};
+
+struct sma_net_request
+{
+    uint32_t magic;
+    struct sma_net *net;
+    struct sma_net_request *next, *previous; /* ring of open ones; next alone in the pool */
+    struct net_drive drive;
+    bool is_open, is_driven;
+    bool is_failed; /* ended before it began; told from the timer */
+    bool may_repeat, is_repeat_refused, is_too_big, is_file_failed;
+    CURL *easy;
+    struct curl_slist header_nodes[NET_HEADER_COUNT_MAX + 2];
+    struct sma_buf header_text;
+    struct sma_buf body;
+    struct net_part *parts;
+    curl_mime *mime;
+    size_t answer_bytes_max;
+    uint64_t body_bytes;
+    int file;
+    uint64_t heard_ns, idle_ns; /* latest byte of the answer, 0 = none yet; idle_ns 0 = no limit */
+    int64_t retry_after_ms;
+    char log_id[128];
+    char host[256];
+    char curl_error[CURL_ERROR_SIZE];
+    char error[CURL_ERROR_SIZE + 300];
+    void (*done)(void *user, const struct sma_net_answer *answer);
+    void *user;
+};
+
+struct sma_net
+{
+    uint32_t magic;
+    struct sma_ctx *ctx;
+    CURLM *multi;
+    uv_timer_t timer;
+    uint64_t curl_due_ns, quiet_due_ns; /* UINT64_MAX = not */
+    uint64_t armed_ns;                  /* what the timer is set to */
+    bool is_inside;                     /* libcurl is running: nothing may be added or removed */
+    unsigned telling;                   /* callbacks of users on the stack */
+    struct net_socket **sockets;        /* by descriptor */
+    size_t socket_count;
+    struct net_drive *spare_drives;
+    void (*pass)(void *user);
+    void *pass_user;
+    struct sma_net_request open; /* head of a ring */
+    size_t open_count, failed_count;
+    struct sma_net_request *pool;
+    size_t pool_count;
+    char *ca_file;
+};
+
+/* -- net.c ------------------------------------------------------------------------------------------------------ */
+SMA_CHECKED enum sma_err net_drive_start(struct sma_net *net, struct net_drive *drive);
+void net_drive_stop(struct sma_net *net, struct net_drive *drive);
+/** Something is due at this time, or earlier than before: set the timer. */
+void net_arm(struct sma_net *net);
+
+/* -- net_request.c ---------------------------------------------------------------------------------------------- */
+/** End what was silent for too long, tell what failed before it began; sets quiet_due_ns. */
+void net_requests_tick(struct sma_net *net, uint64_t now_ns);
+void net_requests_drop_all(struct sma_net *net);
+
+#endif
