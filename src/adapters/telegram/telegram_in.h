@@ -51,7 +51,7 @@ enum telegram_event_kind
  * One update. What the members of ingress hold:
  * - route: channel "telegram"; chat_key telegram:chat:<id>[:topic:<n>], the topic only when is_topic_message is true;
  *   chat_type as the platform says; user_id = who speaks: from.id, or sender_chat.id when somebody speaks in the name
- *   of a chat (equal to chat_id: an anonymous administrator of it); user_name = the handle without '@' or empty.
+ *   of a chat (equal to chat_id: an anonymous administrator of it); user_name = the person's handle without '@' or empty.
  *   message_id of a callback is the message the button belongs to.
  * - text: `@attach <kind> <path> | <description>` lines, `[...]` lines for what is no file and no text (a location, a
  *   sticker, a file too large), a blank line, then the text or caption. Mentions of the bot are taken out in groups.
@@ -88,7 +88,9 @@ SMA_CHECKED enum sma_err telegram_updates_parse(const struct telegram_in_options
 
 /**
  * Parse one Update object, the body of a webhook request. `each` is called exactly once on OK.
- * @return  OK | BADINPUT (not one JSON object) | NOMEM
+ * @return  OK        also for an object that is broken inside: IGNORED, or the platform would send it for a day
+ *        | BADINPUT  not an object, or cut off: `each` was not called
+ *        | NOMEM
  */
 SMA_CHECKED enum sma_err telegram_update_parse(const struct telegram_in_options *options,
                                                struct sma_str body, telegram_event_fn *each,

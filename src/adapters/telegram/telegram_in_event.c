@@ -1,0 +1,208 @@
+/* telegram_in_event.c — what every event has (chat, person, numbers), and the updates that are no messages. */
+#include "telegram_in_priv.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct sma_str telegram_in_number(char field[TELEGRAM_ID_TEXT_BYTES], int64_t number)
+{
+    int len = snprintf(field, TELEGRAM_ID_TEXT_BYTES, "%" PRIi64, number);
+    return (struct sma_str){field, (size_t)len};
+}
+
+const char *telegram_in_read_chat(const json_t *object, struct telegram_chat *ret_chat)
+{
+    const json_t *chat = telegram_in_object(object, "chat");
+    struct sma_str type = telegram_in_str(chat, "type");
+    int64_t id = telegram_in_int(chat, "id");
+    bool is_private = sma_str_is_equal(type, SMA_STR("private"));
+    if (id == 0)
+        return "a chat without an id";
+    if (sma_str_is_equal(type, SMA_STR("channel")))
+        return "from a channel";
+    if (!is_private && !sma_str_is_equal(type, SMA_STR("group")) &&
+        !sma_str_is_equal(type, SMA_STR("supergroup")))
+        return "a chat of an unknown type";
+    *ret_chat = (struct telegram_chat){.id = id, .type = type, .is_private = is_private};
+    return NULL;
+}
+
+static struct sma_str put_chat_key(char field[TELEGRAM_KEY_TEXT_BYTES], int64_t chat_id,
+                                   int64_t thread_id)
+{
+    int len = thread_id > 0
+                  ? snprintf(field, TELEGRAM_KEY_TEXT_BYTES,
+                             "telegram:chat:%" PRIi64 ":topic:%" PRIi64, chat_id, thread_id)
+                  : snprintf(field, TELEGRAM_KEY_TEXT_BYTES, "telegram:chat:%" PRIi64, chat_id);
+    return (struct sma_str){field, (size_t)len};
+}
+
+void telegram_in_put_chat(struct telegram_in *in, const struct telegram_chat *chat,
+                          int64_t thread_id, struct sma_ingress *ingress)
+{
+    struct sma_route *route = &ingress->route;
+    route->adapter = in->options->adapter;
+    route->channel = SMA_STR("telegram");
+    route->chat_key = put_chat_key(in->chat_key, chat->id, thread_id);
+    route->chat_id = telegram_in_number(in->chat_id, chat->id);
+    route->chat_type = chat->type;
+    if (thread_id > 0)
+        route->thread_id = telegram_in_number(in->thread_id, thread_id);
+    ingress->is_group = !chat->is_private;
+}
+
+void telegram_in_put_user(struct telegram_in *in, const json_t *user, struct sma_ingress *ingress)
+{
+    struct sma_route *route = &ingress->route;
+    struct sma_str name = telegram_in_str(user, "username");
+    struct sma_str language = telegram_in_str(user, "language_code");
+    if (telegram_in_int(user, "id") > 0)
+        route->user_id = telegram_in_number(in->user_id, telegram_in_int(user, "id"));
+    route->user_name = (struct sma_str){name.ptr, sma_utf8_cut(name, SMA_NAME_BYTES_MAX)};
+    if (language.len <= 35) /* the longest tag of RFC 5646 that is not made up */
+        route->language = language;
+}
+
+int64_t telegram_in_thread(const json_t *message)
+{
+    int64_t thread_id = telegram_in_int(message, "message_thread_id");
+    return telegram_in_true(message, "is_topic_message") && thread_id > 0 ? thread_id : 0;
+}
+
+int64_t telegram_in_date_ms(const struct telegram_in *in, int64_t date_s)
+{
+    int64_t now = in->options->now_wall_ms;
+    return date_s <= 0 || date_s > now / 1000 ? now : date_s * 1000;
+}
+
+void telegram_in_put_meta(struct telegram_in *in, const struct telegram_chat *chat,
+                          int64_t thread_id, size_t file_count, struct sma_ingress *ingress)
+{
+    struct sma_buf *buf = &in->meta;
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "chatType");
+    sma_buf_put_json_string(buf, chat->type);
+    if (thread_id > 0) {
+        sma_buf_put_json_key(buf, "messageThreadId");
+        sma_buf_put_i64(buf, thread_id);
+    }
+    if (ingress->route.user_name.len > 0) {
+        sma_buf_put_json_key(buf, "username");
+        sma_buf_put_json_string(buf, ingress->route.user_name);
+    }
+    if (file_count > 0) {
+        sma_buf_put_json_key(buf, "attachments");
+        sma_buf_put_u64(buf, file_count);
+    }
+    sma_buf_put_char(buf, '}');
+    ingress->meta_json = sma_buf_str(buf);
+}
+
+static struct sma_str put_key(struct telegram_in *in, const char *prefix, int64_t number)
+{
+    int len = snprintf(in->event_key, sizeof in->event_key, "%s%" PRIi64, prefix, number);
+    return (struct sma_str){in->event_key, (size_t)len};
+}
+
+/* -- buttons ----------------------------------------------------------------------------------------------------- */
+
+const char *telegram_in_take_callback(struct telegram_in *in, const json_t *query,
+                                      struct telegram_event *event)
+{
+    struct sma_ingress *ingress = &event->ingress;
+    struct sma_str id = telegram_in_str(query, "id"), data = telegram_in_str(query, "data");
+    const json_t *message = telegram_in_object(query, "message");
+    const json_t *from = telegram_in_object(query, "from");
+    struct telegram_chat chat;
+    if (id.len == 0 || id.len > SMA_ID_BYTES_MAX)
+        return "a button press without an id";
+    event->callback_id = id;
+    if (telegram_in_int(from, "id") <= 0)
+        return "a button press of nobody";
+    if (message == NULL)
+        return "a button of an inline message";
+    if (data.len == 0)
+        return "a button without data";
+    if (data.len > TELEGRAM_CALLBACK_BYTES_MAX)
+        return "a button's data is over the limit";
+    const char *why = telegram_in_read_chat(message, &chat);
+    if (why != NULL)
+        return why;
+    int64_t thread_id = telegram_in_thread(message),
+            message_id = telegram_in_int(message, "message_id");
+    telegram_in_put_chat(in, &chat, thread_id, ingress);
+    telegram_in_put_user(in, from, ingress);
+    telegram_in_put_meta(in, &chat, thread_id, 0, ingress);
+    if (message_id > 0)
+        ingress->route.message_id = telegram_in_number(in->message_id, message_id);
+    ingress->kind = SMA_EVENT_CALLBACK;
+    ingress->event_key = id;
+    ingress->text = data;
+    ingress->addressed = chat.is_private ? SMA_ADDRESSED_PRIVATE : SMA_ADDRESSED_MENTION;
+    ingress->wall_ms = in->options->now_wall_ms; /* the date is the message's, not the press's */
+    return NULL;
+}
+
+/* -- coming and going -------------------------------------------------------------------------------------------- */
+
+static const char *status_of(const json_t *member)
+{
+    static const char *const known[] = {"creator",    "administrator", "member",
+                                        "restricted", "left",          "kicked"};
+    struct sma_str status = telegram_in_str(member, "status");
+    for (size_t i = 0; i < SMA_COUNT_OF(known); i++)
+        if (sma_str_is_equal(status, sma_str(known[i])))
+            return known[i];
+    return "unknown";
+}
+
+const char *telegram_in_take_member(struct telegram_in *in, const json_t *change,
+                                    struct telegram_event *event)
+{
+    struct sma_ingress *ingress = &event->ingress;
+    struct telegram_chat chat;
+    const char *why = telegram_in_read_chat(change, &chat);
+    if (why != NULL)
+        return why;
+    if (event->update_id == 0)
+        return "a change of membership without an update id";
+    telegram_in_put_chat(in, &chat, 0, ingress);
+    telegram_in_put_user(in, telegram_in_object(change, "from"), ingress);
+    telegram_in_put_meta(in, &chat, 0, 0, ingress);
+    sma_buf_printf(&in->context, "This bot's place in the chat changed from %s to %s.",
+                   status_of(telegram_in_object(change, "old_chat_member")),
+                   status_of(telegram_in_object(change, "new_chat_member")));
+    ingress->context = sma_buf_str(&in->context);
+    ingress->kind = SMA_EVENT_NOTE;
+    ingress->addressed = SMA_ADDRESSED_NONE;
+    ingress->event_key = put_key(in, "u", event->update_id);
+    ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(change, "date"));
+    return NULL;
+}
+
+/* The old group says where it went, the new one where it came from; either may come alone, and one is enough. */
+const char *telegram_in_take_migration(struct telegram_in *in, const json_t *message,
+                                       struct telegram_event *event)
+{
+    struct sma_ingress *ingress = &event->ingress;
+    struct telegram_chat chat;
+    const char *why = telegram_in_read_chat(message, &chat);
+    if (why != NULL)
+        return why;
+    int64_t to = telegram_in_int(message, "migrate_to_chat_id");
+    int64_t from = to != 0 ? chat.id : telegram_in_int(message, "migrate_from_chat_id");
+    to = to != 0 ? to : chat.id;
+    if (from >= 0 || to >= 0 || from == to || chat.is_private)
+        return "a migration without both chats";
+    chat = (struct telegram_chat){.id = to, .type = SMA_STR("supergroup")};
+    telegram_in_put_chat(in, &chat, 0, ingress);
+    telegram_in_put_user(in, telegram_in_object(message, "from"), ingress);
+    telegram_in_put_meta(in, &chat, 0, 0, ingress);
+    ingress->kind = SMA_EVENT_NOTE;
+    ingress->addressed = SMA_ADDRESSED_NONE;
+    ingress->migrated_from = put_chat_key(in->old_key, from, 0);
+    ingress->event_key = put_key(in, "migrate:", from);
+    ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(message, "date"));
+    event->migrated_to = to;
+    return NULL;
+}

@@ -1,0 +1,363 @@
+/*
+ * telegram_in_media.c — what a message is besides text. Files become an @attach line and an order to fetch them; what
+ * is no file, or too large a one, becomes a line in words, so that a person who sends a location gets an answer to it.
+ *
+ * The path of a file is fixed here, before it is fetched: history and model see it, and the same message gives the same
+ * path again after a restart. Photos of an album share second, kind and the head of their ids; a hash of the whole id,
+ * chat and message keeps their paths apart.
+ */
+#include "telegram_in_priv.h"
+
+#include <inttypes.h>
+
+#define NAME_CHARS_MAX 160 /* reference §5.2 */
+#define NAME_BYTES_MAX 200 /* with what stands before it, within the 255 bytes of a file name */
+#define NOTE_ITEM_COUNT_MAX 16
+
+struct found_file
+{
+    const char *kind, *fallback_name;
+    struct sma_str file_id, name;
+    int64_t size; /* -1 = not said */
+};
+
+/* -- the name on disk -------------------------------------------------------------------------------------------- */
+
+static bool is_kept(const char *bytes, size_t len)
+{
+    unsigned char byte = (unsigned char)bytes[0];
+    if (len == 1)
+        return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') ||
+               (byte != 0 && memchr("_.-()@", byte, 6) != NULL);
+    if (len != 3)
+        return false;
+    uint32_t code = ((uint32_t)(byte & 0x0f) << 12) | ((uint32_t)(bytes[1] & 0x3f) << 6) |
+                    (uint32_t)(bytes[2] & 0x3f);
+    return code >= 0x4e00 && code <= 0x9fff;
+}
+
+static size_t char_bytes(struct sma_str text, size_t at)
+{
+    unsigned char lead = (unsigned char)text.ptr[at];
+    size_t len = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    return len > text.len - at ? text.len - at : len;
+}
+
+/* The last component, every run of other characters as one '_', cut. */
+static void put_clean_name(struct sma_buf *buf, struct sma_str name)
+{
+    const char *slash = name.len == 0 ? NULL : memrchr(name.ptr, '/', name.len);
+    if (slash != NULL)
+        name = (struct sma_str){slash + 1, (size_t)(name.ptr + name.len - slash) - 1};
+    size_t start = buf->len;
+    bool is_gap = false;
+    for (size_t at = 0, count = 0; at < name.len && count < NAME_CHARS_MAX;) {
+        size_t len = char_bytes(name, at);
+        if (buf->len - start + len > NAME_BYTES_MAX)
+            break;
+        if (is_kept(name.ptr + at, len)) {
+            sma_buf_put(buf, name.ptr + at, len);
+            is_gap = false;
+            count++;
+        } else if (!is_gap) {
+            sma_buf_put_char(buf, '_');
+            is_gap = true;
+            count++;
+        }
+        at += len;
+    }
+    if (buf->len == start)
+        sma_buf_put_char(buf, '_');
+}
+
+static uint32_t hash_place(const struct telegram_origin *origin, struct sma_str file_id)
+{
+    uint8_t key[16];
+    memcpy(key, &origin->chat_id, 8);
+    memcpy(key + 8, &origin->message_id, 8);
+    return (uint32_t)sma_siphash(key, file_id.ptr, file_id.len);
+}
+
+static void put_path(struct sma_buf *buf, const struct telegram_origin *origin,
+                     const struct found_file *file)
+{
+    sma_buf_put_text(buf, TELEGRAM_CACHE_FOLDER);
+    sma_buf_put_i64(buf, origin->date_ms);
+    sma_buf_put_char(buf, '-');
+    for (size_t i = 0; i < 8 && i < file->file_id.len; i++) {
+        unsigned char byte = (unsigned char)file->file_id.ptr[i];
+        sma_buf_put_char(buf, is_kept((const char *)&byte, 1) && byte != '.' ? (char)byte : '_');
+    }
+    sma_buf_printf(buf, "-%08" PRIx32 "-", hash_place(origin, file->file_id));
+    put_clean_name(buf, file->name.len > 0 ? file->name : sma_str(file->fallback_name));
+}
+
+/* For people: the name as it was given, cut, or the kind. */
+static struct sma_str label_of(const struct found_file *file)
+{
+    struct sma_str name = sma_str_trim(file->name);
+    name.len = sma_utf8_cut(name, TELEGRAM_FILE_LABEL_BYTES_MAX);
+    return name.len > 0 ? name : sma_str(file->kind);
+}
+
+static void put_label_line(struct sma_buf *buf, const struct found_file *file)
+{
+    struct sma_str label = label_of(file);
+    for (size_t i = 0; i < label.len; i++) {
+        unsigned char byte = (unsigned char)label.ptr[i];
+        sma_buf_put_char(buf, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
+    }
+}
+
+/* -- files ------------------------------------------------------------------------------------------------------- */
+
+static void begin_line(struct sma_buf *lines)
+{
+    if (lines->len > 0)
+        sma_buf_put_char(lines, '\n');
+}
+
+static void put_order(struct telegram_in *in, const struct telegram_origin *origin,
+                      const struct found_file *file)
+{
+    struct sma_buf *buf = &in->preparation;
+    sma_buf_put_text(buf, buf->len == 0 ? "[{" : ",{");
+    sma_buf_put_json_key(buf, "kind");
+    sma_buf_put_json_string(buf, sma_str(file->kind));
+    sma_buf_put_json_key(buf, "fileId");
+    sma_buf_put_json_string(buf, file->file_id);
+    sma_buf_put_json_key(buf, "path");
+    sma_buf_put_char(buf, '"'); /* nothing in a path needs an escape */
+    put_path(buf, origin, file);
+    sma_buf_put_char(buf, '"');
+    sma_buf_put_json_key(buf, "size");
+    sma_buf_put_i64(buf, file->size);
+    sma_buf_put_json_key(buf, "name");
+    sma_buf_put_json_string(buf, label_of(file));
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_refused(const struct found_file *file, size_t bytes_max, struct sma_buf *lines)
+{
+    sma_buf_put_char(lines, '[');
+    sma_buf_put_text(lines, file->kind);
+    sma_buf_put_text(lines, ": ");
+    sma_buf_put_json_string(lines, label_of(file));
+    if (file->size > 0 && (uint64_t)file->size > bytes_max)
+        sma_buf_printf(lines, ", %" PRIi64 " bytes, not fetched: the limit is %zu bytes]",
+                       file->size, bytes_max);
+    else
+        sma_buf_put_text(lines, ", not fetched: the platform names no file]");
+}
+
+/* @return whether the file is to be fetched */
+static bool put_file(struct telegram_in *in, const struct telegram_origin *origin,
+                     const struct found_file *file, struct sma_buf *lines)
+{
+    size_t bytes_max = in->options->attachment_bytes_max;
+    if (bytes_max == 0)
+        bytes_max = SMA_ATTACHMENT_BYTES_MAX;
+    begin_line(lines);
+    if (file->file_id.len == 0 || file->file_id.len > TELEGRAM_FILE_ID_BYTES_MAX ||
+        (file->size > 0 && (uint64_t)file->size > bytes_max)) {
+        put_refused(file, bytes_max, lines);
+        return false;
+    }
+    sma_buf_put_text(lines, "@attach ");
+    sma_buf_put_text(lines, file->kind);
+    sma_buf_put_char(lines, ' ');
+    put_path(lines, origin, file);
+    sma_buf_put_text(lines, " | ");
+    put_label_line(lines, file);
+    put_order(in, origin, file);
+    return true;
+}
+
+static int64_t size_of(const json_t *object)
+{
+    int64_t size = telegram_in_int(object, "file_size");
+    return size > 0 ? size : -1;
+}
+
+/* The largest picture that may be fetched; the platform sends them in ascending order. */
+static const json_t *choose_photo(const json_t *sizes, size_t bytes_max)
+{
+    const json_t *best = NULL, *smallest = NULL;
+    int64_t best_area = -1;
+    size_t count = json_array_size(sizes);
+    for (size_t i = 0; i < count && i < 64; i++) {
+        const json_t *size = json_array_get(sizes, i);
+        if (telegram_in_str(size, "file_id").len == 0)
+            continue;
+        if (smallest == NULL)
+            smallest = size;
+        int64_t width = telegram_in_int(size, "width"), height = telegram_in_int(size, "height");
+        bool is_sane = width > 0 && height > 0 && width < 65536 && height < 65536;
+        int64_t area = is_sane ? width * height : 0, bytes = size_of(size);
+        if (area < best_area || (bytes > 0 && (uint64_t)bytes > bytes_max))
+            continue;
+        best = size;
+        best_area = area;
+    }
+    return best != NULL ? best : smallest;
+}
+
+static size_t put_files(struct telegram_in *in, const json_t *message,
+                        const struct telegram_origin *origin, struct sma_buf *lines)
+{
+    static const struct
+    {
+        const char *kind, *name;
+    } kinds[] = {{"document", "document"}, {"voice", "voice.ogg"}, {"audio", "audio"}};
+    size_t count = 0, bytes_max = in->options->attachment_bytes_max;
+    const json_t *photo = choose_photo(telegram_in_array(message, "photo"),
+                                       bytes_max == 0 ? SMA_ATTACHMENT_BYTES_MAX : bytes_max);
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        const json_t *object = telegram_in_object(message, kinds[i].kind);
+        bool is_double = i == 0 && telegram_in_has(message, "animation");
+        if (object != NULL && !is_double)
+            count += put_file(in, origin,
+                              &(struct found_file){.kind = kinds[i].kind,
+                                                   .fallback_name = kinds[i].name,
+                                                   .file_id = telegram_in_str(object, "file_id"),
+                                                   .name = telegram_in_str(object, "file_name"),
+                                                   .size = size_of(object)},
+                              lines);
+        if (i == 0 && photo != NULL)
+            count += put_file(in, origin,
+                              &(struct found_file){.kind = "photo",
+                                                   .fallback_name = "photo.jpg",
+                                                   .file_id = telegram_in_str(photo, "file_id"),
+                                                   .size = size_of(photo)},
+                              lines);
+    }
+    return count;
+}
+
+/* -- what is no file, in words ----------------------------------------------------------------------------------- */
+
+/* `, "value"` or `: "value"` when there is one. */
+static void put_part(struct sma_buf *buf, bool *is_first, struct sma_str value)
+{
+    if (value.len == 0)
+        return;
+    sma_buf_put_text(buf, *is_first ? ": " : ", ");
+    telegram_in_put_quoted(buf, value, 1024);
+    *is_first = false;
+}
+
+static void put_place(struct sma_buf *buf, bool *is_first, const json_t *location)
+{
+    const json_t *latitude = json_object_get(location, "latitude");
+    const json_t *longitude = json_object_get(location, "longitude");
+    if (!json_is_number(latitude) || !json_is_number(longitude))
+        return;
+    double north = json_number_value(latitude), east = json_number_value(longitude);
+    if (north < -90 || north > 90 || east < -180 || east > 180)
+        return;
+    /* In millionths, so that no locale has a say in the decimal point. */
+    int64_t parts[2] = {(int64_t)(north * 1e6 + (north < 0 ? -0.5 : 0.5)),
+                        (int64_t)(east * 1e6 + (east < 0 ? -0.5 : 0.5))};
+    sma_buf_put_text(buf, *is_first ? ": " : ", ");
+    for (size_t i = 0; i < 2; i++) {
+        int64_t size = parts[i] < 0 ? -parts[i] : parts[i];
+        sma_buf_printf(buf, "%s%s%" PRIi64 ".%06" PRIi64, i == 0 ? "" : ", ",
+                       parts[i] < 0 ? "-" : "", size / 1000000, size % 1000000);
+    }
+    *is_first = false;
+}
+
+static void put_list(struct sma_buf *buf, bool *is_first, const json_t *items)
+{
+    size_t count = json_array_size(items);
+    for (size_t i = 0; i < count && i < NOTE_ITEM_COUNT_MAX; i++)
+        put_part(buf, is_first, telegram_in_str(json_array_get(items, i), "text"));
+    if (count > NOTE_ITEM_COUNT_MAX)
+        sma_buf_printf(buf, " and %zu more", count - NOTE_ITEM_COUNT_MAX);
+}
+
+static void put_seconds(struct sma_buf *buf, bool *is_first, const json_t *object)
+{
+    int64_t seconds = telegram_in_int(object, "duration");
+    if (seconds <= 0)
+        return;
+    sma_buf_printf(buf, "%s%" PRIi64 " seconds", *is_first ? ": " : ", ", seconds);
+    *is_first = false;
+}
+
+/* The more special member first: a venue repeats its location, an animation its document, a live photo its photo. */
+static const struct note
+{
+    const char *member, *word, *phrase; /* phrase: "a reply to <phrase>" */
+    const char *hidden_by;              /* not noted when this member is there too */
+    const char *parts[4];               /* string members */
+} notes[] = {
+    {"venue", "venue", "a venue", NULL, {"title", "address"}},
+    {"location", "location", "a location", "venue", {NULL}},
+    {"contact", "contact", "a contact", NULL, {"first_name", "last_name", "phone_number"}},
+    {"sticker", "sticker", "a sticker", NULL, {"emoji", "set_name"}},
+    {"animation", "animation", "an animation", NULL, {"file_name"}},
+    {"video", "video", "a video", NULL, {"file_name"}},
+    {"video_note", "video message", "a video message", NULL, {NULL}},
+    {"poll", "poll", "a poll", NULL, {"question"}},
+    {"checklist", "checklist", "a checklist", NULL, {"title"}},
+    {"dice", "dice", "a dice", NULL, {"emoji"}},
+    {"game", "game", "a game", NULL, {"title", "description"}},
+    {"invoice", "invoice", "an invoice", NULL, {"title", "description"}},
+    {"story", "story", "a story", NULL, {NULL}},
+    {"paid_media", "paid media", "paid media", NULL, {NULL}},
+    {"giveaway", "giveaway", "a giveaway", NULL, {NULL}},
+};
+
+static void put_note(struct sma_buf *lines, const struct note *note, const json_t *object)
+{
+    bool is_first = true;
+    begin_line(lines);
+    sma_buf_put_char(lines, '[');
+    sma_buf_put_text(lines, note->word);
+    for (size_t i = 0; i < SMA_COUNT_OF(note->parts) && note->parts[i] != NULL; i++)
+        put_part(lines, &is_first, telegram_in_str(object, note->parts[i]));
+    put_place(lines, &is_first,
+              telegram_in_has(object, "location") ? telegram_in_object(object, "location")
+                                                  : object);
+    put_list(lines, &is_first, telegram_in_array(object, "options"));
+    put_list(lines, &is_first, telegram_in_array(object, "tasks"));
+    put_seconds(lines, &is_first, object);
+    if (telegram_in_has(object, "value") && telegram_in_int(object, "value") > 0)
+        sma_buf_printf(lines, "%s%" PRIi64, is_first ? ": " : ", ",
+                       telegram_in_int(object, "value"));
+    sma_buf_put_char(lines, ']');
+}
+
+size_t telegram_in_put_media(struct telegram_in *in, const json_t *message,
+                             const struct telegram_origin *origin, struct sma_buf *lines)
+{
+    size_t file_count = put_files(in, message, origin, lines);
+    if (in->preparation.len > 0)
+        sma_buf_put_char(&in->preparation, ']');
+    for (size_t i = 0; i < SMA_COUNT_OF(notes); i++) {
+        const json_t *object = telegram_in_object(message, notes[i].member);
+        if (object != NULL &&
+            (notes[i].hidden_by == NULL || !telegram_in_has(message, notes[i].hidden_by)))
+            put_note(lines, &notes[i], object);
+    }
+    return file_count;
+}
+
+const char *telegram_in_media_name(const json_t *message)
+{
+    static const struct
+    {
+        const char *member, *phrase;
+    } files[] = {{"document", "a document"},
+                 {"photo", "a photo"},
+                 {"voice", "a voice message"},
+                 {"audio", "an audio file"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(notes); i++)
+        if (telegram_in_has(message, notes[i].member))
+            return notes[i].phrase;
+    for (size_t i = 0; i < SMA_COUNT_OF(files); i++)
+        if (telegram_in_has(message, files[i].member))
+            return files[i].phrase;
+    return NULL;
+}
