@@ -1,6 +1,9 @@
 /*
- * net.c — libcurl on an actor's libuv loop: one multi handle, its sockets as uv_poll handles, its one time and the
- * limits on silence as one uv_timer.
+ * net.c — libcurl on an actor's libuv loop: one multi handle, its sockets in one epoll set that the loop watches, its
+ * one time and the limits on silence as one uv_timer.
+ *
+ * A set of our own, because a request needs its socket watched and forgotten once each: that is two system calls; a
+ * uv_poll for each would be seven and an allocation.
  *
  * libcurl's callbacks only take notes; what follows from them (pass, ended, done) happens after libcurl has returned,
  * because transfers may not be added or removed inside its callbacks. A time of 0 runs in the same turn of the loop:
@@ -8,8 +11,12 @@
  */
 #include "net_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
+#define NET_READY_COUNT_MAX 64 /* sockets served in one turn of the loop */
 #define NET_MAGIC 0x6e657400u
 #define MS 1000000u
 
@@ -86,63 +93,43 @@ static void on_due(uv_timer_t *timer)
     net_arm(net);
 }
 
-/* -- libcurl's callbacks ---------------------------------------------------------------------------------------- */
-static void on_socket_event(uv_poll_t *poll, int status, int events)
+/* -- sockets ---------------------------------------------------------------------------------------------------- */
+static void on_ready(uv_poll_t *poll, int status, int events)
 {
-    struct net_socket *socket = poll->data;
-    uv_os_fd_t fd = -1;
-    (void)uv_fileno((const uv_handle_t *)poll, &fd); /* a watch that reports is not closed */
-    int mask = status < 0 ? CURL_CSELECT_ERR : 0;
-    mask |= events & UV_READABLE ? CURL_CSELECT_IN : 0;
-    mask |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
-    act(socket->net, fd, mask);
+    struct sma_net *net = poll->data;
+    struct epoll_event ready[NET_READY_COUNT_MAX];
+    (void)status;
+    (void)events;
+    int count = epoll_wait(net->sockets_fd, ready, NET_READY_COUNT_MAX, 0);
+    for (int i = 0; i < count; i++) { /* more than fit are still ready in the next turn of the loop */
+        uint32_t bits = ready[i].events;
+        /* An error is found where it is read or written: what had come before it can be read first. */
+        int mask = bits & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_IN | CURL_CSELECT_OUT : 0;
+        mask |= bits & EPOLLIN ? CURL_CSELECT_IN : 0;
+        mask |= bits & EPOLLOUT ? CURL_CSELECT_OUT : 0;
+        act(net, ready[i].data.fd, mask); /* libcurl ignores a socket it has closed meanwhile */
+    }
 }
 
-static struct net_socket *get_socket(struct sma_net *net, curl_socket_t fd)
-{
-    size_t index = (size_t)fd;
-    if (index >= net->socket_count) {
-        size_t count = index + 64;
-        struct net_socket **grown = realloc(net->sockets, count * sizeof(struct net_socket *));
-        if (grown == NULL)
-            return NULL;
-        for (size_t i = net->socket_count; i < count; i++)
-            grown[i] = NULL;
-        net->sockets = grown;
-        net->socket_count = count;
-    }
-    if (net->sockets[index] != NULL)
-        return net->sockets[index];
-    struct net_socket *socket = calloc(1, sizeof *socket);
-    if (socket == NULL)
-        return NULL;
-    if (uv_poll_init_socket(sma_ctx_loop(net->ctx), &socket->poll, fd) != 0) {
-        free(socket);
-        return NULL;
-    }
-    socket->poll.data = socket;
-    socket->net = net;
-    net->sockets[index] = socket;
-    return socket;
-}
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user)
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *is_known)
 {
     struct sma_net *net = user;
     (void)easy;
-    (void)socket_user;
     if (what == CURL_POLL_REMOVE) {
-        if ((size_t)fd < net->socket_count && net->sockets[fd] != NULL)
-            (void)uv_poll_stop(&net->sockets[fd]->poll); /* cannot fail */
+        (void)epoll_ctl(net->sockets_fd, EPOLL_CTL_DEL, fd, NULL); /* fails when it is not there: good */
+        curl_multi_assign(net->multi, fd, NULL);
         return 0;
     }
-    struct net_socket *socket = get_socket(net, fd);
-    if (socket == NULL)
+    struct epoll_event event = {.data.fd = fd};
+    event.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+    int operation = is_known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (epoll_ctl(net->sockets_fd, operation, fd, &event) != 0)
         return -1;
-    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&socket->poll, events, on_socket_event) == 0 ? 0 : -1;
+    curl_multi_assign(net->multi, fd, net);
+    return 0;
 }
 
+/* -- libcurl's time ---------------------------------------------------------------------------------------------- */
 static int on_timer(CURLM *multi, long timeout_ms, void *user)
 {
     struct sma_net *net = user;
@@ -232,36 +219,60 @@ void sma_net_on_pass(struct sma_net *net, void (*pass)(void *user), void *user)
 }
 
 /* -- life ------------------------------------------------------------------------------------------------------- */
-enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_net, struct sma_error *error)
+static void free_net(struct sma_net *net)
 {
-    if (sma_ctx_loop(ctx) == NULL)
-        return sma_fail(error, SMA_ERR_IO, "HTTP out needs an actor on an event loop");
-    struct sma_net *net = calloc(1, sizeof *net);
-    if (net == NULL)
-        return sma_fail(error, SMA_ERR_NOMEM, "no memory for HTTP out");
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
-        (net->multi = curl_multi_init()) == NULL) {
-        free(net);
-        return sma_fail(error, SMA_ERR_IO, "libcurl cannot be initialised");
-    }
-    net->magic = NET_MAGIC;
-    net->ctx = ctx;
-    net->curl_due_ns = net->quiet_due_ns = net->armed_ns = UINT64_MAX;
-    net->open.next = net->open.previous = &net->open;
-    (void)uv_timer_init(sma_ctx_loop(ctx), &net->timer); /* cannot fail */
-    net->timer.data = net;
+    if (net->multi != NULL)
+        curl_multi_cleanup(net->multi);
+    if (net->sockets_fd >= 0)
+        (void)close(net->sockets_fd);
+    free(net->ca_file);
+    net->magic = 0;
+    free(net);
+}
+
+static void set_multi(struct sma_net *net)
+{
     curl_multi_setopt(net->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(net->multi, CURLMOPT_SOCKETDATA, net);
     curl_multi_setopt(net->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(net->multi, CURLMOPT_TIMERDATA, net);
     curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS, (long)NET_CONNECTION_COUNT_MAX);
+}
+
+enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_net, struct sma_error *error)
+{
+    struct uv_loop_s *loop = sma_ctx_loop(ctx);
+    if (loop == NULL)
+        return sma_fail(error, SMA_ERR_IO, "HTTP out needs an actor on an event loop");
+    struct sma_net *net = calloc(1, sizeof *net);
+    if (net == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "no memory for HTTP out");
+    net->sockets_fd = epoll_create1(EPOLL_CLOEXEC);
+    int problem = net->sockets_fd < 0 ? errno : 0;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
+        net->multi = curl_multi_init();
+    if (problem != 0 || net->multi == NULL || uv_poll_init(loop, &net->sockets, net->sockets_fd) != 0) {
+        free_net(net);
+        return sma_fail(error, SMA_ERR_IO, "HTTP out cannot be set up: %s",
+                        problem != 0 ? strerror(problem) : "libcurl or the event loop refuses");
+    }
+    net->magic = NET_MAGIC;
+    net->ctx = ctx;
+    net->curl_due_ns = net->quiet_due_ns = net->armed_ns = UINT64_MAX;
+    net->open.next = net->open.previous = &net->open;
+    (void)uv_timer_init(loop, &net->timer); /* cannot fail */
+    net->timer.data = net->sockets.data = net;
+    SMA_ASSERT(uv_poll_start(&net->sockets, UV_READABLE, on_ready) == 0);
+    set_multi(net);
     *ret_net = net;
     return SMA_ERR_OK;
 }
 
-static void free_handle(uv_handle_t *handle)
+static void on_closed(uv_handle_t *handle)
 {
-    free(handle->data);
+    struct sma_net *net = handle->data;
+    if (--net->handle_count == 0)
+        free_net(net);
 }
 
 void sma_net_close(struct sma_net *net)
@@ -271,19 +282,16 @@ void sma_net_close(struct sma_net *net)
     SMA_ASSERT(net->magic == NET_MAGIC);
     SMA_ASSERT(!net->is_inside && net->telling == 0);
     net_requests_drop_all(net);
-    curl_multi_cleanup(net->multi);
     while (net->spare_drives != NULL) {
         struct net_drive *drive = net->spare_drives;
         net->spare_drives = drive->next;
         free(drive->user);
     }
-    for (size_t i = 0; i < net->socket_count; i++)
-        if (net->sockets[i] != NULL)
-            uv_close((uv_handle_t *)&net->sockets[i]->poll, free_handle);
-    free(net->sockets);
-    free(net->ca_file);
-    net->magic = 0;
-    uv_close((uv_handle_t *)&net->timer, free_handle);
+    curl_multi_cleanup(net->multi); /* while its callbacks still have a timer and a set to speak to */
+    net->multi = NULL;
+    net->handle_count = 2;
+    uv_close((uv_handle_t *)&net->timer, on_closed);
+    uv_close((uv_handle_t *)&net->sockets, on_closed);
 }
 
 enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file)

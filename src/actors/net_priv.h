@@ -32,14 +32,6 @@ struct net_drive
 
 struct net_part; /* multipart, net_request.c */
 
-/* The watch on one descriptor number. Kept stopped for the next socket of that number: making a uv_poll costs four
- * system calls, starting one costs one. */
-struct net_socket
-{
-    uv_poll_t poll;
-    struct sma_net *net;
-};
-
 struct sma_net_request
 {
     uint32_t magic;
@@ -74,12 +66,13 @@ struct sma_net
     struct sma_ctx *ctx;
     CURLM *multi;
     uv_timer_t timer;
+    uv_poll_t sockets;
+    int sockets_fd; /* epoll: the sockets libcurl waits for */
+    int handle_count; /* handles still closing */
     uint64_t curl_due_ns, quiet_due_ns; /* UINT64_MAX = not */
     uint64_t armed_ns;                  /* what the timer is set to */
     bool is_inside;                     /* libcurl is running: nothing may be added or removed */
     unsigned telling;                   /* callbacks of users on the stack */
-    struct net_socket **sockets;        /* by descriptor */
-    size_t socket_count;
     struct net_drive *spare_drives;
     void (*pass)(void *user);
     void *pass_user;
