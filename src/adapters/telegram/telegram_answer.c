@@ -1,0 +1,298 @@
+/* telegram_answer.c — what an answer of the Bot API means for the part that was sent. The classes are in telegram_out.h. */
+#include "telegram_out_priv.h"
+
+#include "sma/text.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RETRY_REFUSED_BOT_MS 30000
+#define RETRY_AFTER_S_MAX (7 * 24 * 3600)
+#define DESCRIPTION_BYTES_MAX 160
+
+static const uint8_t flood_key[16] = "telegram flood";
+
+/* One line of valid UTF-8 that ends at a character. */
+static void set_error(struct telegram_outcome *outcome, const char *format, ...) SMA_PRINTF(2, 3);
+static void set_error(struct telegram_outcome *outcome, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(outcome->error, sizeof outcome->error, format, arguments);
+    va_end(arguments);
+    size_t len = sma_utf8_cut(sma_str(outcome->error), sizeof outcome->error - 1);
+    /* snprintf cuts anywhere: drop a character that was begun at the very end */
+    while (len > 0 && !sma_utf8_is_valid((struct sma_str){outcome->error, len}))
+        len--;
+    outcome->error[len] = '\0';
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)outcome->error[i] < 0x20 || outcome->error[i] == 0x7F)
+            outcome->error[i] = ' ';
+}
+
+static void classify_as(struct telegram_outcome *outcome, enum sma_attempt_class attempt_class)
+{
+    outcome->attempt_class = (uint8_t)attempt_class;
+}
+
+/* -- the pieces of an answer ------------------------------------------------------------------------------------- */
+struct reading
+{
+    int code;                /* error_code, else the HTTP status */
+    const char *description; /* "" when there is none */
+    int64_t retry_after_s;   /* -1 = none */
+    int64_t migrate_to;      /* 0 = none */
+    bool is_envelope, is_ok;
+    json_t *result; /* borrowed */
+};
+
+static struct reading read_answer(json_t *root, const struct sma_net_answer *answer)
+{
+    struct reading reading = {.code = answer->status, .description = "", .retry_after_s = -1};
+    json_t *ok = json_object_get(root, "ok");
+    if (!json_is_boolean(ok))
+        return reading;
+    reading.is_envelope = true;
+    reading.is_ok = json_is_true(ok);
+    reading.result = json_object_get(root, "result");
+    json_t *code = json_object_get(root, "error_code");
+    if (!reading.is_ok && json_is_integer(code) && json_integer_value(code) >= 400 &&
+        json_integer_value(code) < 600)
+        reading.code = (int)json_integer_value(code);
+    const char *description = json_string_value(json_object_get(root, "description"));
+    reading.description = description == NULL ? "" : description;
+    json_t *parameters = json_object_get(root, "parameters");
+    json_t *retry_after = json_object_get(parameters, "retry_after");
+    if (json_is_integer(retry_after) && json_integer_value(retry_after) >= 0)
+        reading.retry_after_s = json_integer_value(retry_after);
+    reading.migrate_to = json_integer_value(json_object_get(parameters, "migrate_to_chat_id"));
+    return reading;
+}
+
+static bool says(const struct reading *reading, const char *words)
+{
+    return strcasestr(reading->description, words) != NULL;
+}
+
+static bool says_one_of(const struct reading *reading, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (says(reading, *words))
+            return true;
+    return false;
+}
+
+static uint32_t wait_ms(const struct reading *reading, const struct sma_net_answer *answer)
+{
+    int64_t ms = 1000;
+    if (reading->retry_after_s >= 0)
+        ms = reading->retry_after_s > RETRY_AFTER_S_MAX ? INT64_MAX : reading->retry_after_s * 1000;
+    else if (answer->retry_after_ms >= 0)
+        ms = answer->retry_after_ms;
+    if (ms > RETRY_AFTER_S_MAX * INT64_C(1000))
+        ms = RETRY_AFTER_S_MAX * INT64_C(1000);
+    return ms < 1000 ? 1000 : (uint32_t)ms;
+}
+
+/* -- successes --------------------------------------------------------------------------------------------------- */
+static void take_success(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    json_t *message = reading->result;
+    if (json_is_array(message))
+        message = json_array_get(message, 0);
+    json_t *id = json_object_get(message, "message_id");
+    classify_as(outcome, SMA_ATTEMPT_SENT);
+    if (json_is_integer(id))
+        snprintf(outcome->message_id, sizeof outcome->message_id, "%" PRId64,
+                 (int64_t)json_integer_value(id));
+}
+
+/* -- refusals ---------------------------------------------------------------------------------------------------- */
+static void give_up(struct telegram_outcome *outcome, const struct reading *reading, const char *what)
+{
+    classify_as(outcome, SMA_ATTEMPT_GIVE_UP);
+    set_error(outcome, "%s (Telegram: %.*s)", what, DESCRIPTION_BYTES_MAX, reading->description);
+}
+
+static void take_bot_refused(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    classify_as(outcome, SMA_ATTEMPT_RETRY_AFTER);
+    outcome->is_adapter_wide = outcome->is_bot_refused = true;
+    outcome->retry_after_ms = RETRY_REFUSED_BOT_MS;
+    if (reading->code == 401)
+        set_error(outcome, "Telegram refuses the bot token (401): it was revoked or is mistyped; set "
+                           "adapters.telegram.botToken to the one BotFather shows and restart");
+    else
+        set_error(outcome,
+                  "no Bot API answers there (HTTP %d): check adapters.telegram.botToken and "
+                  "adapters.telegram.apiRoot",
+                  reading->code);
+}
+
+/* What the descriptions of 400 say, in the order in which they are tried. */
+static void take_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    static const char *const no_chat[] = {"chat not found", "PEER_ID_INVALID", "user not found", NULL};
+    static const char *const no_thread[] = {"message thread not found", "TOPIC_DELETED",
+                                            "TOPIC_CLOSED", "TOPIC_ID_INVALID", NULL};
+    static const char *const no_reply[] = {"message to be replied not found", "message to reply not found",
+                                           "replied message not found", "reply message not found",
+                                           "REPLY_MESSAGE_ID_INVALID", NULL};
+    static const char *const markup[] = {"can't parse entities", "can't parse message text",
+                                         "can't parse caption", "text is too long",
+                                         "ENTITY_BOUNDS_INVALID", "ENTITIES_TOO_LONG", NULL};
+    static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
+                                          "MESSAGE_ID_INVALID", NULL};
+    static const char *const no_right[] = {"not enough rights", "have no rights", "CHAT_WRITE_FORBIDDEN",
+                                           "CHAT_SEND_", "need administrator rights",
+                                           "CHAT_RESTRICTED", NULL};
+    static const char *const no_fetch[] = {"failed to get HTTP URL content", "wrong file identifier",
+                                           "wrong type of the web page content", "WEBPAGE_", NULL};
+    if (reading->migrate_to != 0) {
+        classify_as(outcome, SMA_ATTEMPT_RETRY);
+        outcome->is_migrated = true;
+        outcome->migrate_to = reading->migrate_to;
+        set_error(outcome, "the group became supergroup %" PRId64, reading->migrate_to);
+    } else if (says(reading, "message is not modified")) {
+        classify_as(outcome, SMA_ATTEMPT_SENT);
+        outcome->is_not_modified = true;
+    } else if (says_one_of(reading, no_reply)) {
+        give_up(outcome, reading, "the message to reply to is gone");
+        outcome->is_reply_gone = true;
+    } else if (says_one_of(reading, no_edit)) {
+        give_up(outcome, reading, "the message to edit is gone or too old");
+        outcome->is_edit_gone = true;
+    } else if (says_one_of(reading, markup)) {
+        give_up(outcome, reading, "Telegram did not take the text's formatting");
+        outcome->is_markup_refused = true;
+    } else if (says_one_of(reading, no_thread)) {
+        give_up(outcome, reading, "the topic of this chat was deleted or closed; write from another topic");
+    } else if (says_one_of(reading, no_chat)) {
+        give_up(outcome, reading, "Telegram knows no such chat, or the bot was never in it");
+        outcome->is_chat_closed = true;
+    } else if (says_one_of(reading, no_right)) {
+        give_up(outcome, reading, "the bot may not write in this chat; an administrator of it can allow that");
+    } else if (says_one_of(reading, no_fetch)) {
+        give_up(outcome, reading, "Telegram could not fetch the file from its address");
+    } else {
+        give_up(outcome, reading, "Telegram refused the message");
+    }
+}
+
+static void take_forbidden(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    const char *what = "the bot may not write to this chat";
+    if (says(reading, "blocked by the user"))
+        what = "the user has blocked the bot";
+    else if (says(reading, "deactivated"))
+        what = "the user's account no longer exists";
+    else if (says(reading, "kicked") || says(reading, "not a member"))
+        what = "the bot is no longer a member of this chat; add it again";
+    else if (says(reading, "initiate conversation"))
+        what = "the user has never written to the bot; bots cannot write first";
+    give_up(outcome, reading, what);
+    outcome->is_chat_closed = true;
+}
+
+static void take_server_error(const struct reading *reading, const struct sma_net_answer *answer,
+                              struct telegram_outcome *outcome)
+{
+    bool is_timed = reading->retry_after_s >= 0 || answer->retry_after_ms >= 0;
+    classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
+    if (reading->code == 503) {
+        classify_as(outcome, is_timed ? SMA_ATTEMPT_RETRY_AFTER : SMA_ATTEMPT_RETRY);
+        outcome->retry_after_ms = is_timed ? wait_ms(reading, answer) : 0;
+        set_error(outcome, "Telegram is not available (HTTP 503)");
+        return;
+    }
+    set_error(outcome, "Telegram answered HTTP %d; whether the message arrived is unknown%s%.*s",
+              reading->code, reading->description[0] == '\0' ? "" : ": ", DESCRIPTION_BYTES_MAX,
+              reading->description);
+}
+
+static void take_refusal(const struct reading *reading, const struct sma_net_answer *answer,
+                         struct telegram_outcome *outcome)
+{
+    if (reading->code == 404 && says(reading, "method not found")) {
+        give_up(outcome, reading, "this Bot API server does not know the method");
+        outcome->is_unsupported = true;
+    } else if (reading->code == 401 || reading->code == 404 || reading->code < 400) {
+        take_bot_refused(reading, outcome);
+    } else if (reading->code == 429) {
+        classify_as(outcome, SMA_ATTEMPT_RETRY_AFTER);
+        outcome->retry_after_ms = wait_ms(reading, answer);
+        set_error(outcome, "Telegram asks to wait %u s before the next message",
+                  (outcome->retry_after_ms + 999) / 1000);
+    } else if (reading->code == 403) {
+        take_forbidden(reading, outcome);
+    } else if (reading->code == 409) {
+        classify_as(outcome, SMA_ATTEMPT_RETRY);
+        set_error(outcome, "Telegram: %.*s", DESCRIPTION_BYTES_MAX, reading->description);
+    } else if (reading->code == 413) {
+        give_up(outcome, reading, "the file is larger than Telegram takes (10 MB a photo, 50 MB others)");
+    } else if (reading->code >= 500) {
+        take_server_error(reading, answer, outcome);
+    } else {
+        take_bad_request(reading, outcome);
+    }
+}
+
+/* -- the whole --------------------------------------------------------------------------------------------------- */
+static void take_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
+{
+    json_t *root = answer->body.len == 0 ? NULL : json_loadb(answer->body.ptr, answer->body.len, 0, NULL);
+    struct reading reading = read_answer(root, answer);
+    bool is_2xx = answer->status >= 200 && answer->status < 300;
+    bool is_no_error = reading.code < 400; /* says nothing, or contradicts itself */
+    if (is_2xx && reading.is_ok) {
+        take_success(&reading, outcome);
+    } else if (is_2xx && is_no_error) {
+        classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
+        set_error(outcome, "Telegram's answer (HTTP %d) could not be read; whether the message arrived "
+                           "is unknown", answer->status);
+    } else {
+        take_refusal(&reading, answer, outcome);
+    }
+    json_decref(root);
+}
+
+void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome)
+{
+    struct telegram_outcome outcome = {0};
+    const char *error = answer->error == NULL ? "" : answer->error;
+    switch (answer->end) {
+    case SMA_NET_ANSWERED:
+        take_answer(answer, &outcome);
+        break;
+    case SMA_NET_NOT_SENT:
+        classify_as(&outcome, SMA_ATTEMPT_RETRY);
+        set_error(&outcome, "Telegram was not reached: %s", error);
+        break;
+    case SMA_NET_FILE_FAILED:
+        classify_as(&outcome, SMA_ATTEMPT_GIVE_UP);
+        set_error(&outcome, "the file could not be read: %s", error);
+        break;
+    case SMA_NET_TOO_BIG:
+    case SMA_NET_UNKNOWN:
+    default:
+        classify_as(&outcome, SMA_ATTEMPT_UNKNOWN);
+        set_error(&outcome, "no whole answer from Telegram; whether the message arrived is unknown: %s",
+                  error);
+        break;
+    }
+    *ret_outcome = outcome;
+}
+
+bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id, uint32_t retry_after_ms,
+                         uint64_t now_ns)
+{
+    uint64_t chat = sma_siphash(flood_key, chat_id.ptr, chat_id.len);
+    bool is_second = flood->until_ns > now_ns && flood->chat != chat;
+    uint64_t until_ns = now_ns + (uint64_t)retry_after_ms * 1000000u;
+    if (!is_second || until_ns > flood->until_ns)
+        *flood = (struct telegram_flood){chat, until_ns};
+    return is_second;
+}

@@ -1,0 +1,290 @@
+/* telegram_render.c — an outbox row into parts, and parts as bytes. See telegram_out.h. */
+#include "telegram_out_priv.h"
+
+#include "sma/text.h"
+
+/*
+ * Bytes of a part: 'T', 4 bytes length of html (little-endian), html, plain; or 'F', kind, 4 bytes length of target,
+ * target, caption.
+ */
+#define HEAD_TEXT_BYTES 5
+#define HEAD_FILE_BYTES 6
+#define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + HEAD_TEXT_BYTES)
+
+static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
+
+static const struct sma_markup_limits limits = {
+    .units_max = TELEGRAM_PART_UNITS,
+    .bytes_max = TELEGRAM_PART_BYTES_MAX,
+    .mark_bytes = 48, /* <pre><code class="language-"></code></pre> and a little */
+};
+static const char *const link_schemes[] = {"http:", "https:", "tg:", NULL};
+static const struct sma_markup_options markup_options = {link_schemes};
+
+/* -- attachment lines -------------------------------------------------------------------------------------------- */
+struct attachment
+{
+    uint8_t kind; /* index in file_kinds */
+    struct sma_str target, caption;
+};
+
+static struct sma_str slice(struct sma_str text, size_t from, size_t to)
+{
+    return (struct sma_str){text.ptr + from, to - from};
+}
+
+/* First word of *rest, which moves behind it and the white space after. */
+static struct sma_str take_word(struct sma_str *rest)
+{
+    size_t len = 0;
+    while (len < rest->len && rest->ptr[len] != ' ' && rest->ptr[len] != '\t')
+        len++;
+    struct sma_str word = slice(*rest, 0, len);
+    *rest = sma_str_trim(slice(*rest, len, rest->len));
+    return word;
+}
+
+/* Source: reference §6.2: `@attach` kind target [`|` caption], any case. */
+static bool read_attachment(struct sma_str line, struct attachment *ret_attachment)
+{
+    static const struct
+    {
+        const char *name;
+        uint8_t kind;
+    } kinds[] = {{"photo", 0}, {"image", 0}, {"document", 1}, {"file", 1}, {"voice", 2}, {"audio", 3}};
+    struct sma_str rest = sma_str_trim(line);
+    if (rest.len == 0 || rest.ptr[0] != '@' ||
+        !sma_str_is_equal_nocase(take_word(&rest), SMA_STR("@attach")))
+        return false;
+    struct sma_str name = take_word(&rest);
+    const char *bar = rest.len == 0 ? NULL : memchr(rest.ptr, '|', rest.len);
+    size_t target_len = bar == NULL ? rest.len : (size_t)(bar - rest.ptr);
+    struct sma_str target = sma_str_trim(slice(rest, 0, target_len));
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && target.len > 0; i++) {
+        if (!sma_str_is_equal_nocase(name, sma_str(kinds[i].name)))
+            continue;
+        struct sma_str caption = {"", 0};
+        if (bar != NULL)
+            caption = sma_str_trim(slice(rest, target_len + 1, rest.len));
+        *ret_attachment = (struct attachment){kinds[i].kind, target, caption};
+        return true;
+    }
+    return false;
+}
+
+/* The next line of text from *at on, without its end; *at moves behind it. */
+static struct sma_str take_line(struct sma_str text, size_t *at)
+{
+    const char *end = memchr(text.ptr + *at, '\n', text.len - *at);
+    size_t to = end == NULL ? text.len : (size_t)(end - text.ptr);
+    struct sma_str line = slice(text, *at, to);
+    *at = end == NULL ? to : to + 1;
+    return line;
+}
+
+static bool may_have_attachments(struct sma_str text)
+{
+    return text.len > 0 && memchr(text.ptr, '@', text.len) != NULL;
+}
+
+/* Copy the lines that are none. @return whether there were attachment lines */
+static bool put_without_attachments(struct sma_buf *buf, struct sma_str text)
+{
+    struct attachment attachment;
+    bool has_some = false;
+    for (size_t at = 0; at < text.len;) {
+        size_t from = at;
+        if (read_attachment(take_line(text, &at), &attachment))
+            has_some = true;
+        else
+            sma_buf_put_str(buf, slice(text, from, at));
+    }
+    return has_some;
+}
+
+/* -- text parts -------------------------------------------------------------------------------------------------- */
+struct output
+{
+    struct sma_buf bytes; /* of the part being made */
+    sma_part_fn *each;
+    void *user;
+    enum sma_err err;
+    bool is_last_only; /* keep the part in `bytes`, do not give it out */
+};
+
+static void put_length(struct sma_buf *buf, size_t at, size_t len)
+{
+    for (unsigned i = 0; i < 4; i++)
+        buf->ptr[at + i] = (char)(uint8_t)(len >> (8 * i));
+}
+
+static void finish_part(struct output *output)
+{
+    if (output->bytes.err != SMA_ERR_OK)
+        output->err = output->bytes.err;
+    else if (!output->is_last_only && output->err == SMA_ERR_OK)
+        output->each(output->user, sma_buf_str(&output->bytes));
+}
+
+static void make_text_part(void *user, const struct sma_markup_part *part)
+{
+    struct output *output = user;
+    struct sma_buf *bytes = &output->bytes;
+    sma_buf_clear(bytes);
+    sma_buf_put(bytes, "T\0\0\0\0", HEAD_TEXT_BYTES);
+    if (part->mark_count > 0)
+        telegram_put_html(bytes, part);
+    if (bytes->err == SMA_ERR_OK)
+        put_length(bytes, 1, bytes->len - HEAD_TEXT_BYTES);
+    sma_buf_put_str(bytes, part->text);
+    finish_part(output);
+}
+
+/* Not one letter or digit, of any script: what is left when the attachment lines stood in a fence or under a rule. */
+static bool is_decoration(struct sma_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i], lower = byte | 0x20;
+        if ((lower >= 'a' && lower <= 'z') || (byte >= '0' && byte <= '9') || byte >= 0x80)
+            return false;
+    }
+    return true;
+}
+
+/* `is_optional`: files follow, so a text in which nothing is said need not be sent. */
+static enum sma_err render_text(struct output *output, struct sma_str text, bool is_markdown,
+                                bool is_optional)
+{
+    struct sma_markup markup;
+    sma_markup_init(&markup);
+    enum sma_err err = is_markdown ? sma_markup_parse(&markup, text, &markup_options)
+                                   : sma_markup_set_plain(&markup, text);
+    bool is_left_out = is_optional && markup.is_plain && is_decoration(text);
+    if (err == SMA_ERR_OK && !is_left_out)
+        err = sma_markup_split(&markup, &limits, make_text_part, output);
+    sma_markup_fini(&markup);
+    return err != SMA_ERR_OK ? err : output->err;
+}
+
+/* -- file parts -------------------------------------------------------------------------------------------------- */
+static void make_file_part(struct output *output, const struct attachment *attachment)
+{
+    struct sma_buf *bytes = &output->bytes;
+    sma_buf_clear(bytes);
+    sma_buf_put_char(bytes, 'F');
+    sma_buf_put_char(bytes, (char)attachment->kind);
+    sma_buf_put(bytes, "\0\0\0\0", 4);
+    if (bytes->err == SMA_ERR_OK)
+        put_length(bytes, 2, attachment->target.len);
+    sma_buf_put_str(bytes, attachment->target);
+    telegram_put_cut(bytes, attachment->caption, TELEGRAM_CAPTION_UNITS_MAX);
+    finish_part(output);
+}
+
+static void render_files(struct output *output, struct sma_str text)
+{
+    struct attachment attachment;
+    for (size_t at = 0; at < text.len && output->err == SMA_ERR_OK;)
+        if (read_attachment(take_line(text, &at), &attachment))
+            make_file_part(output, &attachment);
+}
+
+static void init_output(struct output *output, sma_part_fn *each, void *user, size_t bytes_max)
+{
+    *output = (struct output){.each = each, .user = user, .err = SMA_ERR_OK};
+    sma_buf_init(&output->bytes, bytes_max);
+}
+
+enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
+{
+    struct output output;
+    struct sma_buf rest;
+    init_output(&output, each, user, PART_ROOM + row->text.len);
+    sma_buf_init(&rest, row->text.len + 1);
+    bool is_markdown = row->intent == SMA_INTENT_ASSISTANT_TEXT;
+    bool has_files = is_markdown && may_have_attachments(row->text) &&
+                     put_without_attachments(&rest, row->text);
+    struct sma_str text = has_files ? sma_buf_str(&rest) : row->text;
+    enum sma_err err = rest.err;
+    if (err == SMA_ERR_OK)
+        err = render_text(&output, text, is_markdown, has_files);
+    if (err == SMA_ERR_OK && has_files) {
+        render_files(&output, row->text);
+        err = output.err;
+    }
+    sma_buf_fini(&rest);
+    sma_buf_fini(&output.bytes);
+    return err;
+}
+
+/* Could this line, whose end is still to come, become an attachment line? */
+static bool is_attachment_begun(struct sma_str line)
+{
+    struct sma_str rest = sma_str_trim(line), name = SMA_STR("@attach");
+    struct sma_str word = take_word(&rest);
+    return word.len > 0 && word.len <= name.len &&
+           sma_str_is_equal_nocase(word, slice(name, 0, word.len)) &&
+           (word.len == name.len || rest.len == 0);
+}
+
+enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, void *user)
+{
+    struct output output;
+    struct sma_buf rest;
+    init_output(&output, each, user, PART_ROOM + text.len);
+    output.is_last_only = true;
+    size_t end = text.len;
+    while (end > 0 && text.ptr[end - 1] != '\n')
+        end--;
+    if (may_have_attachments(text) && is_attachment_begun(slice(text, end, text.len)))
+        text.len = end;
+    sma_buf_init(&rest, text.len + 1);
+    bool has_files = may_have_attachments(text) && put_without_attachments(&rest, text);
+    enum sma_err err = rest.err;
+    if (err == SMA_ERR_OK)
+        err = render_text(&output, has_files ? sma_buf_str(&rest) : text, true, has_files);
+    if (err == SMA_ERR_OK && output.bytes.len > 0)
+        each(user, sma_buf_str(&output.bytes));
+    sma_buf_fini(&rest);
+    sma_buf_fini(&output.bytes);
+    return err;
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------- */
+static size_t get_length(struct sma_str bytes, size_t at)
+{
+    size_t len = 0;
+    for (unsigned i = 0; i < 4; i++)
+        len |= (size_t)(uint8_t)bytes.ptr[at + i] << (8 * i);
+    return len;
+}
+
+enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
+{
+    struct telegram_part part = {0};
+    bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
+    bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
+    size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;
+    if ((!is_text && !is_file) || part_bytes.len < head)
+        return SMA_ERR_BADINPUT;
+    size_t len = get_length(part_bytes, head - 4);
+    if (len > part_bytes.len - head)
+        return SMA_ERR_BADINPUT;
+    struct sma_str first = slice(part_bytes, head, head + len);
+    struct sma_str second = slice(part_bytes, head + len, part_bytes.len);
+    uint8_t kind = (uint8_t)part_bytes.ptr[1];
+    if (is_text) {
+        part.kind = TELEGRAM_PART_TEXT;
+        part.html = first;
+        part.plain = second;
+    } else if (kind < SMA_COUNT_OF(file_kinds) && first.len > 0) {
+        part.kind = TELEGRAM_PART_FILE;
+        part.file_kind = sma_str(file_kinds[kind]);
+        part.target = first;
+        part.caption = second;
+    } else {
+        return SMA_ERR_BADINPUT;
+    }
+    *ret_part = part;
+    return SMA_ERR_OK;
+}
