@@ -579,7 +579,6 @@ static void wake(void *state, struct sma_ctx *ctx)
     model->wake_ns = UINT64_MAX;
     sma_ctx_wake_at(ctx, UINT64_MAX);
     uint64_t now_ns = sma_ctx_now(ctx);
-    model_wake_by(model, model_net_wake(model, now_ns));
     for (struct model_request *at = model->open.next, *next = at->next; at != &model->open;
          at = next, next = at->next)
         if (now_ns >= model_due(at))

@@ -1,5 +1,5 @@
 # The model actor: HTTP to LLM providers on libuv + libcurl, and the offline model without either.
 sma_library(sma_actor_model
     SOURCES model.c model_answer.c model_curl.c
-    LINK sma_kernel sma_model_wire
-    PRIVATE_LINK PkgConfig::CURL PkgConfig::UV)
+    LINK sma_kernel sma_model_wire sma_net
+    PRIVATE_LINK PkgConfig::CURL)

@@ -1,35 +1,24 @@
 /*
- * model_curl.c — the network of the model actor: one libcurl multi handle on the actor's libuv
- * loop.
+ * model_curl.c — the network of the model actor: streaming transfers on the actor's HTTP out (net.h).
  *
- * libcurl names the sockets and the one time it wants to hear of; sockets become uv_poll handles,
- * the time joins the actor's own wake time. libcurl's callbacks only take notes (bytes to the
- * decoder, request into the ready list); what follows from them happens after libcurl has
- * returned, because transfers may not be removed inside its callbacks. An idle connection has no
- * uv_poll and no timer: nothing wakes up.
+ * libcurl's callbacks only take notes (bytes to the decoder, request into the ready list); what
+ * follows from them happens after libcurl has returned, because transfers may not be removed
+ * inside its callbacks.
  */
 #include "model_priv.h"
 
 #include "sma/metrics.h"
+#include "sma/net.h"
 #include "sma/text.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
-#include <uv.h>
 
 struct model_net
 {
     struct sma_model *model;
-    CURLM *multi;
-    uint64_t timer_ns;           /* when libcurl wants to be called; UINT64_MAX = not */
+    struct sma_net *out;
     struct model_request *ready; /* got bytes since libcurl was last entered */
-};
-
-struct net_socket
-{
-    uv_poll_t poll;
-    struct model_net *net;
-    curl_socket_t fd;
 };
 
 /* -- what follows from the notes --------------------------------------------------------------- */
@@ -69,12 +58,14 @@ static void fail_transfer(struct model_request *request, CURLcode code)
     model_fail(request, &failure);
 }
 
-static void end_transfer(struct model_request *request, CURLcode code)
+static void on_ended(void *user, int result)
 {
+    struct model_request *request = user;
+    CURLcode code = (CURLcode)result;
     long status = 0;
     curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
     request->http_status = (int)status;
-    model_net_stop(request); /* finished: the connection stays for the next one */
+    request->is_added = false;
     if (request->state == MODEL_LINGERING) {
         model_release(request);
         return;
@@ -88,8 +79,9 @@ static void end_transfer(struct model_request *request, CURLcode code)
         fail_http(request);
 }
 
-static void take_ready(struct model_net *net)
+static void on_pass(void *user)
 {
+    struct model_net *net = user;
     uint64_t now_ns = sma_ctx_now(net->model->ctx);
     while (net->ready != NULL) {
         struct model_request *request = net->ready;
@@ -104,78 +96,7 @@ static void take_ready(struct model_net *net)
     }
 }
 
-static void act(struct model_net *net, curl_socket_t fd, int events)
-{
-    int running_count = 0, left_count = 0;
-    CURLMcode code = curl_multi_socket_action(net->multi, fd, events, &running_count);
-    if (code != CURLM_OK && code != CURLM_BAD_SOCKET)
-        sma_ctx_log(net->model->ctx, SMA_LOG_ERROR, "libcurl: %s", curl_multi_strerror(code));
-    take_ready(net);
-    for (CURLMsg *msg; (msg = curl_multi_info_read(net->multi, &left_count)) != NULL;) {
-        if (msg->msg != CURLMSG_DONE)
-            continue;
-        CURLcode result = msg->data.result;
-        struct model_request *request = NULL;
-        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &request);
-        end_transfer(request, result);
-    }
-}
-
 /* -- libcurl's callbacks ----------------------------------------------------------------------- */
-static void on_socket_event(uv_poll_t *poll, int status, int events)
-{
-    struct net_socket *socket = poll->data;
-    int mask = status < 0 ? CURL_CSELECT_ERR : 0;
-    mask |= events & UV_READABLE ? CURL_CSELECT_IN : 0;
-    mask |= events & UV_WRITABLE ? CURL_CSELECT_OUT : 0;
-    act(socket->net, socket->fd, mask);
-}
-
-static void on_socket_closed(uv_handle_t *handle)
-{
-    free(handle->data);
-}
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user)
-{
-    struct model_net *net = user;
-    struct net_socket *socket = socket_user;
-    (void)easy;
-    if (what == CURL_POLL_REMOVE) {
-        if (socket != NULL) {
-            uv_poll_stop(&socket->poll);
-            uv_close((uv_handle_t *)&socket->poll, on_socket_closed);
-            curl_multi_assign(net->multi, fd, NULL);
-        }
-        return 0;
-    }
-    if (socket == NULL) {
-        socket = calloc(1, sizeof *socket);
-        if (socket == NULL)
-            return -1;
-        if (uv_poll_init_socket(sma_ctx_loop(net->model->ctx), &socket->poll, fd) != 0) {
-            free(socket);
-            return -1;
-        }
-        socket->poll.data = socket;
-        socket->net = net;
-        socket->fd = fd;
-        curl_multi_assign(net->multi, fd, socket);
-    }
-    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&socket->poll, events, on_socket_event) == 0 ? 0 : -1;
-}
-
-static int on_timer(CURLM *multi, long timeout_ms, void *user)
-{
-    struct model_net *net = user;
-    (void)multi;
-    net->timer_ns = timeout_ms < 0 ? UINT64_MAX
-                                   : sma_ctx_now(net->model->ctx) + (uint64_t)timeout_ms * 1000000u;
-    model_wake_by(net->model, net->timer_ns);
-    return 0;
-}
-
 /* libcurl has sent the request by now: note when. An interim response may have said so before. */
 static void note_sent(struct model_request *request)
 {
@@ -314,7 +235,6 @@ static CURL *create_easy(struct model_request *request)
     CURL *easy = curl_easy_init();
     if (easy == NULL)
         return NULL;
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, request);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT,
                      1L); /* cancelling must not wait for a name look-up */
@@ -350,7 +270,7 @@ enum sma_err model_net_start(struct model_request *request)
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->ask->body.len);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->ask->body.ptr);
     if (curl_easy_setopt(easy, CURLOPT_URL, target->url) != CURLE_OK ||
-        curl_multi_add_handle(net->multi, easy) != CURLM_OK)
+        sma_net_add(net->out, easy, on_ended, request) != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
     request->is_added = true;
     return SMA_ERR_OK;
@@ -361,8 +281,7 @@ void model_net_stop(struct model_request *request)
     if (!request->is_added)
         return;
     request->is_added = false;
-    CURLMcode code = curl_multi_remove_handle(request->model->net->multi, request->easy);
-    SMA_ASSERT(code == CURLM_OK);
+    sma_net_remove(request->model->net->out, request->easy);
 }
 
 void model_net_drop(struct model_request *request)
@@ -373,35 +292,18 @@ void model_net_drop(struct model_request *request)
     request->easy = NULL;
 }
 
-uint64_t model_net_wake(struct sma_model *model, uint64_t now_ns)
-{
-    struct model_net *net = model->net;
-    if (net == NULL)
-        return UINT64_MAX;
-    if (now_ns >= net->timer_ns) {
-        net->timer_ns = UINT64_MAX;
-        act(net, CURL_SOCKET_TIMEOUT, 0);
-    }
-    return net->timer_ns;
-}
-
 enum sma_err model_net_open(struct sma_model *model, struct sma_error *error)
 {
     struct model_net *net = calloc(1, sizeof *net);
     if (net == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model's network");
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
-        (net->multi = curl_multi_init()) == NULL) {
+    enum sma_err err = sma_net_open(model->ctx, &net->out, error);
+    if (err != SMA_ERR_OK) {
         free(net);
-        return sma_fail(error, SMA_ERR_IO, "libcurl cannot be initialised");
+        return err;
     }
     net->model = model;
-    net->timer_ns = UINT64_MAX;
-    curl_multi_setopt(net->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    curl_multi_setopt(net->multi, CURLMOPT_SOCKETDATA, net);
-    curl_multi_setopt(net->multi, CURLMOPT_TIMERFUNCTION, on_timer);
-    curl_multi_setopt(net->multi, CURLMOPT_TIMERDATA, net);
-    curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS, (long)MODEL_CONNECTION_COUNT_MAX);
+    sma_net_on_pass(net->out, on_pass, net);
     model->net = net;
     return SMA_ERR_OK;
 }
@@ -413,7 +315,7 @@ void model_net_close(struct sma_model *model)
         return;
     for (struct model_request *request = model->pool; request != NULL; request = request->next)
         model_net_drop(request);
-    curl_multi_cleanup(net->multi);
+    sma_net_close(net->out);
     model->net = NULL;
     free(net);
 }

@@ -25,7 +25,6 @@
 #define MODEL_FINISHING_S 5 /* from the reason to stop to the end of the stream */
 #define MODEL_LINGER_NS 1000000000u    /* to read the rest of an answered response */
 #define MODEL_POOL_COUNT_MAX 64        /* idle request objects kept */
-#define MODEL_CONNECTION_COUNT_MAX 128 /* kept connections */
 #define MODEL_ERROR_BODY_BYTES_MAX 65536
 
 enum model_state
@@ -132,7 +131,5 @@ SMA_CHECKED enum sma_err model_net_start(struct model_request *request);
 void model_net_stop(struct model_request *request);
 /** Free what the request holds of the network. */
 void model_net_drop(struct model_request *request);
-/** Let libcurl act on its timer, when due. @return when it wants to be called again */
-uint64_t model_net_wake(struct sma_model *model, uint64_t now_ns);
 
 #endif
