@@ -1,0 +1,247 @@
+/*
+ * telegram_bot.c — the steps before the first update: where we left off, no webhook in the way, who we are, commands.
+ *
+ * Each step that matters is repeated for ever with back-off: a service that was started while the network was down,
+ * or before its token was mended, comes up by itself.
+ */
+#include "telegram_priv.h"
+
+#include "sma/metrics.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#define REFUSED_S 60 /* a wrong token is tried again this often */
+
+static void next_step(struct telegram *telegram);
+
+/* -- trouble ------------------------------------------------------------------------------------------------------ */
+void telegram_bot_refused(struct telegram *telegram, int status)
+{
+    if (telegram->is_refused_told)
+        return;
+    telegram->is_refused_told = true;
+    if (status == 404)
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
+                    "telegram: %s does not know this bot (404). Check adapters.telegram.botToken "
+                    "and apiRoot in "
+                    "ship.json and restart; trying again every %d s",
+                    telegram->settings.api_root, REFUSED_S);
+    else
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
+                    "telegram: the bot token is refused (401): it is wrong or was revoked. Get the "
+                    "current one from "
+                    "@BotFather (/mybots, API Token), put it into adapters.telegram.botToken or "
+                    "the variable named "
+                    "there, and restart; trying again every %d s",
+                    REFUSED_S);
+}
+
+/* Said at the first failure and then ever more rarely: 1, 2, 4, 8, ... */
+static bool is_worth_telling(unsigned count)
+{
+    return (count & (count - 1)) == 0;
+}
+
+static void step_failed(struct telegram *telegram, const char *method,
+                        const struct sma_net_answer *answer)
+{
+    struct telegram_outcome outcome;
+    telegram_classify(answer, &outcome);
+    SMA_METRIC_ADD(platform_failures_total, 1);
+    uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
+    if (outcome.is_bot_refused) {
+        telegram_bot_refused(telegram, answer->status);
+        delay_ns = REFUSED_S * TELEGRAM_NS_PER_S;
+    } else if (is_worth_telling(telegram->bot_failure_count)) {
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN, "telegram: %s failed %u times: %s; trying again",
+                    method, telegram->bot_failure_count, outcome.error);
+    }
+    uint64_t ordered_ns = outcome.retry_after_ms * TELEGRAM_NS_PER_MS;
+    telegram->bot_due_ns =
+        sma_ctx_now(telegram->ctx) + (ordered_ns > delay_ns ? ordered_ns : delay_ns);
+}
+
+static void step_is_done(struct telegram *telegram, enum telegram_phase next)
+{
+    telegram->phase = (uint8_t)next;
+    telegram->bot_failure_count = 0;
+    next_step(telegram);
+}
+
+/* -- deleteWebhook ------------------------------------------------------------------------------------------------ */
+static void on_unhooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+{
+    (void)user;
+    if (answer->end != SMA_NET_ANSWERED || answer->status != 200)
+        SMA_METRIC_ADD(platform_failures_total,
+                       1); /* tolerated: with one in the way the poll says so */
+    step_is_done(telegram, telegram->bot.id == 0 ? TELEGRAM_PHASE_WHO : TELEGRAM_PHASE_READY);
+}
+
+void telegram_bot_unhook(struct telegram *telegram)
+{
+    telegram->phase = TELEGRAM_PHASE_UNHOOK;
+    next_step(telegram);
+}
+
+/* -- getMe -------------------------------------------------------------------------------------------------------- */
+static bool read_bot(struct telegram *telegram, const json_t *result)
+{
+    const json_t *id = json_object_get(result, "id"), *name = json_object_get(result, "username");
+    if (!json_is_integer(id) || json_integer_value(id) <= 0)
+        return false;
+    const char *text = json_string_value(name);
+    snprintf(telegram->bot_name, sizeof telegram->bot_name, "%s", text == NULL ? "" : text);
+    telegram->bot = (struct telegram_bot){
+        .id = json_integer_value(id),
+        .username = sma_str(telegram->bot_name),
+        .reads_all = json_is_true(json_object_get(result, "can_read_all_group_messages")),
+    };
+    return true;
+}
+
+static void send_commands(struct telegram *telegram, bool is_chinese)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 16384);
+    telegram_put_commands(&body, is_chinese);
+    if (body.err == SMA_ERR_OK)
+        (void)telegram_call_start(telegram, /* a list that is not shown costs nothing else */
+                                  &(struct telegram_call_options){.method = "setMyCommands",
+                                                                  .body = sma_buf_str(&body),
+                                                                  .total_ms = TELEGRAM_CONTROL_MS});
+    sma_buf_fini(&body);
+}
+
+static void on_who(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+{
+    (void)user;
+    json_t *root;
+    bool is_known = read_bot(telegram, telegram_result(answer, &root));
+    json_decref(root);
+    if (!is_known) {
+        step_failed(telegram, "getMe", answer);
+        return;
+    }
+    telegram->is_refused_told = false;
+    send_commands(telegram, false);
+    send_commands(telegram, true);
+    bool sets_hook = telegram->settings.is_webhook && telegram->settings.webhook_url[0] != '\0';
+    step_is_done(telegram, sets_hook ? TELEGRAM_PHASE_HOOK : TELEGRAM_PHASE_READY);
+}
+
+/* -- setWebhook --------------------------------------------------------------------------------------------------- */
+static void put_webhook(struct sma_buf *body, const struct telegram_settings *settings)
+{
+    sma_buf_put_text(body, "{\"url\":");
+    sma_buf_put_json_string(body, sma_str(settings->webhook_url));
+    sma_buf_put_text(body, ",\"secret_token\":");
+    sma_buf_put_json_string(body, sma_str(settings->webhook_secret));
+    sma_buf_put_text(body,
+                     ",\"drop_pending_updates\":false,"
+                     "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}");
+}
+
+static void on_hooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+{
+    (void)user;
+    if (answer->end == SMA_NET_ANSWERED && answer->status == 200)
+        step_is_done(telegram, TELEGRAM_PHASE_READY);
+    else
+        step_failed(telegram, "setWebhook", answer);
+}
+
+/* -- in order ----------------------------------------------------------------------------------------------------- */
+static void tell_ready(struct telegram *telegram)
+{
+    if (telegram->is_ready_told)
+        return;
+    telegram->is_ready_told = true;
+    const struct telegram_settings *settings = &telegram->settings;
+    sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: connected as @%s (%lld), %s",
+                telegram->bot_name, (long long)telegram->bot.id,
+                !settings->is_webhook ? "polling"
+                : settings->webhook_url[0] != '\0'
+                    ? "webhook set; requests are taken at /webhooks/telegram"
+                    : "requests are taken at /webhooks/telegram");
+}
+
+static void start_step(struct telegram *telegram, const char *method, struct sma_str body,
+                       telegram_call_fn *done)
+{
+    if (telegram_call_start(telegram,
+                            &(struct telegram_call_options){.method = method,
+                                                            .body = body,
+                                                            .total_ms = TELEGRAM_CONTROL_MS,
+                                                            .done = done}) == NULL)
+        telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_NS_PER_S; /* out of memory */
+}
+
+static void next_step(struct telegram *telegram)
+{
+    struct sma_buf body;
+    telegram->bot_due_ns = UINT64_MAX;
+    if (telegram->is_intake_off)
+        return;
+    switch ((enum telegram_phase)telegram->phase) {
+    case TELEGRAM_PHASE_CURSOR:
+        return;
+    case TELEGRAM_PHASE_UNHOOK:
+        start_step(telegram, "deleteWebhook", SMA_STR("{\"drop_pending_updates\":false}"),
+                   on_unhooked);
+        return;
+    case TELEGRAM_PHASE_WHO:
+        start_step(telegram, "getMe", SMA_STR("{}"), on_who);
+        return;
+    case TELEGRAM_PHASE_HOOK:
+        sma_buf_init(&body, 8192);
+        put_webhook(&body, &telegram->settings);
+        start_step(telegram, "setWebhook", sma_buf_str(&body), on_hooked);
+        sma_buf_fini(&body);
+        return;
+    case TELEGRAM_PHASE_READY:
+        tell_ready(telegram);
+        if (!telegram->settings.is_webhook)
+            telegram_poll_start(telegram);
+        return;
+    }
+}
+
+void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns)
+{
+    if (telegram->bot_due_ns <= now_ns)
+        next_step(telegram);
+}
+
+void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json)
+{
+    json_t *root = json.len == 0 ? NULL : json_loadb(json.ptr, json.len, 0, NULL);
+    json_int_t value = json_integer_value(json_object_get(root, "value"));
+    json_decref(root);
+    if (telegram->phase != TELEGRAM_PHASE_CURSOR)
+        return;
+    telegram->poll.offset = value > 0 ? value : 0;
+    step_is_done(telegram, TELEGRAM_PHASE_UNHOOK);
+}
+
+void telegram_bot_begin(struct telegram *telegram)
+{
+    telegram->phase = TELEGRAM_PHASE_CURSOR;
+    telegram->bot_due_ns = UINT64_MAX;
+    if (telegram->settings.is_webhook) {
+        step_is_done(telegram, TELEGRAM_PHASE_WHO);
+        return;
+    }
+    static const char name[] = "telegram.offset";
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, sizeof name);
+    if (msg == NULL)
+        sma_ctx_fatal(telegram->ctx, "out of memory");
+    struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
+    query->kind = SMA_QUERY_CURSOR;
+    query->chat_key = sma_msg_dup(msg, sma_str(name));
+    if (sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, NULL) != SMA_ERR_OK)
+        step_is_done(telegram,
+                     TELEGRAM_PHASE_UNHOOK); /* the platform still knows what was confirmed */
+}

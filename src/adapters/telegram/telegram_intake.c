@@ -1,0 +1,130 @@
+/*
+ * telegram_intake.c — events on their way through the store: asked, remembered, settled with whoever waits.
+ *
+ * A button is answered with the verdict, or when that is late without it: the person sees a turning wheel meanwhile.
+ */
+#include "telegram_priv.h"
+
+#include <stdlib.h>
+
+struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns)
+{
+    return (struct telegram_in_options){
+        .bot = &telegram->bot,
+        .adapter = (uint8_t)sma_ctx_self(telegram->ctx),
+        .now_wall_ms = sma_ctx_wall(telegram->ctx),
+        .read_ns = read_ns,
+        .backlog_records = telegram->settings.backlog_records,
+        .start_wall_ms = telegram->start_wall_ms,
+        .attachment_bytes_max = telegram->settings.attachment_bytes_max,
+    };
+}
+
+static struct sma_msg *make_ingress(struct telegram *telegram, const struct sma_ingress *in)
+{
+    const struct sma_str texts[] = {in->event_key, in->text,         in->context,
+                                    in->meta_json, in->cursor_name,  in->preparation,
+                                    in->group_key, in->migrated_from};
+    size_t space = sma_route_space(&in->route);
+    for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
+        space += texts[i].len + 1;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
+    if (msg == NULL)
+        return NULL;
+    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
+    *ingress = *in;
+    ingress->route = sma_route_dup(msg, &in->route);
+    ingress->event_key = sma_msg_dup(msg, in->event_key);
+    ingress->text = sma_msg_dup(msg, in->text);
+    ingress->context = sma_msg_dup(msg, in->context);
+    ingress->meta_json = sma_msg_dup(msg, in->meta_json);
+    ingress->cursor_name = sma_msg_dup(msg, in->cursor_name);
+    ingress->preparation = sma_msg_dup(msg, in->preparation);
+    ingress->group_key = sma_msg_dup(msg, in->group_key);
+    ingress->migrated_from = sma_msg_dup(msg, in->migrated_from);
+    ingress->stamps.parsed_ns = sma_ctx_now(telegram->ctx);
+    return msg;
+}
+
+enum sma_err telegram_intake_ask(struct telegram *telegram, const struct sma_ingress *ingress,
+                                 struct sma_str callback_id, enum telegram_asker asker,
+                                 uint32_t index)
+{
+    if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
+        return SMA_ERR_FULL;
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(telegram, ingress);
+    if (msg == NULL)
+        return SMA_ERR_NOMEM;
+    struct telegram_ask *ask = &telegram->asks[telegram->ask_count];
+    SMA_CRASH_POINT("telegram.before_ask");
+    enum sma_err err = sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, &ask->ask_id);
+    if (err != SMA_ERR_OK)
+        return err;
+    ask->asker = (uint8_t)asker;
+    ask->index = index;
+    ask->callback_id[0] = '\0';
+    ask->callback_due_ns = UINT64_MAX;
+    if (callback_id.len > 0 && callback_id.len < sizeof ask->callback_id) {
+        memcpy(ask->callback_id, callback_id.ptr, callback_id.len);
+        ask->callback_id[callback_id.len] = '\0';
+        ask->callback_due_ns =
+            sma_ctx_now(telegram->ctx) + TELEGRAM_CALLBACK_LATE_S * TELEGRAM_NS_PER_S;
+    }
+    telegram->ask_count++;
+    return SMA_ERR_OK;
+}
+
+void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 4096);
+    telegram_put_callback_answer(&body, callback_id, SMA_STR(""));
+    if (body.err == SMA_ERR_OK)
+        (void)telegram_call_start(telegram,
+                                  &(struct telegram_call_options){.method = "answerCallbackQuery",
+                                                                  .body = sma_buf_str(&body),
+                                                                  .total_ms = TELEGRAM_CONTROL_MS});
+    sma_buf_fini(
+        &body); /* without memory the wheel turns until the client gives up: nothing is lost */
+}
+
+static void settle(struct telegram *telegram, const struct telegram_ask *ask,
+                   const struct sma_accepted *accepted)
+{
+    if (ask->callback_due_ns != UINT64_MAX && accepted->verdict != SMA_VERDICT_REFUSED)
+        telegram_answer_callback(telegram, sma_str(ask->callback_id)); /* refused: it comes again */
+    if (ask->asker == TELEGRAM_ASKER_POLL)
+        telegram_poll_settle(telegram, ask->index, accepted);
+    else if (ask->asker == TELEGRAM_ASKER_HOOK)
+        telegram_webhook_settle(telegram, ask->index, accepted);
+}
+
+void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
+                          const struct sma_accepted *accepted)
+{
+    for (size_t i = 0; i < telegram->ask_count; i++) {
+        if (telegram->asks[i].ask_id != msg->ask_id)
+            continue;
+        struct telegram_ask ask = telegram->asks[i];
+        telegram->asks[i] =
+            telegram->asks[--telegram->ask_count]; /* first: settling may ask again */
+        SMA_CRASH_POINT("telegram.after_accepted");
+        settle(telegram, &ask, accepted);
+        break;
+    }
+    telegram_tell_intake(telegram);
+}
+
+uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (size_t i = 0; i < telegram->ask_count; i++) {
+        struct telegram_ask *ask = &telegram->asks[i];
+        if (ask->callback_due_ns <= now_ns) {
+            telegram_answer_callback(telegram, sma_str(ask->callback_id));
+            ask->callback_due_ns = UINT64_MAX;
+        }
+        next_ns = ask->callback_due_ns < next_ns ? ask->callback_due_ns : next_ns;
+    }
+    return next_ns;
+}

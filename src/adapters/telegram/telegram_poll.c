@@ -1,0 +1,257 @@
+/*
+ * telegram_poll.c — long polling: updates become questions to the store, and the next poll confirms what is finished.
+ *
+ * The next poll leaves when every update of this one has its verdict, without any timer in between; its offset is
+ * behind the updates that are finished, counted from the front. Arrival decides the order, not the number: after a
+ * quiet week the platform starts from another one, possibly lower.
+ */
+#include "telegram_priv.h"
+
+#include "sma/metrics.h"
+
+#include <stdio.h>
+
+#define CURSOR_NAME "telegram.offset"
+#define CONFLICT_TELL_S 60
+
+enum telegram_entry_state
+{
+    ENTRY_OPEN,
+    ENTRY_FINISHED,
+    ENTRY_REFUSED,
+};
+
+static void poll_again(struct telegram *telegram, uint64_t delay_ns)
+{
+    if (telegram->is_intake_off)
+        return;
+    if (delay_ns == 0)
+        telegram_poll_start(telegram);
+    else
+        telegram->poll.due_ns = sma_ctx_now(telegram->ctx) + delay_ns;
+}
+
+/* -- what is finished ---------------------------------------------------------------------------------------------- */
+/* The offset behind the finished entries at the front. */
+static int64_t finished_offset(const struct telegram_poll *poll)
+{
+    int64_t offset = poll->offset;
+    for (size_t i = 0; i < poll->entry_count && poll->entries[i].state == ENTRY_FINISHED; i++)
+        if (poll->entries[i].update_id > 0)
+            offset = poll->entries[i].update_id + 1;
+    return offset;
+}
+
+static bool is_whole(const struct telegram_poll *poll)
+{
+    for (size_t i = 0; i < poll->entry_count; i++)
+        if (poll->entries[i].state != ENTRY_FINISHED)
+            return false;
+    return !poll->is_cut;
+}
+
+/* Every entry has its verdict. */
+static void end_batch(struct telegram *telegram)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    bool has_all = is_whole(poll);
+    int64_t before = poll->offset;
+    poll->offset = finished_offset(poll);
+    SMA_CRASH_POINT("telegram.before_offset");
+    bool is_stuck =
+        poll->entry_count > 0 && poll->offset == before; /* it would give the same ones again */
+    poll->entry_count = 0;
+    /* Cut for want of room at the store: the answers that made room have just come. Refused: the disk needs time. */
+    bool has_moved = poll->offset != before;
+    uint64_t delay_ns =
+        (has_all || (poll->is_cut && has_moved)) && !is_stuck ? 0 : TELEGRAM_NS_PER_S;
+    poll_again(telegram, delay_ns);
+}
+
+void telegram_poll_settle(struct telegram *telegram, uint32_t index,
+                          const struct sma_accepted *accepted)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    SMA_ASSERT(index < poll->entry_count && poll->open_count > 0);
+    SMA_ASSERT(poll->entries[index].state == ENTRY_OPEN);
+    bool is_refused = accepted->verdict == SMA_VERDICT_REFUSED;
+    poll->entries[index].state = is_refused ? ENTRY_REFUSED : ENTRY_FINISHED;
+    if (--poll->open_count == 0 && poll->call == NULL)
+        end_batch(telegram);
+}
+
+/* -- one answer ----------------------------------------------------------------------------------------------------- */
+static void on_event(void *user, const struct telegram_event *event)
+{
+    struct telegram *telegram = user;
+    struct telegram_poll *poll = &telegram->poll;
+    if (poll->is_cut || poll->entry_count == TELEGRAM_POLL_COUNT || telegram->is_intake_off) {
+        poll->is_cut = true; /* this one and all behind it come again */
+        return;
+    }
+    uint32_t index = (uint32_t)poll->entry_count;
+    struct telegram_entry entry = {.update_id = event->update_id, .state = ENTRY_FINISHED};
+    if (event->kind == TELEGRAM_INGRESS) {
+        struct sma_ingress ingress = event->ingress;
+        ingress.cursor_value = finished_offset(poll);
+        ingress.cursor_name = ingress.cursor_value > 0 ? SMA_STR(CURSOR_NAME) : SMA_STR("");
+        if (telegram_intake_ask(telegram, &ingress, event->callback_id, TELEGRAM_ASKER_POLL,
+                                index) != SMA_ERR_OK) {
+            poll->is_cut = true;
+            return;
+        }
+        entry.state = ENTRY_OPEN;
+        poll->open_count++;
+    } else if (event->callback_id.len > 0) {
+        telegram_answer_callback(telegram, event->callback_id);
+    }
+    SMA_METRIC_ADD(platform_events_total, 1);
+    poll->entries[poll->entry_count++] = entry;
+}
+
+/* A server that does not wait would have us ask without end. */
+static uint64_t delay_of_empty(struct telegram *telegram)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    uint64_t waited_ns = sma_ctx_now(telegram->ctx) - poll->asked_ns;
+    bool has_waited = waited_ns > TELEGRAM_NS_PER_S / 2;
+    if (waited_ns + TELEGRAM_NS_PER_S > telegram->settings.poll_timeout_s * TELEGRAM_NS_PER_S)
+        poll->conflict_count = 0; /* nobody took a whole long poll away: we are alone */
+    poll->empty_count = has_waited ? 0 : poll->empty_count + 1;
+    return poll->empty_count > TELEGRAM_EMPTY_COUNT_MAX ? TELEGRAM_NS_PER_S : 0;
+}
+
+static void take_updates(struct telegram *telegram)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    if (poll->failure_count > 0)
+        sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: polling works again after %u failures",
+                    poll->failure_count);
+    poll->failure_count = 0;
+    telegram->is_refused_told = false;
+    if (poll->entry_count == 0 && !poll->is_cut) {
+        poll_again(telegram, delay_of_empty(telegram));
+        return;
+    }
+    poll->empty_count = 0;
+    if (poll->open_count == 0)
+        end_batch(telegram);
+}
+
+/* -- failures ------------------------------------------------------------------------------------------------------- */
+static void take_conflict(struct telegram *telegram, const char *description)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    if (strstr(description, "ebhook") != NULL) {
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                    "telegram: a webhook was set for this bot; removing it to poll");
+        telegram_bot_unhook(telegram);
+        return;
+    }
+    uint64_t now_ns = sma_ctx_now(telegram->ctx);
+    bool is_due = poll->conflict_told_ns == 0 ||
+                  now_ns - poll->conflict_told_ns >= CONFLICT_TELL_S * TELEGRAM_NS_PER_S;
+    if (++poll->conflict_count > TELEGRAM_CONFLICT_COUNT_MAX && is_due) {
+        poll->conflict_told_ns = now_ns;
+        sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
+                    "telegram: another program is polling with the same bot token (409), so "
+                    "messages go to either at "
+                    "random. Stop the other one, or give this project a bot of its own");
+    }
+    poll_again(telegram, telegram_backoff_ns(telegram, poll->conflict_count));
+}
+
+static void take_failure(struct telegram *telegram, const struct sma_net_answer *answer,
+                         const char *why)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    struct telegram_outcome outcome;
+    char description[200];
+    telegram_classify(answer, &outcome);
+    telegram_describe(answer, description);
+    SMA_METRIC_ADD(platform_failures_total, 1);
+    if (answer->end == SMA_NET_ANSWERED && answer->status == 409) {
+        take_conflict(telegram, description);
+        return;
+    }
+    uint64_t delay_ns = telegram_backoff_ns(telegram, ++poll->failure_count);
+    if (outcome.is_bot_refused) {
+        telegram_bot_refused(telegram, answer->status);
+        delay_ns = TELEGRAM_BACKOFF_MAX_S * TELEGRAM_NS_PER_S;
+    } else if ((poll->failure_count & (poll->failure_count - 1)) == 0) { /* 1, 2, 4, 8, ... */
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                    "telegram: getUpdates failed %u times: %s; trying again", poll->failure_count,
+                    why != NULL ? why : outcome.error);
+    }
+    uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * TELEGRAM_NS_PER_MS;
+    poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);
+}
+
+static void on_polled(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+{
+    (void)user;
+    struct telegram_poll *poll = &telegram->poll;
+    poll->entry_count = 0;
+    poll->is_cut = false;
+    if (telegram->is_intake_off) {
+        poll->call = NULL;
+        return;
+    }
+    struct sma_error error = {0};
+    enum sma_err err = SMA_ERR_BADINPUT;
+    bool is_good = answer->end == SMA_NET_ANSWERED && answer->status == 200;
+    if (is_good) {
+        struct telegram_in_options options =
+            telegram_in_options_now(telegram, sma_ctx_now(telegram->ctx));
+        err = telegram_updates_parse(&options, answer->body, on_event, telegram, &error);
+    }
+    poll->call = NULL;
+    if (err == SMA_ERR_NOMEM)
+        poll->is_cut = true; /* the rest comes again */
+    if (err == SMA_ERR_OK || err == SMA_ERR_NOMEM)
+        take_updates(telegram);
+    else
+        take_failure(telegram, answer, is_good ? error.text : NULL);
+}
+
+/* -- asking --------------------------------------------------------------------------------------------------------- */
+void telegram_poll_start(struct telegram *telegram)
+{
+    struct telegram_poll *poll = &telegram->poll;
+    poll->due_ns = UINT64_MAX;
+    if (telegram->is_intake_off || poll->call != NULL || poll->open_count > 0 ||
+        telegram->phase != TELEGRAM_PHASE_READY)
+        return;
+    char body[200], offset[40] = "";
+    if (poll->offset > 0)
+        snprintf(offset, sizeof offset, "\"offset\":%lld,", (long long)poll->offset);
+    int len = snprintf(body, sizeof body,
+                       "{%s\"limit\":%d,\"timeout\":%u,"
+                       "\"allowed_updates\":[\"message\",\"callback_query\",\"my_chat_member\"]}",
+                       offset, TELEGRAM_POLL_COUNT, telegram->settings.poll_timeout_s);
+    poll->asked_ns = sma_ctx_now(telegram->ctx);
+    poll->call = telegram_call_start(
+        telegram,
+        &(struct telegram_call_options){
+            .method = "getUpdates",
+            .body = {body, (size_t)len},
+            .total_ms = (telegram->settings.poll_timeout_s + TELEGRAM_POLL_GRACE_S) * 1000,
+            .answer_bytes_max = TELEGRAM_POLL_BYTES_MAX,
+            .done = on_polled,
+        });
+    if (poll->call == NULL)
+        poll->due_ns = poll->asked_ns + TELEGRAM_NS_PER_S; /* out of memory */
+}
+
+void telegram_poll_stop(struct telegram *telegram)
+{
+    telegram_call_cancel(telegram->poll.call);
+    telegram->poll.call = NULL;
+    telegram->poll.due_ns = UINT64_MAX;
+}
+
+void telegram_poll_tick(struct telegram *telegram, uint64_t now_ns)
+{
+    if (telegram->poll.due_ns <= now_ns)
+        telegram_poll_start(telegram);
+}

@@ -1,0 +1,327 @@
+/*
+ * telegram_priv.h — the adapter's state and what its parts ask of each other.
+ *
+ * Invariants: one poll at a time, and only while no update of the last one waits for the store; poll.offset is behind
+ *             every update that is not finished; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; the URL
+ *             of a request, which holds the token, is logged nowhere.
+ * Threads:    the adapter's; settings are constant after create.
+ */
+#ifndef SMA_TELEGRAM_PRIV_H
+#define SMA_TELEGRAM_PRIV_H
+
+#include "telegram.h"
+#include "telegram_in.h"
+#include "telegram_out.h"
+
+#include "sma/net.h"
+
+#define TELEGRAM_MAGIC 0x54474d31u
+#define TELEGRAM_NS_PER_MS UINT64_C(1000000)
+#define TELEGRAM_NS_PER_S UINT64_C(1000000000)
+#define TELEGRAM_CLOUD_ROOT "https://api.telegram.org"
+
+#define TELEGRAM_POLL_COUNT 100 /* updates asked for at once: the platform's maximum */
+#define TELEGRAM_POLL_GRACE_S \
+    10 /* beyond the long poll's own time: then the connection is given up */
+#define TELEGRAM_POLL_BYTES_MAX \
+    (16 * 1024 * 1024)             /* of an answer; the platform cuts at about 4 MiB */
+#define TELEGRAM_EMPTY_COUNT_MAX 3 /* empty answers without waiting that are taken before a pause */
+#define TELEGRAM_CONFLICT_COUNT_MAX 3 /* 409 in a row that may be our own ghost */
+#define TELEGRAM_BACKOFF_MAX_S 60
+#define TELEGRAM_ASK_COUNT_MAX \
+    512 /* events at the store; at the limit the poll stops, a webhook gets 503 */
+#define TELEGRAM_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
+#define TELEGRAM_CALLBACK_ID_BYTES_MAX 128
+#define TELEGRAM_CALLBACK_LATE_S 5 /* a button's wheel turns this long at most */
+#define TELEGRAM_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
+#define TELEGRAM_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
+#define TELEGRAM_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
+#define TELEGRAM_MEND_MS 2000    /* with less time left nothing is mended */
+#define TELEGRAM_PHOTO_BYTES_MAX (10 * 1024 * 1024) /* the platform's limits on uploads */
+#define TELEGRAM_UPLOAD_BYTES_MAX (50 * 1024 * 1024)
+#define TELEGRAM_MOVED_COUNT_MAX \
+    64 /* groups that became supergroups, remembered to send straight there */
+#define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
+#define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
+#define TELEGRAM_FETCH_TRY_COUNT_MAX 3
+#define TELEGRAM_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
+#define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
+#define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
+#define TELEGRAM_TYPING_FIRST_MS 400 /* a shorter run shows no typing */
+#define TELEGRAM_TYPING_MS 4000      /* the platform shows it for 5 s */
+#define TELEGRAM_DRAFT_MS 1000
+#define TELEGRAM_DRAFT_KEEP_MS \
+    20000 /* an unchanged draft is repeated: the platform drops it after 30 s */
+#define TELEGRAM_PROGRESS_COUNT_MAX \
+    16 /* requests of typing and drafts in flight; beyond, they are skipped */
+#define TELEGRAM_CONTROL_MS 20000 /* getMe and the like */
+
+struct telegram;
+
+/* -- settings (telegram_config.c) -------------------------------------------------------------------------------- */
+enum telegram_progress_mode
+{
+    TELEGRAM_PROGRESS_AUTO,
+    TELEGRAM_PROGRESS_TYPING,
+    TELEGRAM_PROGRESS_OFF,
+};
+struct telegram_settings
+{
+    char *token, *api_root, *webhook_url,
+        *webhook_secret; /* never NULL; "" = not given; root without trailing slash */
+    bool is_webhook, is_cloud, backlog_records;
+    uint8_t progress;                                       /* enum telegram_progress_mode */
+    uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
+    uint32_t poll_timeout_s;
+    size_t attachment_bytes_max;
+};
+/** Read the block. NOTFOUND: no token. BADINPUT with *error. Release with telegram_settings_fini in any case. */
+SMA_CHECKED enum sma_err telegram_settings_read(struct telegram_settings *settings,
+                                                const char *json, struct sma_error *error);
+void telegram_settings_fini(
+    struct telegram_settings *settings); /* wipes the secrets; accepts a zeroed struct */
+
+/* -- one request to the platform (telegram_call.c) ----------------------------------------------------------------- */
+typedef void telegram_call_fn(struct telegram *telegram, void *user,
+                              const struct sma_net_answer *answer);
+struct telegram_call;
+struct telegram_call_options
+{
+    const char *method;                 /* of the Bot API; or, */
+    struct sma_str file_path;           /* when not empty: download this file of the platform */
+    struct sma_str body;                /* JSON, copied */
+    const struct sma_net_field *fields; /* multipart instead; borrowed until done */
+    size_t field_count;
+    int file; /* as in sma_net_ask */
+    bool is_once; /* a message: sent twice it is there twice */
+    uint32_t total_ms;
+    size_t answer_bytes_max; /* 0 = 256 KiB */
+    telegram_call_fn *done;  /* exactly once unless cancelled; NULL: nobody cares */
+    void *user;
+};
+/** @return the request in flight, freed when done has returned; NULL when out of memory: done is not called. */
+struct telegram_call *telegram_call_start(struct telegram *telegram,
+                                          const struct telegram_call_options *options);
+void telegram_call_cancel(struct telegram_call *call); /* done is not called; accepts NULL */
+void telegram_calls_forget(struct telegram *telegram); /* after the net has been closed */
+/** "description" of a Bot API answer, cut; "" when there is none. */
+void telegram_describe(const struct sma_net_answer *answer, char text[200]);
+/** The "result" object of a successful answer; NULL when it is none. Borrowed from *ret_root, which the caller unrefs. */
+struct json_t;
+struct json_t *telegram_result(const struct sma_net_answer *answer, struct json_t **ret_root);
+
+/* Endless back-off: 1 s doubling to a minute, each between half and the whole of it. */
+uint64_t telegram_backoff_ns(struct telegram *telegram, unsigned failure_count);
+
+/* -- events at the store (telegram_intake.c) ---------------------------------------------------------------------- */
+enum telegram_asker
+{
+    TELEGRAM_ASKER_POLL, /* index = entry of the batch */
+    TELEGRAM_ASKER_HOOK, /* index = hook */
+    TELEGRAM_ASKER_NONE, /* nobody waits */
+};
+struct telegram_ask
+{
+    uint64_t ask_id;
+    uint64_t callback_due_ns; /* UINT64_MAX = none, or answered */
+    uint32_t index;
+    uint8_t asker; /* enum telegram_asker */
+    char callback_id[TELEGRAM_CALLBACK_ID_BYTES_MAX];
+};
+/**
+ * Ask the store to accept an ingress. callback_id (may be empty) is answered with the verdict.
+ * @return OK | FULL, NOMEM: not asked, try again later | GONE
+ */
+SMA_CHECKED enum sma_err telegram_intake_ask(struct telegram *telegram,
+                                             const struct sma_ingress *ingress,
+                                             struct sma_str callback_id, enum telegram_asker asker,
+                                             uint32_t index);
+void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
+                          const struct sma_accepted *accepted);
+void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id);
+/** Answer buttons whose verdict is late. @return when to look again */
+uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns);
+/** Options for telegram_in.h, of this moment. */
+struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns);
+
+/* -- who we are (telegram_bot.c) ---------------------------------------------------------------------------------- */
+enum telegram_phase
+{
+    TELEGRAM_PHASE_CURSOR, /* waits for the store */
+    TELEGRAM_PHASE_UNHOOK, /* deleteWebhook */
+    TELEGRAM_PHASE_WHO,    /* getMe */
+    TELEGRAM_PHASE_HOOK,   /* setWebhook */
+    TELEGRAM_PHASE_READY,
+};
+void telegram_bot_begin(struct telegram *telegram);
+void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json);
+/** A webhook stands in the way of polling: remove it, then poll. */
+void telegram_bot_unhook(struct telegram *telegram);
+void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
+/** The token was refused: say so, once until it works again. */
+void telegram_bot_refused(struct telegram *telegram, int status);
+
+/* -- long polling (telegram_poll.c) -------------------------------------------------------------------------------- */
+struct telegram_entry
+{
+    int64_t update_id;
+    uint8_t state; /* enum telegram_entry_state */
+};
+struct telegram_poll
+{
+    struct telegram_call *call;
+    uint64_t asked_ns, due_ns,
+        conflict_told_ns; /* due: when to poll again; UINT64_MAX = not by time */
+    int64_t offset;       /* what the next poll asks from; 0 = from the oldest */
+    struct telegram_entry entries[TELEGRAM_POLL_COUNT];
+    size_t entry_count, open_count;
+    bool is_cut; /* updates behind the entries were left for the next poll */
+    unsigned failure_count, conflict_count, empty_count;
+};
+void telegram_poll_start(struct telegram *telegram);
+void telegram_poll_stop(struct telegram *telegram);
+void telegram_poll_settle(struct telegram *telegram, uint32_t index,
+                          const struct sma_accepted *accepted);
+void telegram_poll_tick(struct telegram *telegram, uint64_t now_ns);
+
+/* -- webhook (telegram_webhook.c) ----------------------------------------------------------------------------------- */
+struct telegram_hook
+{
+    bool is_open;
+    uint8_t asker;
+    uint64_t ask_id;
+};
+void telegram_webhook_take(struct telegram *telegram, const struct sma_msg *msg,
+                           const struct sma_webhook *webhook);
+void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
+                             const struct sma_accepted *accepted);
+
+/* -- attempts (telegram_send.c, telegram_upload.c) ------------------------------------------------------------------- */
+struct telegram_attempt
+{
+    struct sma_msg *msg; /* the question; NULL = free place */
+    struct telegram *telegram;
+    struct telegram_part part;
+    uint64_t until_ns;
+    int64_t moved_to; /* 0 = the route's own chat */
+    bool is_plain, is_no_reply;
+    struct telegram_call *call;
+    int fd; /* of an upload; -1 */
+    struct sma_buf reply_parameters;
+    char chat_id[24]; /* of moved_to */
+    char path[32], file_name[256];
+    struct sma_net_field fields[5];
+};
+struct telegram_moved
+{
+    int64_t from, to;
+};
+/** Takes *msg. */
+void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg);
+void telegram_attempts_drop(struct telegram *telegram); /* unanswered: nobody listens any more */
+/**
+ * Open a file of the project for sending: a regular file beneath root, no symbolic link on the way, not one that holds
+ * secrets or state. `target` is relative to root, or absolute beneath it.
+ * @return OK | BADINPUT, NOTFOUND, TOOBIG, IO with one line in *error
+ */
+SMA_CHECKED enum sma_err telegram_upload_open(const char *root, struct sma_str target,
+                                              size_t bytes_max, int *ret_fd,
+                                              struct sma_error *error);
+/** The multipart request of a FILE part. @return the call; NULL with *error. */
+struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
+                                            const struct telegram_send *send, uint32_t total_ms,
+                                            telegram_call_fn *done, struct sma_error *error);
+
+/* -- preparation (telegram_files.c) ----------------------------------------------------------------------------------- */
+struct telegram_fetch
+{
+    struct telegram_job *job;
+    const struct telegram_file *file;
+    uint8_t state; /* enum fetch_state */
+    unsigned try_count;
+    uint64_t due_ns; /* of the next try */
+    struct telegram_call *call;
+    void *copy; /* a file being copied on this machine */
+    int fd;
+    char temp[48]; /* beside the file, while it grows */
+};
+struct telegram_job
+{
+    struct telegram *telegram;
+    uint64_t ask_id, seq, due_ns, order;
+    uint8_t asker, role;
+    bool is_open;
+    struct telegram_call *role_call;
+    struct telegram_preparation preparation;
+    struct telegram_fetch fetches[TELEGRAM_FILE_COUNT_MAX];
+    struct sma_buf notes;
+    struct sma_msg *msg; /* the question */
+};
+void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg);
+void telegram_prepare_drop(struct telegram *telegram);
+/** @return when to look again */
+uint64_t telegram_prepare_tick(struct telegram *telegram, uint64_t now_ns);
+/** Remove what an unclean end left half fetched. */
+void telegram_prepare_clean(struct telegram *telegram);
+
+/* -- progress (telegram_progress.c) ------------------------------------------------------------------------------------ */
+struct telegram_run
+{
+    uint64_t seq, heard_ns, typing_due_ns, draft_due_ns, draft_sent_ns;
+    struct sma_msg *where; /* a PROGRESS with its route */
+    struct sma_msg *text;  /* the latest TEXT, NULL = none */
+    bool is_shown;         /* text is what the draft shows */
+    bool is_over;          /* a delivery has begun: no draft any more */
+    bool is_private;
+};
+void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg);
+/** A delivery of this run goes out now. */
+void telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
+/** @return when to look again */
+uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns);
+void telegram_progress_drop(struct telegram *telegram);
+
+/* -- everything ---------------------------------------------------------------------------------------------------------- */
+struct telegram
+{
+    uint32_t magic;
+    struct sma_ctx *ctx;
+    struct sma_net *net;
+    const struct sma_config *config;
+    char *block_json;
+    struct telegram_settings settings;
+    struct telegram_call *calls; /* in flight */
+
+    uint8_t phase; /* enum telegram_phase */
+    uint64_t bot_due_ns;
+    unsigned bot_failure_count;
+    bool is_refused_told, is_ready_told;
+    int64_t start_wall_ms;
+    struct telegram_bot bot;
+    char bot_name[64];
+
+    struct telegram_poll poll;
+    struct telegram_ask asks[TELEGRAM_ASK_COUNT_MAX];
+    size_t ask_count;
+    struct telegram_hook hooks[TELEGRAM_HOOK_COUNT_MAX];
+
+    struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
+    struct telegram_flood flood;
+    struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
+    size_t moved_next;
+
+    struct telegram_job jobs[TELEGRAM_JOB_COUNT_MAX];
+    size_t job_count, fetch_count;
+    uint64_t job_order;
+
+    struct telegram_run *runs; /* TELEGRAM_RUN_COUNT_MAX places */
+    size_t run_count, progress_call_count;
+    uint64_t progress_due_ns, progress_hold_ns;
+    bool has_no_drafts;
+
+    bool is_intake_off, is_intake_told, is_closed;
+};
+/** Tell the supervisor when nothing is open at the store any more. */
+void telegram_tell_intake(struct telegram *telegram);
+
+#endif

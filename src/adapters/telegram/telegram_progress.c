@@ -1,0 +1,246 @@
+/*
+ * telegram_progress.c — that something is going on: typing, and in private chats the text while it is written.
+ *
+ * Everything here may be lost. A run is shown when it lasts; the first delivery of a run ends its draft for good, so a
+ * late preview never covers the answer. Groups get no streamed text: it would have to be an edited message, and one
+ * left half written by a crash would stay; a draft goes away by itself.
+ */
+#include "telegram_priv.h"
+
+#include <stdlib.h>
+
+#define DRAFT_BYTES_MAX (64 * 1024)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct telegram_run *find_run(struct telegram *telegram, uint64_t seq)
+{
+    for (size_t i = 0; i < telegram->run_count; i++)
+        if (telegram->runs[i].seq == seq)
+            return &telegram->runs[i];
+    return NULL;
+}
+
+static void forget_run(struct telegram *telegram, struct telegram_run *run)
+{
+    sma_msg_destroy(run->where);
+    sma_msg_destroy(run->text);
+    *run = telegram->runs[--telegram->run_count];
+}
+
+/* -- requests --------------------------------------------------------------------------------------------------------- */
+/* 0: not shown for its own sake; any trouble only means less of it. */
+static void hold_for(struct telegram *telegram, const struct telegram_outcome *outcome)
+{
+    if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
+        telegram->progress_hold_ns =
+            sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * TELEGRAM_NS_PER_MS;
+}
+
+static void on_shown(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
+{
+    struct telegram_outcome outcome;
+    (void)user;
+    telegram->progress_call_count--;
+    telegram_classify(answer, &outcome);
+    hold_for(telegram, &outcome);
+}
+
+static void on_draft_shown(struct telegram *telegram, void *user,
+                           const struct sma_net_answer *answer)
+{
+    struct telegram_outcome outcome;
+    (void)user;
+    telegram->progress_call_count--;
+    telegram_classify(answer, &outcome);
+    hold_for(telegram, &outcome);
+    if (!outcome.is_unsupported && !(answer->end == SMA_NET_ANSWERED && answer->status == 404))
+        return;
+    if (!telegram->has_no_drafts)
+        sma_ctx_log(telegram->ctx, SMA_LOG_INFO,
+                    "telegram: this Bot API server knows no message drafts; answers appear when "
+                    "they are whole");
+    telegram->has_no_drafts = true;
+}
+
+static bool show(struct telegram *telegram, const char *method, const struct sma_buf *body,
+                 telegram_call_fn *done)
+{
+    if (body->err != SMA_ERR_OK || telegram->progress_call_count >= TELEGRAM_PROGRESS_COUNT_MAX)
+        return false;
+    bool is_asked = telegram_call_start(
+                        telegram, &(struct telegram_call_options){.method = method,
+                                                                  .body = sma_buf_str(body),
+                                                                  .total_ms = TELEGRAM_TYPING_MS,
+                                                                  .done = done}) != NULL;
+    telegram->progress_call_count += is_asked;
+    return is_asked;
+}
+
+static void show_typing(struct telegram *telegram, const struct telegram_run *run)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 4096);
+    telegram_put_chat_action(&body, &SMA_MSG_BODY(run->where, struct sma_progress)->route,
+                             "typing");
+    (void)show(telegram, "sendChatAction", &body, on_shown); /* the next one is 4 s away */
+    sma_buf_fini(&body);
+}
+
+struct preview
+{
+    const struct sma_route *route;
+    int64_t draft_id;
+    struct sma_buf *body;
+};
+
+static void put_preview(void *user, struct sma_str part_bytes)
+{
+    struct preview *preview = user;
+    struct telegram_part part;
+    if (telegram_part_decode(part_bytes, &part) != SMA_ERR_OK || part.kind != TELEGRAM_PART_TEXT)
+        return;
+    telegram_put_draft(
+        preview->body,
+        &(struct telegram_send){.route = preview->route, .part = &part, .is_plain = true},
+        preview->draft_id);
+}
+
+static void show_draft(struct telegram *telegram, struct telegram_run *run)
+{
+    struct sma_buf body;
+    const struct sma_progress *text = SMA_MSG_BODY(run->text, struct sma_progress);
+    sma_buf_init(&body, DRAFT_BYTES_MAX);
+    struct preview preview = {.route = &text->route,
+                              .draft_id = (int64_t)(run->seq % INT32_MAX) + 1, /* an int, never 0 */
+                              .body = &body};
+    if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0 &&
+        show(telegram, "sendMessageDraft", &body, on_draft_shown))
+        run->is_shown = true;
+    sma_buf_fini(&body);
+}
+
+/* -- time ------------------------------------------------------------------------------------------------------------- */
+static bool has_drafts(const struct telegram *telegram, const struct telegram_run *run)
+{
+    return run->is_private && !run->is_over && !telegram->has_no_drafts &&
+           telegram->settings.progress == TELEGRAM_PROGRESS_AUTO;
+}
+
+/* @return when this run is to be looked at again */
+static uint64_t tick_run(struct telegram *telegram, struct telegram_run *run, uint64_t now_ns)
+{
+    bool is_held = now_ns < telegram->progress_hold_ns;
+    if (run->draft_due_ns <= now_ns) {
+        if (!is_held && has_drafts(telegram, run) && run->text != NULL) {
+            show_draft(telegram, run);
+            run->typing_due_ns =
+                now_ns + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS; /* the draft says it as well */
+        }
+        run->draft_sent_ns = now_ns;
+        run->draft_due_ns = now_ns + TELEGRAM_DRAFT_KEEP_MS * TELEGRAM_NS_PER_MS;
+    }
+    if (run->typing_due_ns <= now_ns) {
+        if (!is_held)
+            show_typing(telegram, run);
+        run->typing_due_ns = now_ns + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
+    }
+    return least(run->typing_due_ns, run->draft_due_ns);
+}
+
+uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns)
+{
+    if (telegram->run_count == 0)
+        return telegram->progress_due_ns = UINT64_MAX;
+    if (telegram->progress_due_ns > now_ns)
+        return telegram->progress_due_ns;
+    uint64_t next_ns = UINT64_MAX;
+    for (size_t i = 0; i < telegram->run_count;) {
+        struct telegram_run *run = &telegram->runs[i];
+        if (now_ns - run->heard_ns > TELEGRAM_RUN_S * TELEGRAM_NS_PER_S) {
+            forget_run(telegram, run); /* the signal of its end was dropped */
+            continue;
+        }
+        next_ns = least(next_ns, tick_run(telegram, run, now_ns));
+        i++;
+    }
+    return telegram->progress_due_ns = next_ns;
+}
+
+/* -- signals ---------------------------------------------------------------------------------------------------------- */
+static struct telegram_run *open_run(struct telegram *telegram, struct sma_msg **msg,
+                                     uint64_t now_ns)
+{
+    const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
+    struct telegram_run *run = find_run(telegram, progress->seq);
+    if (run != NULL || telegram->run_count == TELEGRAM_RUN_COUNT_MAX)
+        return run;
+    run = &telegram->runs[telegram->run_count++];
+    *run = (struct telegram_run){
+        .seq = progress->seq,
+        .typing_due_ns = now_ns + TELEGRAM_TYPING_FIRST_MS * TELEGRAM_NS_PER_MS,
+        .draft_due_ns = UINT64_MAX,
+        .where = SMA_TAKE(*msg),
+        .is_private = !telegram_is_group(&progress->route),
+    };
+    return run;
+}
+
+static void take_text(struct telegram *telegram, struct telegram_run *run, struct sma_msg **msg,
+                      uint64_t now_ns)
+{
+    if (!has_drafts(telegram, run))
+        return;
+    sma_msg_destroy(run->text);
+    run->text = SMA_TAKE(*msg);
+    run->is_shown = false;
+    uint64_t due_ns = run->draft_sent_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS;
+    if (run->draft_sent_ns == 0) /* a short run shows nothing at all */
+        due_ns = least(run->typing_due_ns, now_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS);
+    run->draft_due_ns = least(run->draft_due_ns, due_ns > now_ns ? due_ns : now_ns);
+}
+
+void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg)
+{
+    const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
+    uint64_t now_ns = sma_ctx_now(telegram->ctx), seq = progress->seq;
+    uint8_t kind = progress->kind;
+    if (telegram->settings.progress == TELEGRAM_PROGRESS_OFF || telegram->is_closed)
+        return;
+    if (kind == SMA_PROGRESS_FINISHED) {
+        struct telegram_run *done = find_run(telegram, seq);
+        if (done != NULL)
+            forget_run(telegram, done);
+        return;
+    }
+    struct telegram_run *run = open_run(telegram, msg, now_ns);
+    if (run == NULL)
+        return;
+    run->heard_ns = now_ns;
+    if (kind == SMA_PROGRESS_TEXT && *msg != NULL)
+        take_text(telegram, run, msg, now_ns);
+    telegram->progress_due_ns =
+        least(telegram->progress_due_ns, least(run->typing_due_ns, run->draft_due_ns));
+}
+
+void telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq)
+{
+    struct telegram_run *run = find_run(telegram, seq);
+    if (run == NULL)
+        return;
+    run->is_over = true;
+    run->draft_due_ns = UINT64_MAX;
+    sma_msg_destroy(run->text);
+    run->text = NULL;
+    /* sending ends the typing on the screen; if the run goes on, it comes back */
+    run->typing_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
+}
+
+void telegram_progress_drop(struct telegram *telegram)
+{
+    while (telegram->run_count > 0)
+        forget_run(telegram, &telegram->runs[0]);
+}

@@ -1,0 +1,247 @@
+/*
+ * telegram_send.c — one ATTEMPT, one request, one answer. A second request follows only when the first was certainly
+ * not carried out: markup refused, the message replied to gone, the group moved.
+ */
+#include "telegram_priv.h"
+
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static void send_part(struct telegram_attempt *attempt);
+
+/* -- the answer ----------------------------------------------------------------------------------------------------- */
+static void release(struct telegram_attempt *attempt)
+{
+    sma_msg_destroy(attempt->msg);
+    if (attempt->fd >= 0)
+        close(attempt->fd);
+    sma_buf_fini(&attempt->reply_parameters);
+    *attempt = (struct telegram_attempt){.fd = -1};
+}
+
+static void answer(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
+{
+    struct sma_ctx *ctx = attempt->telegram->ctx;
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct sma_str id = sma_str(outcome->message_id), error = sma_str(outcome->error);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, id.len + error.len + 2);
+    if (msg == NULL)
+        sma_ctx_fatal(ctx, "out of memory for the outcome of a delivery");
+    struct sma_attempt_result *result = SMA_MSG_BODY(msg, struct sma_attempt_result);
+    *result = (struct sma_attempt_result){.outbox_id = asked->outbox_id,
+                                          .part = asked->part,
+                                          .attempt_class = outcome->attempt_class,
+                                          .is_adapter_wide = outcome->is_adapter_wide,
+                                          .retry_after_ms = outcome->retry_after_ms};
+    result->platform_message_id = sma_msg_dup(msg, id);
+    result->error = sma_msg_dup(msg, error);
+    sma_ctx_answer(ctx, attempt->msg, &msg);
+    release(attempt);
+}
+
+static void answer_class(struct telegram_attempt *attempt, enum sma_attempt_class attempt_class,
+                         const char *error)
+{
+    struct telegram_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
+    snprintf(outcome.error, sizeof outcome.error, "%s", error);
+    answer(attempt, &outcome);
+}
+
+/* -- groups that moved ------------------------------------------------------------------------------------------------ */
+static int64_t moved_chat(const struct telegram *telegram, struct sma_str chat_id)
+{
+    int64_t id;
+    if (sma_parse_i64(chat_id, INT64_MIN, INT64_MAX, &id) != SMA_ERR_OK)
+        return 0;
+    for (size_t i = 0; i < TELEGRAM_MOVED_COUNT_MAX; i++)
+        if (telegram->moved[i].from == id && id != 0)
+            return telegram->moved[i].to;
+    return 0;
+}
+
+/* Tell the store under which key the chat goes on. Lost for want of room, it comes with the next attempt there. */
+static void note_moved(struct telegram *telegram, const struct sma_route *route, int64_t to)
+{
+    int64_t from;
+    if (sma_parse_i64(route->chat_id, INT64_MIN, INT64_MAX, &from) != SMA_ERR_OK ||
+        moved_chat(telegram, route->chat_id) == to)
+        return;
+    char chat_id[24], chat_key[48], event_key[40];
+    snprintf(chat_id, sizeof chat_id, "%lld", (long long)to);
+    snprintf(chat_key, sizeof chat_key, "telegram:chat:%lld", (long long)to);
+    snprintf(event_key, sizeof event_key, "migrate:%lld",
+             (long long)from); /* as the service messages' own */
+    struct sma_ingress ingress = {
+        .route = {.adapter = (uint8_t)sma_ctx_self(telegram->ctx),
+                  .channel = SMA_STR("telegram"),
+                  .chat_key = sma_str(chat_key),
+                  .chat_id = sma_str(chat_id),
+                  .chat_type = SMA_STR("supergroup")},
+        .event_key = sma_str(event_key),
+        .wall_ms = sma_ctx_wall(telegram->ctx),
+        .kind = SMA_EVENT_NOTE,
+        .addressed = SMA_ADDRESSED_NONE,
+        .is_group = true,
+        .migrated_from = route->chat_key,
+    };
+    if (telegram->is_intake_off ||
+        telegram_intake_ask(telegram, &ingress, SMA_STR(""), TELEGRAM_ASKER_NONE, 0) != SMA_ERR_OK)
+        return;
+    telegram->moved[telegram->moved_next] = (struct telegram_moved){from, to};
+    telegram->moved_next = (telegram->moved_next + 1) % TELEGRAM_MOVED_COUNT_MAX;
+    sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: group %lld became supergroup %lld",
+                (long long)from, (long long)to);
+}
+
+/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+/* @return whether the same part goes out once more, differently */
+static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    if (outcome->is_markup_refused && !attempt->is_plain) {
+        attempt->is_plain = true;
+        return true;
+    }
+    if (outcome->is_reply_gone && !attempt->is_no_reply) {
+        attempt->is_no_reply = true;
+        return true;
+    }
+    if (outcome->is_migrated && attempt->moved_to != outcome->migrate_to &&
+        outcome->migrate_to != 0) {
+        bool is_second = attempt->moved_to != 0;
+        note_moved(attempt->telegram, &asked->route, outcome->migrate_to);
+        attempt->moved_to = outcome->migrate_to;
+        attempt->is_no_reply = true; /* message ids are counted anew in the supergroup */
+        return !is_second;
+    }
+    return false;
+}
+
+static void on_sent(struct telegram *telegram, void *user, const struct sma_net_answer *net_answer)
+{
+    struct telegram_attempt *attempt = user;
+    struct telegram_outcome outcome;
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    attempt->call = NULL;
+    SMA_CRASH_POINT("telegram.after_send");
+    telegram_classify(net_answer, &outcome);
+    uint64_t now_ns = sma_ctx_now(telegram->ctx);
+    if (mend(attempt, &outcome)) {
+        if (now_ns + TELEGRAM_MEND_MS * TELEGRAM_NS_PER_MS < attempt->until_ns)
+            send_part(attempt);
+        else
+            answer_class(attempt, SMA_ATTEMPT_RETRY,
+                         outcome.error); /* refused, so certainly not sent */
+        return;
+    }
+    if (outcome.is_bot_refused)
+        telegram_bot_refused(telegram, net_answer->status);
+    if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_adapter_wide)
+        outcome.is_adapter_wide = telegram_flood_note(&telegram->flood, asked->route.chat_id,
+                                                      outcome.retry_after_ms, now_ns);
+    answer(attempt, &outcome);
+}
+
+/* -- the request ------------------------------------------------------------------------------------------------------ */
+static void send_json(struct telegram_attempt *attempt, const struct telegram_send *send,
+                      uint32_t total_ms)
+{
+    struct sma_buf body;
+    bool is_text = attempt->part.kind == TELEGRAM_PART_TEXT;
+    sma_buf_init(&body, 256 * 1024);
+    if (is_text)
+        telegram_put_send_message(&body, send);
+    else
+        telegram_put_send_file(&body, send);
+    if (body.err == SMA_ERR_OK) {
+        SMA_CRASH_POINT("telegram.before_send");
+        attempt->call = telegram_call_start(
+            attempt->telegram,
+            &(struct telegram_call_options){
+                .method = is_text ? "sendMessage" : telegram_file_method(attempt->part.file_kind),
+                .body = sma_buf_str(&body),
+                .is_once = true,
+                .total_ms = total_ms,
+                .done = on_sent,
+                .user = attempt,
+            });
+    }
+    sma_buf_fini(&body);
+    if (attempt->call == NULL)
+        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+}
+
+static void send_upload(struct telegram_attempt *attempt, const struct telegram_send *send,
+                        uint32_t total_ms)
+{
+    struct sma_error error = {0};
+    attempt->call = telegram_upload_start(attempt, send, total_ms, on_sent, &error);
+    if (attempt->call == NULL)
+        answer_class(attempt, error.code == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
+                     error.text);
+}
+
+static void send_part(struct telegram_attempt *attempt)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct sma_route route = asked->route;
+    if (attempt->moved_to != 0) {
+        snprintf(attempt->chat_id, sizeof attempt->chat_id, "%lld", (long long)attempt->moved_to);
+        route.chat_id = sma_str(attempt->chat_id);
+    }
+    struct telegram_send send = {.route = &route,
+                                 .part = &attempt->part,
+                                 .part_index = asked->part,
+                                 .is_plain = attempt->is_plain,
+                                 .is_no_reply = attempt->is_no_reply};
+    uint64_t now_ns = sma_ctx_now(attempt->telegram->ctx);
+    uint64_t left_ns = attempt->until_ns > now_ns ? attempt->until_ns - now_ns : TELEGRAM_NS_PER_MS;
+    uint32_t total_ms = (uint32_t)(left_ns / TELEGRAM_NS_PER_MS);
+    if (attempt->part.kind == TELEGRAM_PART_FILE && !telegram_target_is_url(attempt->part.target))
+        send_upload(attempt, &send, total_ms);
+    else
+        send_json(attempt, &send, total_ms);
+}
+
+static struct telegram_attempt *free_place(struct telegram *telegram)
+{
+    for (size_t i = 0; i < TELEGRAM_ATTEMPT_COUNT_MAX; i++)
+        if (telegram->attempts[i].msg == NULL)
+            return &telegram->attempts[i];
+    return NULL;
+}
+
+void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg)
+{
+    struct telegram_attempt *attempt = free_place(telegram);
+    SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
+    const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
+    *attempt = (struct telegram_attempt){.telegram = telegram, .msg = SMA_TAKE(*msg), .fd = -1};
+    sma_buf_init(&attempt->reply_parameters, 4096);
+    telegram_progress_note_attempt(telegram, asked->seq);
+    if (telegram_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
+        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
+                     "a stored part cannot be read: it was not made by this program");
+        return;
+    }
+    uint32_t total_ms =
+        attempt->part.kind == TELEGRAM_PART_FILE ? TELEGRAM_UPLOAD_MS : TELEGRAM_SEND_MS;
+    attempt->until_ns = sma_ctx_now(telegram->ctx) + total_ms * TELEGRAM_NS_PER_MS;
+    attempt->moved_to = moved_chat(telegram, asked->route.chat_id);
+    attempt->is_no_reply = attempt->moved_to != 0;
+    send_part(attempt);
+}
+
+void telegram_attempts_drop(struct telegram *telegram)
+{
+    for (size_t i = 0; i < TELEGRAM_ATTEMPT_COUNT_MAX; i++) {
+        struct telegram_attempt *attempt = &telegram->attempts[i];
+        if (attempt->msg == NULL)
+            continue;
+        telegram_call_cancel(attempt->call);
+        release(attempt);
+    }
+}
