@@ -1,0 +1,342 @@
+/* feishu_event.c — envelopes, callbacks and notes. See feishu_event.h. */
+#include "feishu_event_priv.h"
+
+#include <stdlib.h>
+
+#include "sma/text.h"
+
+#define TYPE_BYTES_MAX 128
+
+bool feishu_id_is_good(struct sma_str id)
+{
+    if (id.len == 0 || id.len > SMA_ID_BYTES_MAX)
+        return false;
+    bool is_all_dots = true;
+    for (size_t i = 0; i < id.len; i++) {
+        unsigned char byte = (unsigned char)id.ptr[i];
+        if (byte <= 0x20 || byte >= 0x7f || strchr("/?#%\\\"<>", byte) != NULL)
+            return false;
+        is_all_dots = is_all_dots && byte == '.';
+    }
+    return !is_all_dots;
+}
+
+/* Who speaks is only compared and stored, so any visible text will do. */
+static bool is_user_id(struct sma_str id)
+{
+    if (id.len == 0 || id.len > SMA_ID_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        if ((unsigned char)id.ptr[i] <= 0x20 || id.ptr[i] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+struct sma_str feishu_actor_id(const json_t *ids)
+{
+    static const char *const names[] = {"user_id", "open_id", "union_id"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        struct sma_str id = sma_json_str(ids, names[i]);
+        if (is_user_id(id))
+            return id;
+    }
+    return (struct sma_str){"", 0};
+}
+
+int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key)
+{
+    int64_t now = reading->options->now_wall_ms;
+    int64_t time = sma_json_int(object, key, 1, INT64_MAX, 0);
+    if (time == 0)
+        return now;
+    if (time > 100000000000000) /* microseconds: card callbacks */
+        time /= 1000;
+    else if (time < 100000000000) /* seconds */
+        time *= 1000;
+    return time > now ? now : time;
+}
+
+bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
+                       struct sma_str chat_type, struct sma_str user_id)
+{
+    if (!feishu_id_is_good(chat_id)) {
+        feishu_ignore(reading, "no usable chat id");
+        return false;
+    }
+    sma_buf_put_text(&reading->chat_key, "feishu:chat:");
+    sma_buf_put_str(&reading->chat_key, chat_id);
+    struct sma_ingress *ingress = &reading->event.ingress;
+    bool is_private = sma_str_is_equal(chat_type, SMA_STR("p2p"));
+    ingress->route = (struct sma_route){.adapter = reading->options->adapter,
+                                        .channel = SMA_STR("feishu"),
+                                        .chat_key = sma_buf_str(&reading->chat_key),
+                                        .chat_id = chat_id,
+                                        .chat_type = chat_type,
+                                        .user_id = user_id};
+    ingress->is_group = !is_private;
+    ingress->addressed = is_private ? SMA_ADDRESSED_PRIVATE : SMA_ADDRESSED_NONE;
+    ingress->wall_ms = reading->date_ms;
+    ingress->stamps.read_ns = reading->options->read_ns;
+    reading->event.kind = FEISHU_EVENT_INGRESS;
+    return true;
+}
+
+/* -- callbacks --------------------------------------------------------------------------------------------------- */
+
+/* What the button carries. Inputs and choices without a value of their own come as one object of what applies. */
+static void put_action(struct sma_buf *buf, const json_t *action)
+{
+    static const char *const inputs[] = {"name",        "option",     "options",
+                                         "input_value", "form_value", "checked"};
+    const json_t *value = sma_json_get(action, "value");
+    if (json_is_string(value)) {
+        sma_buf_put_str(buf, sma_json_str_of(value));
+    } else if (value != NULL && (!json_is_object(value) || json_object_size(value) > 0)) {
+        sma_json_put(buf, value);
+    } else {
+        sma_buf_put_char(buf, '{');
+        for (size_t i = 0; i < SMA_COUNT_OF(inputs); i++) {
+            const json_t *input = sma_json_get(action, inputs[i]);
+            if (input == NULL)
+                continue;
+            sma_buf_put_json_key(buf, inputs[i]);
+            sma_json_put(buf, input);
+        }
+        sma_buf_put_char(buf, '}');
+    }
+}
+
+/* What was filled in beside the value goes to the model in words. */
+static void put_action_context(struct sma_buf *buf, const json_t *action)
+{
+    static const char *const inputs[] = {"form_value", "input_value", "option", "options",
+                                         "checked"};
+    if (sma_json_get(action, "value") == NULL)
+        return;
+    for (size_t i = 0; i < SMA_COUNT_OF(inputs); i++) {
+        const json_t *input = sma_json_get(action, inputs[i]);
+        if (input == NULL)
+            continue;
+        sma_buf_printf(buf, "%s%s of the card: ", buf->len == 0 ? "" : "\n", inputs[i]);
+        sma_json_put(buf, input);
+    }
+}
+
+/* `place` holds open_chat_id and open_message_id, `ids` the presser's ids; the old card body has all in one object. */
+static void read_callback(struct feishu_reading *reading, const json_t *event, const json_t *place,
+                          const json_t *ids)
+{
+    const json_t *action = sma_json_get(event, "action");
+    reading->event.is_callback = true;
+    reading->event.callback_token = sma_json_str(event, "token");
+    struct sma_str key =
+        reading->event.event_id.len > 0 ? reading->event.event_id : reading->event.callback_token;
+    if (key.len == 0 || key.len > SMA_ID_BYTES_MAX) {
+        feishu_ignore(reading, "a callback without event id and token");
+        return;
+    }
+    /* The platform does not say what kind of chat it is: an empty chat type sends answers as new messages. */
+    if (!feishu_fill_route(reading, sma_json_str(place, "open_chat_id"), SMA_STR(""),
+                           feishu_actor_id(ids)))
+        return;
+    struct sma_ingress *ingress = &reading->event.ingress;
+    struct sma_str message_id = sma_json_str(place, "open_message_id");
+    if (feishu_id_is_good(message_id))
+        ingress->route.message_id = message_id;
+    put_action(&reading->text, action);
+    put_action_context(&reading->context, action);
+    ingress->kind = SMA_EVENT_CALLBACK;
+    ingress->addressed = SMA_ADDRESSED_REPLY;
+    ingress->event_key = key;
+    ingress->text = sma_buf_str(&reading->text);
+    ingress->context = sma_buf_str(&reading->context);
+}
+
+/* -- notes ------------------------------------------------------------------------------------------------------- */
+
+static void make_note(struct feishu_reading *reading, const char *words, struct sma_str name)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    if (reading->event.event_id.len == 0 || reading->event.event_id.len > SMA_ID_BYTES_MAX) {
+        feishu_ignore(reading, "an event without id");
+        return;
+    }
+    sma_buf_printf(&reading->text, "[%s", words);
+    if (name.len > 0) {
+        sma_buf_put_text(&reading->text, ": ");
+        feishu_put_line(&reading->text, name, SMA_NAME_BYTES_MAX);
+    }
+    sma_buf_put_char(&reading->text, ']');
+    ingress->kind = SMA_EVENT_NOTE;
+    ingress->event_key = reading->event.event_id;
+    ingress->text = sma_buf_str(&reading->text);
+}
+
+static void read_bot_in_group(struct feishu_reading *reading, const json_t *event,
+                              const char *words)
+{
+    if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("group"),
+                          feishu_actor_id(sma_json_get(event, "operator_id"))))
+        make_note(reading, words, sma_json_str(event, "name"));
+}
+
+static void read_bot_in_group_v1(struct feishu_reading *reading, const json_t *event,
+                                 const char *words)
+{
+    struct sma_str user = sma_json_str(event, "operator_open_id");
+    if (feishu_fill_route(reading, sma_json_str(event, "open_chat_id"), SMA_STR("group"),
+                          is_user_id(user) ? user : (struct sma_str){"", 0}))
+        make_note(reading, words, sma_json_str(event, "chat_name"));
+}
+
+/* Comes each time somebody opens the chat: only the first time is worth a note. */
+static void read_chat_entered(struct feishu_reading *reading, const json_t *event)
+{
+    if (sma_json_str(event, "last_message_id").len > 0)
+        feishu_ignore(reading, "a chat with messages was opened again");
+    else if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("p2p"),
+                               feishu_actor_id(sma_json_get(event, "operator_id"))))
+        make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
+}
+
+static void read_chat_created_v1(struct feishu_reading *reading, const json_t *event)
+{
+    if (feishu_fill_route(reading, sma_json_str(event, "chat_id"), SMA_STR("p2p"),
+                          feishu_actor_id(sma_json_get(event, "operator"))))
+        make_note(reading, "the user opened the chat for the first time", SMA_STR(""));
+}
+
+/* -- envelopes --------------------------------------------------------------------------------------------------- */
+
+static bool is_type(const struct feishu_reading *reading, const char *type)
+{
+    return sma_str_is_equal(reading->event.event_type, sma_str(type));
+}
+
+static void read_v2(struct feishu_reading *reading, const json_t *event)
+{
+    if (is_type(reading, "im.message.receive_v1"))
+        feishu_read_message(reading, event);
+    else if (is_type(reading, "card.action.trigger") || is_type(reading, "card.action.trigger_v1"))
+        read_callback(reading, event, sma_json_get(event, "context"),
+                      sma_json_get(event, "operator"));
+    else if (is_type(reading, "im.chat.member.bot.added_v1"))
+        read_bot_in_group(reading, event, "the bot was added to the group");
+    else if (is_type(reading, "im.chat.member.bot.deleted_v1"))
+        read_bot_in_group(reading, event, "the bot was removed from the group");
+    else if (is_type(reading, "im.chat.access_event.bot_p2p_chat_entered_v1"))
+        read_chat_entered(reading, event);
+    else
+        feishu_ignore(reading, "an event of a kind that is not handled");
+}
+
+static void read_v1(struct feishu_reading *reading, const json_t *event)
+{
+    if (is_type(reading, "message"))
+        feishu_read_message_v1(reading, event);
+    else if (is_type(reading, "add_bot"))
+        read_bot_in_group_v1(reading, event, "the bot was added to the group");
+    else if (is_type(reading, "remove_bot"))
+        read_bot_in_group_v1(reading, event, "the bot was removed from the group");
+    else if (is_type(reading, "p2p_chat_create"))
+        read_chat_created_v1(reading, event);
+    else
+        feishu_ignore(reading, "an event of a kind that is not handled");
+}
+
+/* @return BADINPUT when this is no event at all */
+static enum sma_err read_envelope(struct feishu_reading *reading, struct sma_error *error)
+{
+    const json_t *root = reading->root, *header = sma_json_get(root, "header");
+    const json_t *event = sma_json_get(root, "event");
+    bool is_v2 = sma_json_get(root, "schema") != NULL;
+    if (!is_v2 && event == NULL && json_is_object(sma_json_get(root, "action"))) {
+        reading->event.event_type = SMA_STR("card.action");
+        reading->date_ms = reading->options->now_wall_ms;
+        read_callback(reading, root, root, root);
+        return SMA_ERR_OK;
+    }
+    reading->event.event_type =
+        is_v2 ? sma_json_str(header, "event_type") : sma_json_str(event, "type");
+    reading->event.event_id = is_v2 ? sma_json_str(header, "event_id") : sma_json_str(root, "uuid");
+    struct sma_str type = reading->event.event_type;
+    if (!json_is_object(event) || type.len == 0 || type.len > TYPE_BYTES_MAX)
+        return sma_fail(error, SMA_ERR_BADINPUT, "feishu: an event without %s",
+                        json_is_object(event) ? "a usable type" : "a body");
+    reading->date_ms = feishu_time_ms(reading, header, "create_time");
+    if (is_v2)
+        read_v2(reading, event);
+    else
+        read_v1(reading, event);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err buffers_err(const struct feishu_reading *reading)
+{
+    const struct sma_buf *const all[] = {&reading->lines,  &reading->preparation, &reading->body,
+                                         &reading->text,   &reading->chat_key,    &reading->meta,
+                                         &reading->context};
+    for (size_t i = 0; i < SMA_COUNT_OF(all); i++) {
+        if (all[i]->err != SMA_ERR_OK)
+            return all[i]->err;
+    }
+    return SMA_ERR_OK;
+}
+
+static void fini_reading(struct feishu_reading *reading)
+{
+    struct sma_buf *const all[] = {&reading->lines,  &reading->preparation, &reading->body,
+                                   &reading->text,   &reading->chat_key,    &reading->meta,
+                                   &reading->context};
+    for (size_t i = 0; i < SMA_COUNT_OF(all); i++)
+        sma_buf_fini(all[i]);
+    json_decref(reading->root);
+    json_decref(reading->content);
+    free(reading);
+}
+
+static struct feishu_reading *new_reading(const struct feishu_event_options *options)
+{
+    struct feishu_reading *reading = calloc(1, sizeof *reading);
+    if (reading == NULL)
+        return NULL;
+    reading->options = options;
+    reading->event.why = "";
+    sma_buf_init(&reading->lines, SMA_TEXT_BYTES_MAX);
+    sma_buf_init(&reading->preparation, SMA_TEXT_BYTES_MAX);
+    sma_buf_init(&reading->body, SMA_TEXT_BYTES_MAX);
+    sma_buf_init(&reading->text, SMA_TEXT_BYTES_MAX);
+    sma_buf_init(&reading->chat_key, SMA_CHAT_KEY_BYTES_MAX);
+    sma_buf_init(&reading->meta, SMA_META_BYTES_MAX);
+    sma_buf_init(&reading->context, SMA_TEXT_BYTES_MAX);
+    return reading;
+}
+
+enum sma_err feishu_event_parse(const struct feishu_event_options *options, struct sma_str body,
+                                feishu_event_fn *each, void *user, struct sma_error *error)
+{
+    if (body.len > FEISHU_EVENT_BYTES_MAX)
+        return sma_fail(error, SMA_ERR_TOOBIG, "feishu: an event of %zu bytes, the limit is %d",
+                        body.len, FEISHU_EVENT_BYTES_MAX);
+    struct feishu_reading *reading = new_reading(options);
+    if (reading == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
+    enum sma_err err = sma_json_load(body, &reading->root);
+    if (err == SMA_ERR_OK)
+        err = read_envelope(reading, error);
+    else
+        err = sma_fail(error, err, "feishu: an event is not JSON: %s", sma_err_text(err));
+    enum sma_err full = buffers_err(reading);
+    if (err == SMA_ERR_OK && full == SMA_ERR_NOMEM)
+        err = sma_fail(error, SMA_ERR_NOMEM, "feishu: no memory to read an event");
+    if (err == SMA_ERR_OK && full != SMA_ERR_OK)
+        feishu_ignore(reading, "the text is over its limit");
+    if (err == SMA_ERR_OK) {
+        if (reading->event.kind == FEISHU_EVENT_IGNORED)
+            reading->event.ingress = (struct sma_ingress){0};
+        each(user, &reading->event);
+    }
+    fini_reading(reading);
+    return err;
+}

@@ -1,0 +1,78 @@
+/*
+ * feishu_event_priv.h — one event while it is read: shared by feishu_event.c, feishu_message.c, feishu_post.c and
+ * feishu_attach.c only.
+ *
+ * Invariants: slices in `event` point into the JSON trees, the buffers or constant text; all live until each() is through.
+ */
+#ifndef SMA_FEISHU_EVENT_PRIV_H
+#define SMA_FEISHU_EVENT_PRIV_H
+
+#include "feishu_event.h"
+#include "runtime/json/json_read.h"
+
+#define FEISHU_MENTION_COUNT_MAX 128 /* whose names are resolved; all are looked at for the bot */
+#define FEISHU_PATH_BYTES_MAX 256
+
+struct feishu_mention
+{
+    struct sma_str key, name; /* "@_user_1", as displayed */
+    bool is_bot;
+};
+struct feishu_reading
+{
+    const struct feishu_event_options *options;
+    json_t *root, *content;
+    struct feishu_event event;
+    struct feishu_mention mentions[FEISHU_MENTION_COUNT_MAX];
+    size_t mention_count;
+    bool is_bot_mentioned, is_bot_removed; /* removed: its placeholder stood in the text */
+    /* attachments */
+    struct sma_str message_id;
+    int64_t date_ms;
+    size_t attachment_count;
+    char paths[SMA_ATTACHMENT_COUNT_MAX][FEISHU_PATH_BYTES_MAX];
+    struct sma_buf lines, preparation;
+    struct sma_buf body;                          /* the text below the attachment lines */
+    struct sma_buf text, chat_key, meta, context; /* of the ingress */
+};
+
+/** Stop with an IGNORED event. why: constant text. */
+static inline void feishu_ignore(struct feishu_reading *reading, const char *why)
+{
+    reading->event.kind = FEISHU_EVENT_IGNORED;
+    reading->event.why = why;
+}
+/** An id that may stand in keys and URLs: printable ASCII without URL syntax, not only dots. */
+bool feishu_id_is_good(struct sma_str id);
+/** Route and what all ingresses share. false: the chat id is unusable, the event is IGNORED. */
+bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,
+                       struct sma_str chat_type, struct sma_str user_id);
+/** The first present of user_id, open_id, union_id. */
+struct sma_str feishu_actor_id(const json_t *ids);
+/** Milliseconds of a time given as text or number in s, ms or us; not later than now; now when there is none. */
+int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key);
+
+/* -- feishu_message.c -- */
+void feishu_read_message(struct feishu_reading *reading, const json_t *event);
+void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event);
+/** Append text with placeholders and <at> tags resolved, the bot's own removed. */
+void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str text);
+/** Append "@Name" for a mention key or an open_id; the bot's own: nothing. name: what else is known, may be empty. */
+void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
+                        struct sma_str name);
+/** Append untrusted text on one line: control characters become blanks, at most max_bytes. */
+void feishu_put_line(struct sma_buf *buf, struct sma_str text, size_t max_bytes);
+
+/* -- feishu_post.c -- */
+/** Rich text (or a card's reduced form) as Markdown into reading->body. */
+void feishu_put_post(struct feishu_reading *reading, const json_t *content);
+
+/* -- feishu_attach.c -- */
+/**
+ * Note one attachment: its @attach line and its preparation.
+ * @return false: not fetched, because there are SMA_ATTACHMENT_COUNT_MAX already or the key is unusable
+ */
+bool feishu_attach(struct feishu_reading *reading, const char *kind, struct sma_str file_key,
+                   struct sma_str name);
+
+#endif

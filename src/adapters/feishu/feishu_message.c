@@ -1,0 +1,434 @@
+/* feishu_message.c — a message: its text by type, its mentions, its place. See feishu_event.h. */
+#include "feishu_event_priv.h"
+
+#include "sma/adapter.h"
+#include "sma/text.h"
+
+#define WORD_BYTES_MAX 512 /* of names and titles in words for the model */
+#define AT_TAG_BYTES_MAX 256
+
+void feishu_put_line(struct sma_buf *buf, struct sma_str text, size_t max_bytes)
+{
+    text.len = sma_utf8_cut(text, max_bytes);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        sma_buf_put_char(buf, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
+    }
+}
+
+/* -- mentions ---------------------------------------------------------------------------------------------------- */
+
+static bool is_bot_id(const struct feishu_reading *reading, struct sma_str open_id)
+{
+    return open_id.len > 0 && sma_str_is_equal(open_id, reading->options->bot_open_id);
+}
+
+static void read_mentions(struct feishu_reading *reading, const json_t *mentions)
+{
+    size_t count = json_array_size(mentions);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(mentions, i), *id = sma_json_get(item, "id");
+        /* An object in events; a plain open_id in answers of the REST calls. */
+        struct sma_str open_id =
+            json_is_string(id) ? sma_json_str_of(id) : sma_json_str(id, "open_id");
+        struct feishu_mention mention = {.key = sma_json_str(item, "key"),
+                                         .name = sma_json_str(item, "name"),
+                                         .is_bot = is_bot_id(reading, open_id)};
+        reading->is_bot_mentioned = reading->is_bot_mentioned || mention.is_bot;
+        if (sma_str_starts_with(mention.key, SMA_STR("@_")) &&
+            reading->mention_count < FEISHU_MENTION_COUNT_MAX)
+            reading->mentions[reading->mention_count++] = mention;
+    }
+}
+
+/* The longest key that stands at the head of text: "@_user_1" does not stand at the head of "@_user_10". */
+static const struct feishu_mention *find_mention(const struct feishu_reading *reading,
+                                                 struct sma_str text)
+{
+    const struct feishu_mention *found = NULL;
+    for (size_t i = 0; i < reading->mention_count; i++) {
+        const struct feishu_mention *mention = &reading->mentions[i];
+        if (!sma_str_starts_with(text, mention->key) ||
+            (found != NULL && found->key.len >= mention->key.len))
+            continue;
+        char next = text.len > mention->key.len ? text.ptr[mention->key.len] : ' ';
+        if (next < '0' || next > '9')
+            found = mention;
+    }
+    return found;
+}
+
+static void put_name(struct sma_buf *buf, struct sma_str name)
+{
+    sma_buf_put_char(buf, '@');
+    feishu_put_line(buf, name, SMA_NAME_BYTES_MAX);
+}
+
+void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
+                        struct sma_str name)
+{
+    const struct feishu_mention *mention = NULL;
+    for (size_t i = 0; i < reading->mention_count && mention == NULL; i++) {
+        if (sma_str_is_equal(reading->mentions[i].key, who))
+            mention = &reading->mentions[i];
+    }
+    if (is_bot_id(reading, who) || (mention != NULL && mention->is_bot)) {
+        reading->is_bot_removed = true;
+        return;
+    }
+    if (mention != NULL && mention->name.len > 0)
+        name = mention->name;
+    if (sma_str_is_equal(who, SMA_STR("all")) || sma_str_is_equal(who, SMA_STR("@_all")))
+        name = name.len > 0 ? name : SMA_STR("all");
+    if (name.len > 0)
+        put_name(buf, name);
+    else
+        feishu_put_line(buf, who, SMA_NAME_BYTES_MAX);
+}
+
+/* Value of user_id="..." or open_id="..." in the inside of an <at> tag. */
+static struct sma_str at_target(struct sma_str inside)
+{
+    static const char *const names[] = {"user_id=\"", "open_id=\"", "id=\""};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        const char *at = memmem(inside.ptr, inside.len, names[i], strlen(names[i]));
+        if (at == NULL)
+            continue;
+        at += strlen(names[i]);
+        size_t left = (size_t)(inside.ptr + inside.len - at);
+        const char *end = memchr(at, '"', left);
+        if (end != NULL)
+            return (struct sma_str){at, (size_t)(end - at)};
+    }
+    return (struct sma_str){"", 0};
+}
+
+/* `<at user_id="ou_...">Name</at>` at the head of text. @return its length, 0 = it is not one */
+static size_t put_at_tag(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str text)
+{
+    if (!sma_str_starts_with(text, SMA_STR("<at ")))
+        return 0;
+    size_t limit = text.len < AT_TAG_BYTES_MAX ? text.len : AT_TAG_BYTES_MAX;
+    const char *open_end = memchr(text.ptr, '>', limit);
+    if (open_end == NULL)
+        return 0;
+    const char *name = open_end + 1;
+    size_t left = (size_t)(text.ptr + text.len - name);
+    const char *close =
+        memmem(name, left < SMA_NAME_BYTES_MAX ? left : SMA_NAME_BYTES_MAX, "</at>", 5);
+    struct sma_str who = at_target((struct sma_str){text.ptr, (size_t)(open_end - text.ptr)});
+    if (close == NULL || who.len == 0)
+        return 0;
+    struct sma_str shown = {name, (size_t)(close - name)};
+    if (shown.len > 0 && shown.ptr[0] == '@')
+        shown = (struct sma_str){shown.ptr + 1, shown.len - 1};
+    feishu_put_mention(reading, buf, who, shown);
+    return (size_t)(close + 5 - text.ptr);
+}
+
+/* What stands at text's head and is a mention. @return its length in text, 0 = none */
+static size_t put_mention_at(struct feishu_reading *reading, struct sma_buf *buf,
+                             struct sma_str text)
+{
+    if (text.ptr[0] == '<')
+        return put_at_tag(reading, buf, text);
+    const struct feishu_mention *mention = find_mention(reading, text);
+    if (mention != NULL) {
+        feishu_put_mention(reading, buf, mention->key, mention->name);
+        return mention->key.len;
+    }
+    if (sma_str_starts_with(text, SMA_STR("@_all"))) {
+        feishu_put_mention(reading, buf, SMA_STR("@_all"), SMA_STR(""));
+        return 5;
+    }
+    return 0;
+}
+
+static bool ends_blank(const struct sma_buf *buf)
+{
+    return buf->len == 0 || strchr(" \t\n", buf->ptr[buf->len - 1]) != NULL;
+}
+
+void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str text)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < text.len;) {
+        if (text.ptr[i] != '@' && text.ptr[i] != '<') {
+            i++;
+            continue;
+        }
+        sma_buf_put(buf, text.ptr + from, i - from);
+        from = i;
+        size_t before = buf->len;
+        size_t used = put_mention_at(reading, buf, (struct sma_str){text.ptr + i, text.len - i});
+        i += used > 0 ? used : 1;
+        if (used == 0)
+            continue;
+        /* Where the bot's name was taken out, one of the two gaps beside it goes too. */
+        while (buf->len == before && ends_blank(buf) && i < text.len && text.ptr[i] == ' ')
+            i++;
+        from = i;
+    }
+    sma_buf_put(buf, text.ptr + from, text.len - from);
+}
+
+/* -- text by type ------------------------------------------------------------------------------------------------ */
+
+static void put_words(struct sma_buf *buf, const char *what, struct sma_str detail)
+{
+    sma_buf_printf(buf, "[%s", what);
+    if (detail.len > 0) {
+        sma_buf_put_text(buf, ": ");
+        feishu_put_line(buf, detail, WORD_BYTES_MAX);
+    }
+    sma_buf_put_char(buf, ']');
+}
+
+static void put_file(struct feishu_reading *reading, const char *kind, const char *key_name,
+                     struct sma_str default_name)
+{
+    struct sma_str name = sma_json_str(reading->content, "file_name");
+    if (name.len == 0)
+        name = default_name;
+    if (!feishu_attach(reading, kind, sma_json_str(reading->content, key_name), name))
+        put_words(&reading->body, kind, name);
+}
+
+static void put_location(struct feishu_reading *reading)
+{
+    put_words(&reading->body, "location", sma_json_str(reading->content, "name"));
+    struct sma_str latitude = sma_json_str(reading->content, "latitude");
+    struct sma_str longitude = sma_json_str(reading->content, "longitude");
+    if (latitude.len == 0 || longitude.len == 0)
+        return;
+    sma_buf_put_text(&reading->body, " latitude ");
+    feishu_put_line(&reading->body, latitude, 32);
+    sma_buf_put_text(&reading->body, ", longitude ");
+    feishu_put_line(&reading->body, longitude, 32);
+}
+
+/* A type without a rule of its own: its text if it has one. @return whether there is anything to run */
+static bool put_other(struct feishu_reading *reading, struct sma_str type)
+{
+    static const char *const members[] = {"text", "title", "topic", "summary", "name"};
+    char word[64];
+    size_t len = type.len < sizeof word - 1 ? type.len : sizeof word - 1;
+    for (size_t i = 0; i < len; i++)
+        word[i] =
+            (type.ptr[i] >= 'a' && type.ptr[i] <= 'z') || type.ptr[i] == '_' ? type.ptr[i] : ' ';
+    word[len] = '\0';
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        struct sma_str text = sma_json_str(reading->content, members[i]);
+        if (text.len == 0)
+            continue;
+        put_words(&reading->body, word, text);
+        return true;
+    }
+    put_words(&reading->body, word, SMA_STR(""));
+    return false;
+}
+
+enum text_kind
+{
+    TEXT_RUNS,   /* a message to answer */
+    TEXT_NOTED,  /* recorded, not answered */
+    TEXT_NOTHING /* not recorded either */
+};
+
+static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str type)
+{
+    const json_t *content = reading->content;
+    if (sma_str_is_equal(type, SMA_STR("text")))
+        feishu_put_resolved(reading, &reading->body, sma_json_str(content, "text"));
+    else if (sma_str_is_equal(type, SMA_STR("post")) ||
+             sma_str_is_equal(type, SMA_STR("interactive")))
+        feishu_put_post(reading, content);
+    else if (sma_str_is_equal(type, SMA_STR("image")))
+        put_file(reading, "photo", "image_key", SMA_STR("photo.jpg"));
+    else if (sma_str_is_equal(type, SMA_STR("file")))
+        put_file(reading, "document", "file_key", SMA_STR("file"));
+    else if (sma_str_is_equal(type, SMA_STR("audio")))
+        put_file(reading, "voice", "file_key", SMA_STR("voice.opus"));
+    else if (sma_str_is_equal(type, SMA_STR("media")))
+        put_file(reading, "document", "file_key", SMA_STR("video.mp4"));
+    else if (sma_str_is_equal(type, SMA_STR("folder")))
+        put_words(&reading->body, "folder, which cannot be fetched",
+                  sma_json_str(content, "file_name"));
+    else if (sma_str_is_equal(type, SMA_STR("location")))
+        put_location(reading);
+    else if (sma_str_is_equal(type, SMA_STR("share_chat")))
+        put_words(&reading->body, "shared chat", sma_json_str(content, "chat_id"));
+    else if (sma_str_is_equal(type, SMA_STR("share_user")))
+        put_words(&reading->body, "shared contact", sma_json_str(content, "user_id"));
+    else if (sma_str_is_equal(type, SMA_STR("merge_forward")))
+        put_words(&reading->body, "forwarded messages, whose text is not included", SMA_STR(""));
+    else if (sma_str_is_equal(type, SMA_STR("system")))
+        return TEXT_NOTHING;
+    else if (sma_str_is_equal(type, SMA_STR("sticker"))) {
+        put_words(&reading->body, "sticker", SMA_STR(""));
+        return TEXT_NOTED;
+    } else if (!put_other(reading, type))
+        return TEXT_NOTED;
+    return TEXT_RUNS;
+}
+
+/* -- the ingress ------------------------------------------------------------------------------------------------- */
+
+static void put_text(struct feishu_reading *reading)
+{
+    struct sma_str body = sma_buf_str(&reading->body);
+    if (reading->is_bot_removed || reading->event.ingress.is_group)
+        body = sma_str_trim(body);
+    sma_buf_put_str(&reading->text, sma_buf_str(&reading->lines));
+    if (reading->lines.len > 0 && body.len > 0)
+        sma_buf_put_char(&reading->text, '\n');
+    sma_buf_put_str(&reading->text, body);
+    if (reading->lines.len > 0 && body.len == 0 && reading->text.err == SMA_ERR_OK)
+        reading->text.len--; /* the last line's end */
+}
+
+static void put_meta(struct feishu_reading *reading, struct sma_str chat_type)
+{
+    sma_buf_put_text(&reading->meta, "{\"chatType\":");
+    sma_buf_put_json_string(&reading->meta, chat_type);
+    if (reading->attachment_count > 0)
+        sma_buf_printf(&reading->meta, ",\"attachments\":%zu", reading->attachment_count);
+    sma_buf_put_char(&reading->meta, '}');
+}
+
+static void set_kind(struct feishu_reading *reading, enum text_kind text_kind)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    if (reading->is_bot_mentioned && ingress->is_group)
+        ingress->addressed = SMA_ADDRESSED_MENTION;
+    enum sma_control control = reading->lines.len > 0 || text_kind != TEXT_RUNS
+                                   ? SMA_CONTROL_NONE
+                                   : sma_control_parse(sma_buf_str(&reading->text));
+    /* "/etc is full" among people is not a command to a bot nobody spoke to. */
+    if (control == SMA_CONTROL_UNKNOWN && ingress->addressed == SMA_ADDRESSED_NONE)
+        control = SMA_CONTROL_NONE;
+    ingress->control = (uint8_t)control;
+    ingress->kind = text_kind == TEXT_NOTED       ? SMA_EVENT_NOTE
+                    : control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE
+                                                  : SMA_EVENT_CONTROL;
+}
+
+/* body and lines are written: the rest of the ingress. */
+static void finish(struct feishu_reading *reading, struct sma_str chat_type,
+                   enum text_kind text_kind)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    put_text(reading);
+    if (text_kind == TEXT_NOTHING || sma_str_trim(sma_buf_str(&reading->text)).len == 0) {
+        feishu_ignore(reading,
+                      text_kind == TEXT_NOTHING ? "a message of the system" : "an empty text");
+        return;
+    }
+    set_kind(reading, text_kind);
+    put_meta(reading, chat_type);
+    ingress->event_key = reading->message_id;
+    ingress->text = sma_buf_str(&reading->text);
+    ingress->context = sma_buf_str(&reading->context);
+    ingress->meta_json = sma_buf_str(&reading->meta);
+    if (reading->attachment_count > 0) {
+        sma_buf_put_char(&reading->preparation, ']');
+        ingress->preparation = sma_buf_str(&reading->preparation);
+    }
+}
+
+static bool is_program(const struct feishu_reading *reading, const json_t *sender,
+                       const json_t *ids)
+{
+    struct sma_str type = sma_json_str(sender, "sender_type");
+    if (sma_str_is_equal(type, SMA_STR("app")) || sma_str_is_equal(type, SMA_STR("bot")))
+        return true;
+    struct sma_str app_id = reading->options->app_id;
+    return is_bot_id(reading, sma_json_str(ids, "open_id")) ||
+           (app_id.len > 0 && sma_str_is_equal(sma_json_str(sender, "id"), app_id));
+}
+
+/* Shared by both shapes: where it was said and by whom. false: the event is IGNORED. */
+static bool place(struct feishu_reading *reading, struct sma_str chat_id, struct sma_str chat_type,
+                  struct sma_str user_id)
+{
+    if (!feishu_id_is_good(reading->message_id)) {
+        feishu_ignore(reading, "no usable message id");
+        return false;
+    }
+    if (!feishu_fill_route(reading, chat_id, chat_type, user_id))
+        return false;
+    if (user_id.len == 0 && reading->event.ingress.is_group) {
+        feishu_ignore(reading, "a group message of nobody");
+        return false;
+    }
+    reading->event.ingress.route.message_id = reading->message_id;
+    return true;
+}
+
+void feishu_read_message(struct feishu_reading *reading, const json_t *event)
+{
+    const json_t *sender = sma_json_get(event, "sender"), *ids = sma_json_get(sender, "sender_id");
+    const json_t *message = sma_json_get(event, "message");
+    struct sma_str chat_type = sma_json_str(message, "chat_type");
+    if (is_program(reading, sender, ids)) {
+        feishu_ignore(reading, "a message of an app");
+        return;
+    }
+    chat_type.len = chat_type.len > SMA_ID_BYTES_MAX ? 0 : chat_type.len;
+    reading->message_id = sma_json_str(message, "message_id");
+    reading->date_ms = feishu_time_ms(reading, message, "create_time");
+    if (!place(reading, sma_json_str(message, "chat_id"), chat_type, feishu_actor_id(ids)))
+        return;
+    enum sma_err err = sma_json_load(sma_json_str(message, "content"), &reading->content);
+    if (err != SMA_ERR_OK || !json_is_object(reading->content)) {
+        if (err == SMA_ERR_NOMEM)
+            reading->body.err = err;
+        feishu_ignore(reading, "the content is not JSON");
+        return;
+    }
+    struct sma_str thread_id = sma_json_str(message, "thread_id");
+    if (feishu_id_is_good(thread_id))
+        reading->event.ingress.route.thread_id = thread_id;
+    else if (sma_json_str(message, "parent_id").len >
+             0) /* in a topic every message replies to its first */
+        sma_buf_put_text(&reading->context,
+                         "This message replies to an earlier message of the chat, "
+                         "whose text is not included here.");
+    read_mentions(reading, sma_json_get(message, "mentions"));
+    read_mentions(reading, sma_json_get(reading->content, "mentions"));
+    finish(reading, chat_type, put_by_type(reading, sma_json_str(message, "message_type")));
+}
+
+void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
+{
+    struct sma_str chat_type = sma_json_str(event, "chat_type");
+    if (sma_str_is_equal(chat_type, SMA_STR("private")))
+        chat_type = SMA_STR("p2p"); /* one word for one thing, whatever the envelope */
+    chat_type.len = chat_type.len > SMA_ID_BYTES_MAX ? 0 : chat_type.len;
+    if (is_bot_id(reading, sma_json_str(event, "open_id"))) {
+        feishu_ignore(reading, "a message of an app");
+        return;
+    }
+    reading->message_id = sma_json_str(event, "open_message_id");
+    struct sma_str user_id = sma_json_str(event, "employee_id");
+    if (user_id.len == 0)
+        user_id = feishu_actor_id(event);
+    if (!place(reading, sma_json_str(event, "open_chat_id"), chat_type, user_id))
+        return;
+    /* The members of the content stand in the event itself. */
+    reading->content = json_deep_copy(event);
+    if (reading->content == NULL) {
+        reading->body.err = SMA_ERR_NOMEM;
+        return;
+    }
+    reading->is_bot_mentioned = json_is_true(sma_json_get(event, "is_mention"));
+    struct sma_str type = sma_json_str(event, "msg_type");
+    struct sma_str clean = sma_json_str(event, "text_without_at_bot");
+    if (sma_str_is_equal(type, SMA_STR("text")) && clean.len > 0) {
+        reading->is_bot_removed = true;
+        feishu_put_resolved(reading, &reading->body, clean);
+        finish(reading, chat_type, TEXT_RUNS);
+        return;
+    }
+    finish(reading, chat_type, put_by_type(reading, type));
+}
