@@ -49,7 +49,8 @@ static enum sma_err load(struct sma_str text, json_t **ret_root)
     json_error_t error;
     json_t *root = json_loadb(text.ptr, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (root == NULL)
-        return json_error_code(&error) == json_error_out_of_memory ? SMA_ERR_NOMEM : SMA_ERR_BADINPUT;
+        return json_error_code(&error) == json_error_out_of_memory ? SMA_ERR_NOMEM
+                                                                   : SMA_ERR_BADINPUT;
     *ret_root = root;
     return SMA_ERR_OK;
 }
@@ -65,7 +66,8 @@ enum sma_err sma_json_load(struct sma_str text, json_t **ret_root)
     struct sma_buf repaired;
     sma_buf_init(&repaired, 3 * SMA_JSON_BYTES_MAX + 1);
     put_repaired(&repaired, text);
-    enum sma_err err = repaired.err == SMA_ERR_OK ? load(sma_buf_str(&repaired), ret_root) : repaired.err;
+    enum sma_err err =
+        repaired.err == SMA_ERR_OK ? load(sma_buf_str(&repaired), ret_root) : repaired.err;
     sma_buf_fini(&repaired);
     return err;
 }
@@ -78,8 +80,9 @@ const json_t *sma_json_get(const json_t *object, const char *key)
 
 struct sma_str sma_json_str_of(const json_t *value)
 {
-    return json_is_string(value) ? (struct sma_str){json_string_value(value), json_string_length(value)}
-                                 : (struct sma_str){"", 0};
+    return json_is_string(value)
+               ? (struct sma_str){json_string_value(value), json_string_length(value)}
+               : (struct sma_str){"", 0};
 }
 
 struct sma_str sma_json_str(const json_t *object, const char *key)
@@ -88,7 +91,7 @@ struct sma_str sma_json_str(const json_t *object, const char *key)
 }
 
 int64_t sma_json_int(const json_t *object, const char *key, int64_t low, int64_t high,
-                        int64_t otherwise)
+                     int64_t otherwise)
 {
     const json_t *value = json_object_get(object, key);
     int64_t number = 0;

@@ -25,7 +25,8 @@ const json_t *sma_json_get(const json_t *object, const char *key);
 struct sma_str sma_json_str(const json_t *object, const char *key);
 struct sma_str sma_json_str_of(const json_t *value);
 /** The member as an integer: a JSON integer, or decimal text, in [low, high]; else `otherwise`. */
-int64_t sma_json_int(const json_t *object, const char *key, int64_t low, int64_t high, int64_t otherwise);
+int64_t sma_json_int(const json_t *object, const char *key, int64_t low, int64_t high,
+                     int64_t otherwise);
 /** Append compact JSON with members in their order. Errors stay in buf->err. */
 void sma_json_put(struct sma_buf *buf, const json_t *value);
 
