@@ -36,6 +36,8 @@
       "处理这条消息时连续三次被中断，已放弃。请重新发送。")                                                           \
     X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。")                                              \
     X(STEP_LIMIT, "I stopped after %u steps without reaching an answer.", "已执行 %u 步仍未得出答案，先停在这里。")     \
+    X(NOT_ALLOWED, "In this chat I answer only the person who spoke to me first and the administrators.",               \
+      "在这个会话里，我只回复最先与我对话的人和管理员。")                                                             \
     X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")
 
 enum sma_notice

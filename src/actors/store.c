@@ -76,7 +76,11 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
     };
     if (sma_queue_create(&queue, &store->queue) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
-    enum sma_err err = open_files(store, hooks, error);
+    store->sys->random_bytes(store->sys->self, store->hash_key, sizeof store->hash_key);
+    enum sma_err err = sma_store_load_rules(store);
+    if (err != SMA_ERR_OK)
+        return sma_fail(error, err, "out of memory");
+    err = open_files(store, hooks, error);
     return err != SMA_ERR_OK ? err : sma_store_recover(store, error);
 }
 
@@ -153,8 +157,14 @@ void sma_store_destroy(struct sma_store *store)
     store->magic = 0;
     if (store->history != NULL)
         sma_store_drop_searches(store);
+    if (store->state != NULL)
+        sma_store_forget_holds(store);
     free_batch(store);
     free_chats(store);
+    sma_store_map_fini(&store->questions);
+    sma_store_map_fini(&store->groups);
+    sma_store_map_fini(&store->leaders);
+    sma_store_free_rules(store);
     sma_store_map_fini(&store->rows);
     sma_store_map_fini(&store->waiter_heads);
     sma_history_close(store->history);
@@ -232,6 +242,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_INGRESS:
         sma_store_ingress(store, msg);
         break;
+    case SMA_MSG_PREPARED:
+        sma_store_prepared(store, msg);
+        break;
     case SMA_MSG_STEP:
         sma_store_step(store, msg);
         break;
@@ -261,6 +274,8 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_MSG_RELOAD:
         store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
+        if (sma_store_load_rules(store) != SMA_ERR_OK)
+            sma_ctx_fatal(store->ctx, "out of memory");
         break;
     default:
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "the store got a message of kind %s it does not know",

@@ -6,22 +6,6 @@
 
 #include <stdlib.h>
 
-#define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
-
-static bool is_channel_quiet(const struct sma_route *route)
-{
-    /* Callers of these see the verdict and the progress themselves. */
-    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
-           sma_str_is_equal(route->channel, SMA_STR("cli"));
-}
-
-enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route)
-{
-    int adapter = sma_store_adapter_of(store, route);
-    bool is_chinese = adapter >= 0 && store->adapters[adapter].adapter->ops->is_chinese_by_default;
-    return sma_notice_language(store->config->language, route->language, is_chinese);
-}
-
 /* -- answers ---------------------------------------------------------------------------------------------------- */
 static void refuse_now(struct sma_store *store, const struct sma_msg *question,
                        uint32_t retry_after_ms, struct sma_str reason)
@@ -53,11 +37,15 @@ static struct sma_str find_excess(const struct sma_ingress *in)
         return SMA_STR("the message id is empty or too long");
     if (in->text.len > SMA_TEXT_BYTES_MAX || in->context.len > SMA_TEXT_BYTES_MAX)
         return SMA_STR("the message text is too long");
+    if (in->preparation.len > SMA_TEXT_BYTES_MAX)
+        return SMA_STR("the message's preparation is too long");
+    if (in->migrated_from.len > SMA_CHAT_KEY_BYTES_MAX)
+        return SMA_STR("the chat key before the migration is too long");
     if (in->meta_json.len > SMA_META_BYTES_MAX)
         return SMA_STR("the message's meta data is too long");
-    const struct sma_str ids[] = {route->channel,   route->chat_id,    route->chat_type,
-                                  route->thread_id, route->message_id, route->user_id,
-                                  route->user_name, route->language,   in->cursor_name};
+    const struct sma_str ids[] = {
+        route->channel, route->chat_id,   route->chat_type, route->thread_id, route->message_id,
+        route->user_id, route->user_name, route->language,  in->cursor_name,  in->group_key};
     for (size_t i = 0; i < SMA_COUNT_OF(ids); i++)
         if (ids[i].len > SMA_ID_BYTES_MAX)
             return SMA_STR("an id of the message is too long");
@@ -65,6 +53,21 @@ static struct sma_str find_excess(const struct sma_ingress *in)
 }
 
 /* -- what is written -------------------------------------------------------------------------------------------- */
+/* How a message comes in. */
+struct store_acceptance
+{
+    enum sma_row_state row_state;
+    uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
+    bool wants_role;
+};
+/* How it goes on. */
+struct store_start
+{
+    bool is_now; /* RUN leaves before the commit */
+    bool is_held, wants_role;
+    struct store_group *group; /* the album that it leads */
+};
+
 static struct sma_str message_id_of(const struct sma_ingress *in)
 {
     if (in->kind == SMA_EVENT_MESSAGE || in->kind == SMA_EVENT_CONTROL)
@@ -72,12 +75,17 @@ static struct sma_str message_id_of(const struct sma_ingress *in)
     return in->route.message_id;
 }
 
-static void format_facts(struct sma_store *store, const struct sma_ingress *in)
+static void format_facts(struct sma_store *store, const struct sma_ingress *in,
+                         const struct store_acceptance *how)
 {
     struct store_facts facts = {
         .route = in->route,
         .context = in->context,
         .wall_ms = in->wall_ms,
+        .group_key = in->group_key,
+        .preparation = in->preparation,
+        .wants_role = how->wants_role,
+        .control = how->wants_role ? in->control : 0,
         /* The line would give back something else than what came. */
         .has_text = !sma_utf8_is_valid(in->text),
         .text = in->text,
@@ -140,7 +148,7 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
 
 static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_ingress *in,
-                                          enum sma_row_state row_state, uint64_t *ret_seq)
+                                          const struct store_acceptance *how, uint64_t *ret_seq)
 {
     int64_t offset;
     enum sma_err err = place_user_line(store, chat, in, &offset);
@@ -152,13 +160,14 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_
     err = save_cursor(store, in);
     if (err != SMA_ERR_OK)
         return err;
-    format_facts(store, in);
+    format_facts(store, in, how);
     if (store->facts_buf.err != SMA_ERR_OK)
         return store->facts_buf.err;
     err = sma_state_accept(store->state,
                            &(struct sma_state_message){.chat = chat->state,
                                                        .kind = in->kind,
-                                                       .state = (uint8_t)row_state,
+                                                       .state = (uint8_t)how->row_state,
+                                                       .run_seq = how->leader,
                                                        .body_hash = in->body_hash,
                                                        .event_key = in->event_key,
                                                        .user_id = in->route.user_id,
@@ -172,120 +181,128 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_
     return err;
 }
 
-/* -- notices ---------------------------------------------------------------------------------------------------- */
-static bool may_notice(uint64_t *last_ns, uint64_t now)
-{
-    if (*last_ns != 0 && now - *last_ns < NOTICE_INTERVAL_NS)
-        return false;
-    *last_ns = now == 0 ? 1 : now;
-    return true;
-}
-
-static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
-                                               const struct sma_route *route, uint64_t seq,
-                                               struct sma_str text)
-{
-    struct sma_step_delivery delivery = {
-        .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
-    struct sma_step_delivery_state state;
-    return sma_store_deliver(store,
-                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
-                             &delivery, &state);
-}
-
-static SMA_CHECKED enum sma_err refuse_visibly(struct sma_store *store, struct store_chat *chat,
-                                               const struct sma_ingress *in, uint64_t seq)
-{
-    if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
-        return SMA_ERR_OK;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
-                      SMA_NOTICE_QUEUE_FULL);
-    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->text_buf));
-}
-
-/* The message that came may have to wait; whether it does is known only at the end of the batch. */
-static void consider_busy_notice(struct sma_store *store, struct store_chat *chat,
-                                 struct sma_msg **msg, uint64_t seq)
-{
-    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
-    uint64_t now = sma_ctx_now(store->ctx);
-    if (is_channel_quiet(&in->route) ||
-        (chat->busy_notice_ns != 0 && now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
-        return;
-    if (!sma_store_grow(&store->busy, store->busy_count, &store->busy_cap, sizeof *store->busy))
-        return; /* a notice is not worth more */
-    store->busy[store->busy_count++] = (struct store_busy){.msg = *msg, .seq = seq, .chat = chat};
-    *msg = NULL;
-}
-
-static bool is_waiting(const struct sma_store *store, const struct store_chat *chat, uint64_t seq)
-{
-    struct sma_state_head head;
-    return sma_queue_chat_waiting(store->queue, chat->id) > 0 &&
-           sma_state_head_get(store->state, seq, &head) == SMA_ERR_OK &&
-           head.state == SMA_ROW_WAITING;
-}
-
-enum sma_err sma_store_busy_notices(struct sma_store *store)
-{
-    for (uint32_t i = 0; i < store->busy_count; i++) {
-        struct store_busy *busy = &store->busy[i];
-        if (!is_waiting(store, busy->chat, busy->seq) ||
-            !may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
-            continue;
-        const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
-        uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);
-        enum sma_language language = sma_store_language(store, route);
-        sma_buf_clear(&store->text_buf);
-        if (position > 0)
-            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY_POSITION, position);
-        else
-            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY);
-        enum sma_err err = deliver_notice(store, route, busy->seq, sma_buf_str(&store->text_buf));
-        if (err != SMA_ERR_OK)
-            return err;
-    }
-    return SMA_ERR_OK;
-}
-
-void sma_store_drop_busy(struct sma_store *store)
-{
-    for (uint32_t i = 0; i < store->busy_count; i++)
-        sma_msg_destroyp(&store->busy[i].msg);
-    store->busy_count = 0;
-}
-
-/* -- decisions -------------------------------------------------------------------------------------------------- */
-static enum sma_access_decision decide(const struct sma_ingress *in)
-{
-    const char *reason;
-    return sma_access_decide(
-        &(struct sma_access_event){.channel = in->route.channel,
-                                   .chat_type = in->route.chat_type,
-                                   .user_id = in->route.user_id,
-                                   .address = (enum sma_access_address)in->addressed,
-                                   .is_record_only = in->is_record_only,
-                                   .is_note = in->kind != SMA_EVENT_MESSAGE},
-        &reason);
-}
-
+/* -- new events ------------------------------------------------------------------------------------------------- */
+/* In the queue, or on its way. group: the album that it leads. */
 static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct store_chat *chat,
-                                              struct sma_msg **msg, uint64_t seq, bool is_started)
+                                              struct sma_msg **msg, uint64_t seq,
+                                              const struct store_start *start)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED, .seq = seq};
-    if (is_started) {
+    if (start->is_now) {
         sma_store_start_now(store, chat, in, seq);
         accept_later(store, *msg, &accepted);
         return SMA_ERR_OK;
     }
-    enum sma_err err = sma_queue_push_accepted(store->queue, chat->id, seq);
+    enum sma_err err = start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                                      : sma_queue_push_accepted(store->queue, chat->id, seq);
+    if (err == SMA_ERR_OK && start->group != NULL)
+        err = sma_store_group_lead(store, start->group, seq);
+    if (err == SMA_ERR_OK && (start->wants_role || in->preparation.len > 0))
+        err = sma_store_hold(store, chat, seq, &in->route, start->group, false);
     if (err != SMA_ERR_OK)
         return err;
     accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
     accept_later(store, *msg, &accepted);
-    consider_busy_notice(store, chat, msg, seq);
+    if (!start->wants_role)
+        sma_store_consider_busy(store, chat, msg, seq);
+    return SMA_ERR_OK;
+}
+
+/* A piece of an album whose first piece waits already. */
+static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store_group *group,
+                                           struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_WAITING, .leader = group->leader};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    enum sma_err err = write_row(store, group->chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_group_join(store, group, accepted.seq);
+    if (err == SMA_ERR_OK && in->preparation.len > 0)
+        err = sma_store_hold(store, group->chat, accepted.seq, &in->route, group, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_group_settle(store, group);
+    accepted.position = sma_queue_position(store->queue, group->chat->id, group->leader);
+    accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+/* Claimed and in the history, and that is all. */
+static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_chat *chat,
+                                       struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE;
+    struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE};
+    uint64_t seq;
+    enum sma_err err = write_row(store, chat, in, &how, &seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
+        struct store_group *group = sma_store_group_find(store, chat, in->group_key);
+        if (group == NULL)
+            group = sma_store_group_begin(store, chat, in->group_key);
+        if (group == NULL)
+            return SMA_ERR_NOMEM;
+        sma_store_group_record(store, group, seq);
+    }
+    accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err refuse_person(struct sma_store *store, struct store_chat *chat,
+                                              struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
+    uint64_t seq;
+    enum sma_err err = write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_refusal_notice(store, chat, &in->route, seq);
+    if (err == SMA_ERR_OK)
+        accept_later(store, msg,
+                     &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    return err;
+}
+
+static SMA_CHECKED enum sma_err refuse_for_bound(struct sma_store *store, struct store_chat *chat,
+                                                 struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
+                                    .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
+                                    .reason = SMA_STR("too many messages are waiting")};
+    enum sma_err err = write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_full_notice(store, chat, in, accepted.seq);
+    if (err == SMA_ERR_OK)
+        accept_later(store, msg, &accepted);
+    return err;
+}
+
+/* When an accepted message starts, and what it leads. NOMEM. */
+static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store_chat *chat,
+                                           const struct sma_ingress *in,
+                                           const struct sma_access_outcome *outcome,
+                                           struct store_start *ret_start)
+{
+    struct store_start start = {.wants_role = outcome->decision == SMA_ACCESS_ASK_ROLE};
+    if (in->group_key.len > 0) {
+        start.group = sma_store_group_find(store, chat, in->group_key);
+        /* Its leader waits already, and this is a copy of a piece that was recorded: by itself, then. */
+        if (start.group != NULL && start.group->leader != 0)
+            start.group = NULL;
+        else if (start.group == NULL)
+            start.group = sma_store_group_begin(store, chat, in->group_key);
+        if (start.group == NULL && sma_store_group_find(store, chat, in->group_key) == NULL)
+            return SMA_ERR_NOMEM;
+    }
+    start.is_held = start.wants_role || in->preparation.len > 0 || start.group != NULL;
+    start.is_now = !start.is_held && sma_store_may_start_now(store, chat);
+    *ret_start = start;
     return SMA_ERR_OK;
 }
 
@@ -293,33 +310,64 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
                                                struct sma_msg **msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    struct sma_access_outcome outcome;
+    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    if (err != SMA_ERR_OK)
+        return err;
+    bool is_piece = in->kind == SMA_EVENT_MESSAGE && in->group_key.len > 0 && !in->is_record_only;
+    struct store_group *group = is_piece ? sma_store_group_find(store, chat, in->group_key) : NULL;
+    if (group != NULL && group->leader != 0 && outcome.decision != SMA_ACCESS_REFUSE)
+        return join_group(store, group, *msg);
+    if (outcome.decision == SMA_ACCESS_RECORD)
+        return record(store, chat, *msg);
+    if (outcome.decision == SMA_ACCESS_REFUSE)
+        return refuse_person(store, chat, *msg);
+    if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
+        return refuse_for_bound(store, chat, *msg);
+
+    struct store_start start;
     uint64_t seq;
-    if (decide(in) != SMA_ACCESS_RUN) {
-        bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE;
-        enum sma_err err =
-            write_row(store, chat, in, may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE, &seq);
-        if (err == SMA_ERR_OK)
-            accept_later(store, *msg,
-                         &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    err = plan_start(store, chat, in, &outcome, &start);
+    if (err != SMA_ERR_OK)
         return err;
-    }
-    if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK) {
-        enum sma_err err = write_row(store, chat, in, SMA_ROW_BUSY, &seq);
-        if (err == SMA_ERR_OK)
-            err = refuse_visibly(store, chat, in, seq);
-        if (err == SMA_ERR_OK)
-            accept_later(
-                store, *msg,
-                &(struct sma_accepted){.verdict = SMA_VERDICT_BUSY,
-                                       .seq = seq,
-                                       .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
-                                       .reason = SMA_STR("too many messages are waiting")});
+    struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                   .wants_role = start.wants_role};
+    err = write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK && !start.wants_role)
+        err = sma_store_admit(store, chat, &in->route, &outcome);
+    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
+}
+
+/* A command: carried out at once, or when the role of its author is known. */
+static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct sma_access_outcome outcome;
+    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    if (err != SMA_ERR_OK)
         return err;
-    }
-    bool is_started = sma_store_may_start_now(store, chat);
-    enum sma_err err =
-        write_row(store, chat, in, is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING, &seq);
-    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, is_started);
+    if (outcome.decision == SMA_ACCESS_RECORD)
+        return record(store, chat, msg);
+    if (outcome.decision == SMA_ACCESS_REFUSE)
+        return refuse_person(store, chat, msg);
+    bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE;
+    if (wants_role && chat->held_count >= SMA_CHAT_WAITING_COUNT_MAX)
+        return refuse_for_bound(store, chat, msg);
+    struct store_acceptance how = {.row_state = wants_role ? SMA_ROW_WAITING : SMA_ROW_RUNNING,
+                                   .wants_role = wants_role};
+    uint64_t seq;
+    err = write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK && wants_role)
+        err = sma_store_hold(store, chat, seq, &in->route, NULL, true);
+    else if (err == SMA_ERR_OK)
+        err = sma_store_admit(store, chat, &in->route, &outcome);
+    if (err == SMA_ERR_OK && !wants_role)
+        err = sma_store_control(store, chat, in, seq);
+    if (err == SMA_ERR_OK)
+        accept_later(store, msg,
+                     &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+    return err;
 }
 
 static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_msg **msg)
@@ -335,17 +383,8 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     struct store_chat *chat = sma_store_chat(store, state_chat);
     if (chat == NULL)
         return SMA_ERR_NOMEM;
-    if (in->kind != SMA_EVENT_CONTROL)
-        return accept_message(store, chat, msg);
-
-    uint64_t seq;
-    err = write_row(store, chat, in, SMA_ROW_RUNNING, &seq);
-    if (err == SMA_ERR_OK)
-        err = sma_store_control(store, chat, in, seq);
-    if (err == SMA_ERR_OK)
-        accept_later(store, *msg,
-                     &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
-    return err;
+    return in->kind == SMA_EVENT_CONTROL ? accept_control(store, chat, *msg)
+                                         : accept_message(store, chat, msg);
 }
 
 /* -- known events ----------------------------------------------------------------------------------------------- */
@@ -368,7 +407,8 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
 
 /* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays where it is. */
 static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat,
-                                        struct sma_msg **msg, uint64_t seq)
+                                        struct sma_msg **msg, uint64_t seq,
+                                        const struct sma_access_outcome *outcome)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     struct old_row old = {.store = store};
@@ -377,8 +417,11 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
         err = sma_state_message_get(store->state, seq, copy_old, &old);
     if (err != SMA_ERR_OK)
         return err;
-    bool is_started = sma_store_may_start_now(store, chat);
-    format_facts(store, in);
+    struct store_start start;
+    err = plan_start(store, chat, in, outcome, &start);
+    if (err != SMA_ERR_OK)
+        return err;
+    format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
     if (store->facts_buf.err != SMA_ERR_OK)
         return store->facts_buf.err;
     err = sma_state_upgrade(
@@ -386,7 +429,7 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
         &(struct sma_state_message){.seq = seq,
                                     .chat = chat->state,
                                     .kind = in->kind,
-                                    .state = is_started ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                    .state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
                                     .body_hash = in->body_hash,
                                     .event_key = in->event_key,
                                     .user_id = in->route.user_id,
@@ -394,7 +437,9 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
                                     .history_offset = old.offset,
                                     .line = sma_buf_str(&store->line_buf),
                                     .facts = sma_buf_str(&store->facts_buf)});
-    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, is_started);
+    if (err == SMA_ERR_OK && !start.wants_role)
+        err = sma_store_admit(store, chat, &in->route, outcome);
+    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
 }
 
 static bool is_other_event(const struct sma_ingress *in, const struct sma_state_head *head)
@@ -421,13 +466,16 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
         return SMA_ERR_OK;
     }
     bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
-                      decide(in) == SMA_ACCESS_RUN && store->disk_level == 0 &&
+                      store->disk_level == 0 &&
                       sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+    struct sma_access_outcome outcome = {.decision = SMA_ACCESS_RECORD};
     enum sma_err err = save_cursor(store, in);
+    if (err == SMA_ERR_OK && is_upgrade)
+        err = sma_store_judge(store, chat, in, &outcome);
     if (err != SMA_ERR_OK)
         return err;
-    if (is_upgrade)
-        return upgrade(store, chat, msg, seq);
+    if (outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE)
+        return upgrade(store, chat, msg, seq, &outcome);
     accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
     return SMA_ERR_OK;
 }

@@ -78,9 +78,10 @@ static bool is_chat_idle(const struct sma_store *store, const struct store_chat 
     const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
     return chat->run == NULL && chat->first == NULL && !chat->is_dirty &&
            !chat->is_credit_waiting && !chat->is_rotating && chat->line_count == 0 &&
-           !sma_queue_is_busy(store->queue, chat->id) &&
+           chat->held_count == 0 && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
-           now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval;
+           now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval &&
+           now - chat->refusal_notice_ns > interval;
 }
 
 /* Between batches only: nothing points to an idle chat then. */
@@ -112,7 +113,8 @@ static void drop_undone_chats(struct sma_store *store)
             chat->state = there;
             continue;
         }
-        SMA_ASSERT(chat->run == NULL && chat->first == NULL && chat->line_count == 0);
+        SMA_ASSERT(chat->run == NULL && chat->first == NULL && chat->line_count == 0 &&
+                   chat->held_count == 0);
         free_chat(store, chat);
     }
 }
@@ -481,6 +483,7 @@ static void undo(struct sma_store *store, enum sma_err err)
     store->finished_count = 0;
     refuse_effects(store);
     end_marks(store);
+    sma_store_reset_holds(store);
     drop_undone_chats(store);
     sma_store_answer_asked(store);
     if (sma_store_load_queue(store) != SMA_ERR_OK) {
@@ -508,8 +511,11 @@ void sma_store_fail_batch(struct sma_store *store, enum sma_err err)
 static enum sma_err complete(struct sma_store *store)
 {
     enum sma_err err = SMA_ERR_OK;
+    sma_store_expire_groups(store);
     if (store->retry_ns == 0) {
-        err = sma_store_pump_outbox(store);
+        err = sma_store_expire_questions(store);
+        if (err == SMA_ERR_OK)
+            err = sma_store_pump_outbox(store);
         if (err == SMA_ERR_OK)
             err = sma_store_pump_runs(store);
     }
@@ -579,6 +585,7 @@ void sma_store_end_batch(struct sma_store *store)
     end_marks(store);
     send_effects(store);
     sma_store_answer_asked(store);
+    sma_store_ask_questions(store);
     if (has_answers)
         SMA_CRASH_POINT("store.after_answer");
     sma_store_publish_runs(store);

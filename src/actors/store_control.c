@@ -10,6 +10,7 @@
 static SMA_CHECKED enum sma_err cancel_message(struct sma_store *store, uint64_t seq)
 {
     sma_store_forget_suspect(store, seq);
+    sma_store_release(store, seq);
     enum sma_err err = sma_state_finish(
         store->state, &(struct sma_state_finish){.seq = seq,
                                                  .state = SMA_ROW_CANCELLED,

@@ -1,11 +1,19 @@
-/* The opaque bytes kept beside a row: a version byte, then fields of 4-byte length and bytes; and a small map. */
+/*
+ * The opaque bytes kept beside a row, and a small map.
+ * Version 1: version byte, flags, wall time, ten fields of 4-byte length and bytes. Version 2, for rows that still need
+ * something before they run: version byte, flags, wall time, control byte, two more fields.
+ */
 #include "store_priv.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 
 #define FACTS_VERSION 1
+#define FACTS_VERSION_MORE 2
 #define FACTS_FIELD_COUNT 10
+#define FACTS_FIELD_COUNT_MAX 12
+#define FACTS_HAS_TEXT 1
+#define FACTS_WANTS_ROLE 2
 
 static void put_field(struct sma_buf *buf, struct sma_str field)
 {
@@ -17,17 +25,23 @@ static void put_field(struct sma_buf *buf, struct sma_str field)
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
 {
     const struct sma_route *route = &facts->route;
-    const struct sma_str fields[FACTS_FIELD_COUNT] = {
-        route->channel,    route->chat_id,
-        route->chat_type,  route->thread_id,
-        route->message_id, route->user_id,
-        route->user_name,  route->language,
-        facts->context,    facts->has_text ? facts->text : (struct sma_str){NULL, 0},
+    const struct sma_str fields[FACTS_FIELD_COUNT_MAX] = {
+        route->channel,     route->chat_id,
+        route->chat_type,   route->thread_id,
+        route->message_id,  route->user_id,
+        route->user_name,   route->language,
+        facts->context,     facts->has_text ? facts->text : (struct sma_str){NULL, 0},
+        facts->preparation, facts->group_key,
     };
-    sma_buf_put_char(buf, FACTS_VERSION);
-    sma_buf_put_char(buf, facts->has_text ? 1 : 0);
+    bool has_more = facts->preparation.len > 0 || facts->group_key.len > 0 || facts->wants_role ||
+                    facts->control != 0;
+    sma_buf_put_char(buf, has_more ? FACTS_VERSION_MORE : FACTS_VERSION);
+    sma_buf_put_char(buf, (char)((facts->has_text ? FACTS_HAS_TEXT : 0) |
+                                 (facts->wants_role ? FACTS_WANTS_ROLE : 0)));
     sma_buf_put(buf, &facts->wall_ms, sizeof facts->wall_ms);
-    for (size_t i = 0; i < FACTS_FIELD_COUNT; i++)
+    if (has_more)
+        sma_buf_put_char(buf, (char)facts->control);
+    for (size_t i = 0; i < (has_more ? FACTS_FIELD_COUNT_MAX : FACTS_FIELD_COUNT); i++)
         put_field(buf, fields[i]);
 }
 
@@ -35,18 +49,23 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
 {
     struct store_facts facts = {0};
     size_t at = 2 + sizeof facts.wall_ms;
-    if (bytes.len < at || bytes.ptr[0] != FACTS_VERSION)
+    if (bytes.len < at + 1 || (bytes.ptr[0] != FACTS_VERSION && bytes.ptr[0] != FACTS_VERSION_MORE))
         return SMA_ERR_CORRUPT;
-    facts.has_text = bytes.ptr[1] != 0;
+    bool has_more = bytes.ptr[0] == FACTS_VERSION_MORE;
+    facts.has_text = (bytes.ptr[1] & FACTS_HAS_TEXT) != 0;
+    facts.wants_role = (bytes.ptr[1] & FACTS_WANTS_ROLE) != 0;
     memcpy(&facts.wall_ms, bytes.ptr + 2, sizeof facts.wall_ms);
-    struct sma_str *fields[FACTS_FIELD_COUNT] = {
+    if (has_more)
+        facts.control = (uint8_t)bytes.ptr[at++];
+    struct sma_str *fields[FACTS_FIELD_COUNT_MAX] = {
         &facts.route.channel,    &facts.route.chat_id,
         &facts.route.chat_type,  &facts.route.thread_id,
         &facts.route.message_id, &facts.route.user_id,
         &facts.route.user_name,  &facts.route.language,
         &facts.context,          &facts.text,
+        &facts.preparation,      &facts.group_key,
     };
-    for (size_t i = 0; i < FACTS_FIELD_COUNT; i++) {
+    for (size_t i = 0; i < (has_more ? FACTS_FIELD_COUNT_MAX : FACTS_FIELD_COUNT); i++) {
         uint32_t len;
         if (bytes.len - at < sizeof len)
             return SMA_ERR_CORRUPT;

@@ -4,7 +4,11 @@
  *   store.c         create, destroy, the actor's table, one message in
  *   store_batch.c   the open transaction: begin, commit or undo, history lines, answers
  *   store_flush.c   between batches: history flush, rotation, contacts, disk watch, the next wake-up
- *   store_accept.c  INGRESS: claim, policy, row, line; notices
+ *   store_accept.c  INGRESS: claim, policy, row, line
+ *   store_notice.c  what the store itself says in a chat
+ *   store_access.c  who may: rules, what is remembered of people
+ *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
+ *   store_group.c   albums: messages that are one message
  *   store_control.c what /stop, /clear, /status and /help do
  *   store_runs.c    which run starts; RUN, STEP, DONE
  *   store_run_order.c  what RUN carries
@@ -54,6 +58,7 @@
 
 struct store_row;
 struct store_run;
+struct store_group;
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
 struct store_chat
@@ -66,7 +71,8 @@ struct store_chat
     struct store_row *first,
         *last; /* open deliveries in order; finished ones until the batch is settled */
     uint32_t row_count;
-    uint64_t busy_notice_ns, full_notice_ns; /* 0 = never */
+    uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns; /* 0 = never */
+    uint32_t held_count; /* questions and groups that point here */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count; /* lines not yet written to the file */
@@ -152,11 +158,59 @@ void *sma_store_map_get(const struct store_map *map, uint64_t key);
 void sma_store_map_remove(struct store_map *map, uint64_t key);
 void sma_store_map_fini(struct store_map *map);
 
+/* PREPARE for one waiting message: asked, or waiting for a place. */
+struct store_question
+{
+    struct store_question *prev, *next; /* in one of its adapter's lists, oldest first */
+    struct store_chat *chat;
+    struct store_group *group; /* the album whose piece it is */
+    uint64_t seq, ask_id;      /* ask_id 0 = not asked yet */
+    uint64_t since_ns;         /* asked, or began to wait; 0 = not noted yet */
+    uint8_t adapter;           /* index in store->adapters */
+    bool is_control, is_seen;  /* is_seen: found again while the queue is read anew */
+};
+struct store_questions
+{
+    struct store_question *first, *last;
+    uint32_t count;
+};
+
+/* An album under way: pieces that share a key. In memory only; what is accepted of it is in the rows. */
+struct store_group
+{
+    struct store_group *prev, *next; /* in order of their deadlines */
+    struct store_chat *chat;
+    uint64_t hash;   /* of chat and key */
+    uint64_t leader; /* the waiting message that stands for all; 0 = only recorded pieces yet */
+    uint64_t deadline_ns; /* of the quiet time; 0 = not noted yet */
+    bool is_gathering;    /* within the quiet time */
+    uint32_t piece_count, question_count;
+    uint32_t recorded_count;
+    uint64_t recorded[SMA_GROUP_COUNT_MAX];
+    uint32_t key_len;
+    char key[];
+};
+
+struct store_groups
+{
+    struct store_group *first, *last;
+};
+
 struct store_adapter
 {
     const struct sma_adapter *adapter;
     uint32_t credits;
     struct store_chat *waiting_first, *waiting_last; /* chats whose next row waits for a credit */
+    struct sma_access_rules *rules;
+    struct store_questions asked, unasked;
+    uint64_t busy_ns; /* when it was last asked to prepare, or answered */
+};
+
+#define STORE_ROLE_COUNT 4096 /* roles remembered; a newer one takes the place of an older */
+struct store_role
+{
+    uint64_t hash, until_ns; /* of chat and person */
+    uint8_t role;
 };
 
 /* Free bytes for the project, for tests to replace. false: not known (taken as plenty). */
@@ -181,7 +235,8 @@ struct sma_store
     const struct sma_config *config;
     const struct sma_sys *sys;
     struct sma_ctx *ctx; /* set by start(): the store acts in one place only */
-    struct store_adapter adapters[SMA_ADAPTER_COUNT_MAX];
+    struct store_adapter
+        adapters[SMA_ADAPTER_COUNT_MAX + 1]; /* the last: channels not configured */
     uint32_t adapter_count;
     struct sma_state *state;
     struct sma_history *history;
@@ -261,6 +316,16 @@ struct sma_store
     int64_t error_ms[STORE_ERROR_COUNT];
     uint32_t error_count;
 
+    /* what waits for its preparation */
+    struct sma_access_rules *default_rules;
+    struct store_map questions; /* seq -> store_question */
+    struct store_map groups;    /* hash -> store_group; full ones are not in it */
+    struct store_map leaders;   /* seq -> store_group */
+    struct store_groups gathering, gathered;
+    uint32_t group_count;
+    struct store_role roles[STORE_ROLE_COUNT];
+    uint8_t hash_key[16];
+
     struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
     struct sma_buf boot_log;                                /* lines noted before start() */
 };
@@ -320,10 +385,88 @@ void sma_store_set_wake(struct sma_store *store);
 
 /* -- store_accept.c --------------------------------------------------------------------------------------------- */
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
+
+/* -- store_notice.c --------------------------------------------------------------------------------------------- */
+/** The message that came (taken when it is kept) may have to wait; that is known only at the end of the batch. */
+void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
+                             uint64_t seq);
 /** Tell those that have to wait; inside the transaction, after the pump. */
 SMA_CHECKED enum sma_err sma_store_busy_notices(struct sma_store *store);
 void sma_store_drop_busy(struct sma_store *store);
+/** Say in the chat that it has no room, or that this person may not; once in a while. Inside the transaction. */
+SMA_CHECKED enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_ingress *in, uint64_t seq);
+SMA_CHECKED enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
+                                                  const struct sma_route *route, uint64_t seq);
 enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
+
+/* -- store_access.c --------------------------------------------------------------------------------------------- */
+/** Read the rules of every adapter from the configuration; what cannot be read is logged and the defaults hold. */
+SMA_CHECKED enum sma_err sma_store_load_rules(struct sma_store *store);
+void sma_store_free_rules(struct sma_store *store);
+/** Decide about an event. chat may be NULL when there is no record of it yet. */
+SMA_CHECKED enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
+                                         const struct sma_ingress *in,
+                                         struct sma_access_outcome *ret_outcome);
+/** Remember, in the open transaction, what the outcome says about the person. */
+SMA_CHECKED enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *chat,
+                                         const struct sma_route *route,
+                                         const struct sma_access_outcome *outcome);
+/** What the platform said of a person, for ten minutes. UNKNOWN is not kept. */
+void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
+                         struct sma_str user_id, enum sma_role role);
+/** At start: windows that have closed are forgotten. */
+SMA_CHECKED enum sma_err sma_store_sweep_windows(struct sma_store *store);
+
+/* -- store_prepare.c -------------------------------------------------------------------------------------------- */
+/** The message waits for its adapter; asked after the commit. group may be NULL. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_store_hold(struct sma_store *store, struct store_chat *chat,
+                                        uint64_t seq, const struct sma_route *route,
+                                        struct store_group *group, bool is_control);
+/** A waiting row of state.db, when the queue is read again. *ret_is_held: it must not start. */
+SMA_CHECKED enum sma_err sma_store_hold_again(struct sma_store *store,
+                                              const struct sma_state_message *message,
+                                              bool *ret_is_held);
+/** Before and after the queue is read again. */
+void sma_store_reset_holds(struct sma_store *store);
+void sma_store_drop_lost_questions(struct sma_store *store);
+void sma_store_forget_holds(struct sma_store *store); /* the end */
+/** The message is cancelled or over. */
+void sma_store_release(struct sma_store *store, uint64_t seq);
+/** Ask what may be asked. Nothing may be in a transaction. */
+void sma_store_ask_questions(struct sma_store *store);
+/** Go on without those who did not answer in time; inside the transaction or opening it. */
+SMA_CHECKED enum sma_err sma_store_expire_questions(struct sma_store *store);
+uint64_t sma_store_questions_wake(const struct sma_store *store);
+void sma_store_prepared(struct sma_store *store, struct sma_msg **msg);
+void sma_store_count_questions(const struct sma_store *store, uint32_t *ret_asked,
+                               uint32_t *ret_waiting);
+
+/* -- store_group.c ---------------------------------------------------------------------------------------------- */
+/** The album of this chat that a piece with this key may join, or NULL. */
+struct store_group *sma_store_group_find(struct sma_store *store, const struct store_chat *chat,
+                                         struct sma_str key);
+/** Begin an album, or NULL when out of memory. */
+struct store_group *sma_store_group_begin(struct sma_store *store, struct store_chat *chat,
+                                          struct sma_str key);
+/** One more piece: the quiet time begins anew. */
+void sma_store_group_touch(struct sma_store *store, struct store_group *group);
+/** A piece that was only recorded; it may still be wanted. */
+void sma_store_group_record(struct sma_store *store, struct store_group *group, uint64_t seq);
+/** The album is addressed by this message: recorded pieces wait with it from now on. In the transaction. */
+SMA_CHECKED enum sma_err sma_store_group_lead(struct sma_store *store, struct store_group *group,
+                                              uint64_t seq);
+/** A piece (row WAITING, answered by the leader's run) joins. */
+SMA_CHECKED enum sma_err sma_store_group_join(struct sma_store *store, struct store_group *group,
+                                              uint64_t seq);
+/** Let the leader go when nothing holds the album any more. */
+void sma_store_group_settle(struct sma_store *store, struct store_group *group);
+struct store_group *sma_store_group_of_leader(const struct sma_store *store, uint64_t leader);
+void sma_store_group_drop(struct sma_store *store, struct store_group *group);
+/** Forget those that the rows will make again and, is_all, also recorded pieces that are durable. */
+void sma_store_groups_reset(struct sma_store *store, bool is_all);
+void sma_store_expire_groups(struct sma_store *store);
+uint64_t sma_store_groups_wake(const struct sma_store *store);
 
 /* -- store_control.c -------------------------------------------------------------------------------------------- */
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
@@ -346,8 +489,14 @@ void sma_store_settle_runs(struct sma_store *store, bool is_undone);
 /** Fill the queue from state.db. */
 SMA_CHECKED enum sma_err sma_store_load_queue(struct sma_store *store);
 void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
-/** The next message that was collected by this run before the program was started, taken off the list. */
+/** The next message that waits to be answered by this run (an album's piece, or collected before the program was
+ *  started), taken off the list. */
 bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
+SMA_CHECKED enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq,
+                                              uint64_t seq);
+uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq);
+/** A run could start now, if its chat were free. */
+bool sma_store_has_room(const struct sma_store *store);
 void sma_store_step(struct sma_store *store, struct sma_msg **msg);
 void sma_store_done(struct sma_store *store, struct sma_msg **msg);
 void sma_store_publish_runs(struct sma_store *store); /* gauges */
@@ -422,6 +571,11 @@ struct store_facts
     struct sma_str context, text;
     bool has_text; /* otherwise the history line has it */
     int64_t wall_ms;
+    struct sma_str group_key;
+    /* What has to happen before the row may start; gone from the row when it has. */
+    struct sma_str preparation;
+    bool wants_role;
+    uint8_t control; /* of a command that waits for the role of its author */
 };
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
 /** Slices point into bytes. */

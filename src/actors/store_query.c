@@ -54,6 +54,11 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_number(buf, "uptimeMs", (sma_ctx_now(store->ctx) - store->start_ns) / 1000000);
     put_object(buf, "queue");
     put_number(buf, "waiting", sma_queue_waiting(store->queue));
+    uint32_t asked, unasked;
+    sma_store_count_questions(store, &asked, &unasked);
+    put_number(buf, "preparing", asked);
+    put_number(buf, "waitingToPrepare", unasked);
+    put_number(buf, "albums", store->group_count);
     sma_buf_put_char(buf, '}');
     put_object(buf, "runs");
     put_number(buf, "open", store->runs_open);

@@ -15,7 +15,7 @@ static uint32_t concurrency(const struct sma_store *store)
     return wanted < 1 ? 1 : wanted > SMA_CONCURRENCY_MAX ? SMA_CONCURRENCY_MAX : (uint32_t)wanted;
 }
 
-static bool may_start(const struct sma_store *store)
+bool sma_store_has_room(const struct sma_store *store)
 {
     return !store->is_draining && store->disk_level < 2 && store->suspect_run == NULL &&
            store->retry_ns == 0 && store->deferred_count == 0 &&
@@ -27,9 +27,9 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
     uint32_t other_chat;
     uint64_t other_seq;
     /* run_count includes runs that end in this very batch: the agent still has them. */
-    return may_start(store) && store->run_count < concurrency(store) && store->suspect_count == 0 &&
-           !store->is_cautious && !chat->has_ending && chat->run == NULL &&
-           !sma_queue_is_busy(store->queue, chat->id) &&
+    return sma_store_has_room(store) && store->run_count < concurrency(store) &&
+           store->suspect_count == 0 && !store->is_cautious && !chat->has_ending &&
+           chat->run == NULL && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            !sma_queue_peek(store->queue, &other_chat, &other_seq);
 }
@@ -108,22 +108,21 @@ void sma_store_forget_suspect(struct sma_store *store, uint64_t seq)
     }
 }
 
-/* queue.mode collect: everything that waits for the chat is given to one run; the newest message names it. */
-static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_run *run)
+enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq, uint64_t seq)
 {
-    uint64_t seq;
-    while (store->config->queue_is_collect && run->collected_count < STORE_COLLECT_COUNT_MAX &&
-           sma_queue_take_more(store->queue, run->chat->id, &seq)) {
-        run->collected[run->collected_count++] = run->seq;
-        run->seq = seq;
-    }
-    for (uint32_t i = 0; i < run->collected_count; i++) {
-        enum sma_err err =
-            sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
-        if (err != SMA_ERR_OK)
-            return err;
-    }
-    return sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
+    if (!sma_store_grow(&store->orphans, store->orphan_count, &store->orphan_cap,
+                        sizeof *store->orphans))
+        return SMA_ERR_NOMEM;
+    store->orphans[store->orphan_count++] = (struct store_orphan){.run_seq = run_seq, .seq = seq};
+    return SMA_ERR_OK;
+}
+
+uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < store->orphan_count; i++)
+        count += store->orphans[i].run_seq == run_seq;
+    return count;
 }
 
 bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
@@ -145,6 +144,44 @@ static void adopt_orphans(struct sma_store *store, struct store_run *run)
     while (run->collected_count < STORE_COLLECT_COUNT_MAX &&
            sma_store_take_orphan(store, run->seq, &seq))
         run->collected[run->collected_count++] = seq;
+}
+
+static int compare_seqs(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static bool may_collect_more(const struct sma_store *store, const struct store_run *run)
+{
+    uint64_t next;
+    return store->config->queue_is_collect && sma_queue_first(store->queue, run->chat->id, &next) &&
+           run->collected_count + 1 + sma_store_count_orphans(store, next) <=
+               STORE_COLLECT_COUNT_MAX;
+}
+
+/* Everything that one run answers: the pieces of an album, which its first one names; with queue.mode collect all that
+ * waits for the chat, which the newest message names. */
+static SMA_CHECKED enum sma_err collect(struct sma_store *store, struct store_run *run)
+{
+    uint64_t seq;
+    adopt_orphans(store, run);
+    sma_store_release(store, run->seq);
+    while (may_collect_more(store, run) && sma_queue_take_more(store->queue, run->chat->id, &seq)) {
+        run->collected[run->collected_count++] = run->seq;
+        run->seq = seq;
+        adopt_orphans(store, run);
+        sma_store_release(store, seq);
+    }
+    if (run->collected_count > 1)
+        qsort(run->collected, run->collected_count, sizeof *run->collected, compare_seqs);
+    for (uint32_t i = 0; i < run->collected_count; i++) {
+        enum sma_err err =
+            sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
 }
 
 struct given_up_route
@@ -318,7 +355,7 @@ enum sma_err sma_store_pump_runs(struct sma_store *store)
 {
     uint32_t chat_id;
     uint64_t seq;
-    while (may_start(store) && store->run_count < SMA_COUNT_OF(store->runs) &&
+    while (sma_store_has_room(store) && store->run_count < SMA_COUNT_OF(store->runs) &&
            sma_queue_peek(store->queue, &chat_id, &seq)) {
         enum sma_err err = sma_store_begin(store);
         if (err == SMA_ERR_OK)
@@ -392,6 +429,20 @@ void sma_store_settle_runs(struct sma_store *store, bool is_undone)
     store->run_count = kept;
 }
 
+/* A piece of an album waits for the message that leads it, a command for the role of its author. */
+static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store,
+                                              const struct sma_state_message *message)
+{
+    bool is_held;
+    enum sma_err err = sma_store_hold_again(store, message, &is_held);
+    if (err != SMA_ERR_OK || message->kind == SMA_EVENT_CONTROL)
+        return err;
+    if (message->run_seq != 0)
+        return sma_store_add_orphan(store, message->run_seq, message->seq);
+    return is_held ? sma_queue_push_held(store->queue, message->chat->id, message->seq)
+                   : sma_queue_push_accepted(store->queue, message->chat->id, message->seq);
+}
+
 static enum sma_err queue_row(void *user, const struct sma_state_message *message)
 {
     struct sma_store *store = user;
@@ -401,24 +452,21 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
     if (sma_store_run_find(store, message->seq) != NULL)
         return sma_queue_hold(store->queue, chat);
     if (message->state == SMA_ROW_WAITING)
-        return sma_queue_push_accepted(store->queue, chat, message->seq);
+        return queue_waiting(store, message);
     if (message->run_seq != 0 && sma_store_run_find(store, message->run_seq) != NULL)
         return SMA_ERR_OK;
     if (message->run_seq == 0)
         return sma_queue_push_resumed(store->queue, chat, message->seq);
-    if (!sma_store_grow(&store->orphans, store->orphan_count, &store->orphan_cap,
-                        sizeof *store->orphans))
-        return SMA_ERR_NOMEM;
-    store->orphans[store->orphan_count++] =
-        (struct store_orphan){.run_seq = message->run_seq, .seq = message->seq};
-    return SMA_ERR_OK;
+    return sma_store_add_orphan(store, message->run_seq, message->seq);
 }
 
 enum sma_err sma_store_load_queue(struct sma_store *store)
 {
     sma_queue_clear(store->queue);
     store->orphan_count = 0;
-    return sma_state_each_open(store->state, queue_row, store);
+    enum sma_err err = sma_state_each_open(store->state, queue_row, store);
+    sma_store_drop_lost_questions(store);
+    return err;
 }
 
 void sma_store_publish_runs(struct sma_store *store)

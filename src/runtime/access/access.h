@@ -1,9 +1,13 @@
 /*
- * access.h — may this event start a run? A pure function of the rules and the event.
+ * access.h — may this event start a run? Pure functions of the rules, the event and what is remembered.
  *
- * Invariants: the same rules and the same event give the same decision; nothing is remembered here. What a rule needs
- *             to remember lives in the store and changes only together with the transaction that accepts the event,
- *             so a failed commit undoes it by itself.
+ * Invariants: the same rules, event and facts give the same outcome; nothing is remembered here. What a rule needs to
+ *             remember (who was first, whose window is open) lives in state.db and changes only together with the
+ *             transaction that accepts the event, so a failed commit undoes it by itself.
+ * Order:      channels behind a token or at the machine, and private chats, run. In a group a mention or a reply is
+ *             explicit; without one the message counts only inside its author's follow-up window and when it reads as
+ *             meant for the bot (sma_access_is_meant). Who may: the first who addressed the bot in this chat, those
+ *             named in the configuration, administrators of the chat; with groupAccess "anyone" everybody.
  * Threads:    any; no state.
  */
 #ifndef SMA_RUNTIME_ACCESS_H
@@ -11,6 +15,23 @@
 
 #include "sma/base.h"
 
+/* -- rules of one adapter --------------------------------------------------------------------------------------- */
+struct sma_access_rules;
+
+/**
+ * Read `groupAccess` ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows) and `adminUserIds`
+ * from an adapter's block of the configuration. Empty json: the defaults.
+ * @ret_rules  destroy with sma_access_rules_destroy
+ * @return OK | BADINPUT (*error names the member) | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_access_rules_parse(struct sma_str json,
+                                                struct sma_access_rules **ret_rules,
+                                                struct sma_error *error);
+void sma_access_rules_destroy(struct sma_access_rules *rules); /* accepts NULL */
+/** Length of a follow-up window; 0 = there are none. */
+int64_t sma_access_followup_ms(const struct sma_access_rules *rules);
+
+/* -- one event -------------------------------------------------------------------------------------------------- */
 /* How the bot was addressed; the same order as enum sma_addressed of messages.h. */
 enum sma_access_address
 {
@@ -23,26 +44,59 @@ enum sma_access_address
 /* What a decision may depend on. Slices are borrowed for the call. */
 struct sma_access_event
 {
-    struct sma_str channel, chat_type, user_id;
+    struct sma_str channel, chat_type, user_id, text;
     enum sma_access_address address;
+    bool is_group;
     bool is_record_only; /* backlog: the adapter asks for no answer */
-    bool is_note;        /* join, leave, edit: never runs */
+    bool is_note;        /* join, leave, edit, button: never runs */
+    bool is_command;     /* addressed by itself */
+    bool is_help;        /* a command that everybody may give */
+};
+
+/* As the platform says; the same order as enum sma_role of messages.h. */
+enum sma_access_role
+{
+    SMA_ACCESS_ROLE_UNKNOWN,
+    SMA_ACCESS_ROLE_MEMBER,
+    SMA_ACCESS_ROLE_ADMIN,
+};
+
+/* What is remembered of the chat and the person. */
+struct sma_access_facts
+{
+    bool has_window;          /* the person's follow-up window is open */
+    struct sma_str initiator; /* user id of who addressed the bot first here; empty = nobody yet */
+    bool is_role_known;
+    enum sma_access_role role;
 };
 
 enum sma_access_decision
 {
     SMA_ACCESS_RUN,
     SMA_ACCESS_RECORD, /* claimed and written to history, not answered */
-    SMA_ACCESS_REFUSE, /* claimed, not answered, and the reason may be told */
+    SMA_ACCESS_REFUSE, /* claimed and recorded; the refusal may be told */
+    SMA_ACCESS_ASK_ROLE, /* accepted; runs when the platform says that the person is an administrator */
+};
+struct sma_access_outcome
+{
+    enum sma_access_decision decision;
+    const char *reason;     /* constant text for logs, "" for RUN */
+    bool opens_window;      /* with RUN at once, with ASK_ROLE when the role is good */
+    bool becomes_initiator; /* with RUN */
 };
 
 /**
- * Decide about one event. Channels "api" and "cli" and private chats always run; in groups a mention or a reply runs
- * and everything else is recorded.
- * @ret_reason  constant text for logs, never NULL, "" for RUN
+ * Decide about one event.
  * Thread: any.  Blocks: never.  Allocates: no.
  */
-enum sma_access_decision sma_access_decide(const struct sma_access_event *event,
-                                           const char **ret_reason);
+struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules,
+                                            const struct sma_access_event *event,
+                                            const struct sma_access_facts *facts);
+
+/**
+ * The intent gate: does a message that does not address the bot, inside its author's window, read as meant for it?
+ * Leading "@attach" lines are not looked at. Words in English and Chinese, as the reference §5.2 lists them.
+ */
+bool sma_access_is_meant(struct sma_str text);
 
 #endif

@@ -15,7 +15,7 @@ struct slot
 {
     uint64_t seq; /* 0 = taken */
     uint32_t chat, next;
-    bool is_resumed;
+    bool is_resumed, is_held;
 };
 
 struct chat
@@ -130,7 +130,7 @@ static void heap_remove(struct sma_queue *queue, uint32_t number)
 static void heap_settle(struct sma_queue *queue, uint32_t number)
 {
     struct chat *chat = &queue->chats[number];
-    bool is_ready = !chat->is_busy && chat->waiting > 0;
+    bool is_ready = !chat->is_busy && chat->waiting > 0 && !queue->slots[chat->head].is_held;
     if (!is_ready) {
         if (chat->heap_place != SLOT_NONE)
             heap_remove(queue, number);
@@ -260,7 +260,7 @@ void sma_queue_clear(struct sma_queue *queue)
 
 /* -- in --------------------------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq,
-                                    bool is_resumed)
+                                    bool is_resumed, bool is_held)
 {
     SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
     enum sma_err err = reserve_chat(queue, number);
@@ -272,7 +272,11 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
     struct chat *chat = &queue->chats[number];
     uint32_t place = queue->slot_count++;
     struct slot *slot = &queue->slots[place];
-    *slot = (struct slot){.seq = seq, .chat = number, .next = SLOT_NONE, .is_resumed = is_resumed};
+    *slot = (struct slot){.seq = seq,
+                          .chat = number,
+                          .next = SLOT_NONE,
+                          .is_resumed = is_resumed,
+                          .is_held = is_held};
     if (chat->waiting == 0) {
         chat->head = chat->tail = place;
     } else if (is_resumed) {
@@ -300,17 +304,46 @@ enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat)
 enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
     enum sma_err err = sma_queue_check(queue, chat);
-    return err != SMA_ERR_OK ? err : add(queue, chat, seq, false);
+    return err != SMA_ERR_OK ? err : add(queue, chat, seq, false, false);
 }
 
 enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
-    return add(queue, chat, seq, true);
+    return add(queue, chat, seq, true, false);
 }
 
 enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
-    return add(queue, chat, seq, false);
+    return add(queue, chat, seq, false, false);
+}
+
+enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    return add(queue, chat, seq, false, true);
+}
+
+/* The place of a waiting message and of the one before it; SLOT_NONE when there is none. */
+static uint32_t find_place(const struct sma_queue *queue, uint32_t chat, uint64_t seq,
+                           uint32_t *ret_before)
+{
+    *ret_before = SLOT_NONE;
+    uint32_t place = chat < queue->chat_cap && queue->chats[chat].waiting > 0
+                         ? queue->chats[chat].head
+                         : SLOT_NONE;
+    while (place != SLOT_NONE && queue->slots[place].seq != seq) {
+        *ret_before = place;
+        place = queue->slots[place].next;
+    }
+    return place;
+}
+
+void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bool is_held)
+{
+    uint32_t before, place = find_place(queue, chat, seq, &before);
+    if (place == SLOT_NONE)
+        return;
+    queue->slots[place].is_held = is_held;
+    heap_settle(queue, chat);
 }
 
 /* -- out -------------------------------------------------------------------------------------------------------- */
@@ -347,7 +380,8 @@ bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t 
 
 bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].is_busy || queue->chats[chat].waiting == 0)
+    if (chat >= queue->chat_cap || queue->chats[chat].is_busy || queue->chats[chat].waiting == 0 ||
+        queue->slots[queue->chats[chat].head].is_held)
         return false;
     *ret_seq = take_head(queue, chat);
     queue->chats[chat].is_busy = true;
@@ -356,7 +390,8 @@ bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 
 bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0)
+    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0 ||
+        queue->slots[queue->chats[chat].head].is_held)
         return false;
     *ret_seq = take_head(queue, chat);
     heap_settle(queue, chat);
@@ -368,7 +403,37 @@ bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark,
     if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0 ||
         queue->slots[queue->chats[chat].head].seq >= mark)
         return false;
-    return sma_queue_take_more(queue, chat, ret_seq);
+    *ret_seq = take_head(queue, chat);
+    heap_settle(queue, chat);
+    return true;
+}
+
+bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq)
+{
+    uint32_t before, place = find_place(queue, chat, seq, &before);
+    if (place == SLOT_NONE)
+        return false;
+    if (before == SLOT_NONE) {
+        (void)take_head(queue, chat); /* it is seq */
+        heap_settle(queue, chat);
+        return true;
+    }
+    queue->slots[before].next = queue->slots[place].next;
+    if (queue->chats[chat].tail == place)
+        queue->chats[chat].tail = before;
+    queue->slots[place].seq = 0;
+    count_add(queue, place, -1);
+    queue->chats[chat].waiting--;
+    queue->waiting--;
+    return true;
+}
+
+bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
+{
+    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0)
+        return false;
+    *ret_seq = queue->slots[queue->chats[chat].head].seq;
+    return true;
 }
 
 enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)

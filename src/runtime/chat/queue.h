@@ -4,8 +4,11 @@
  * Holds a number pair (seq, chat) per waiting message and nothing else; the rows are in state.db, and after a failed
  * transaction the owner clears the queue and fills it again from there.
  *
+ * A message may be held: something of it is still being fetched. It keeps its place, and its chat waits for it.
+ *
  * Invariants: a chat is busy between start and finish and never started while busy; messages of one chat leave in the
- *             order they came, resumed ones first; a chat is in the heap exactly when it is free and has messages.
+ *             order they came, resumed ones first; a chat is in the heap exactly when it is free, has messages and the
+ *             first of them is not held.
  * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns. Resumed messages come
  *             before all others, oldest first.
  * Cost:       push, start, finish, position: O(log n); clear: O(n). About 28 bytes a waiting message.
@@ -47,13 +50,22 @@ SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_
 SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat,
                                                  uint64_t seq);
 
-/** Which message would start next. false: none (nothing waits, or every chat with messages is busy). */
+/** The same, held. */
+SMA_CHECKED enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** Hold a waiting message, or let it go. Nothing happens when it does not wait here. Cost: as position. */
+void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bool is_held);
+/** Take a message out of the middle. false: it does not wait here. */
+bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** The oldest waiting message of a chat, busy or not. false: none waits. */
+bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
+
+/** Which message would start next. false: none (nothing waits, or every chat with messages is busy or held). */
 bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq);
-/** Take the oldest message of a free chat and make the chat busy. false: the chat is busy or has none. */
+/** Take the oldest message of a free chat and make the chat busy. false: the chat is busy, held or has none. */
 bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
-/** Take one more waiting message of a busy chat (collect; cancel). false: none waits. */
+/** Take one more waiting message of a busy chat (collect). false: none waits, or the oldest is held. */
 bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq);
-/** Take the oldest waiting message of a chat, busy or not, if its seq is below mark. false: there is none. */
+/** Take the oldest waiting message of a chat, busy, held or not, if its seq is below mark. false: there is none. */
 bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq);
 /** Make a chat busy without taking a message (a run that is open already). */
 SMA_CHECKED enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat);

@@ -33,6 +33,7 @@
 #define SMA_CHAT_STATE_H
 
 #include "sma/base.h"
+#include "sma/buf.h"
 #include "sma/limits.h"
 #include "sma/sys.h"
 
@@ -221,6 +222,9 @@ SMA_CHECKED enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq
                                            enum sma_row_state row_state, uint64_t run_seq);
 SMA_CHECKED enum sma_err sma_state_set_attempt(struct sma_state *state, uint64_t seq,
                                                uint32_t attempt);
+/** Replace the facts of a row. NOTFOUND when it is gone. */
+SMA_CHECKED enum sma_err sma_state_set_facts(struct sma_state *state, uint64_t seq,
+                                             struct sma_str facts);
 /** One row without line and facts: user id, event key, history place ... @return OK | NOTFOUND | IO | CORRUPT */
 SMA_CHECKED enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
                                             struct sma_state_head *ret_head);
@@ -376,9 +380,12 @@ typedef enum sma_err sma_state_contact_fn(void *user, const struct sma_state_con
 SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each,
                                                 void *user);
 
-/** Records of runtime/access: key -> JSON. Written through; the caller keeps them in memory. Empty value deletes. */
+/** Records of runtime/access: key -> JSON. Written through. Empty value deletes. */
 SMA_CHECKED enum sma_err sma_state_access_set(struct sma_state *state, struct sma_str key,
                                               struct sma_str value);
+/** One record, appended to value. The open transaction's changes are seen. NOTFOUND | what buf says. */
+SMA_CHECKED enum sma_err sma_state_access_get(struct sma_state *state, struct sma_str key,
+                                              struct sma_buf *value);
 typedef enum sma_err sma_state_pair_fn(void *user, struct sma_str key, struct sma_str value);
 SMA_CHECKED enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each,
                                                void *user);

@@ -242,6 +242,18 @@ enum sma_err sma_state_set_attempt(struct sma_state *state, uint64_t seq, uint32
     return update_number(state, SMA_SQL_MESSAGE_ATTEMPT, seq, attempt, -1);
 }
 
+enum sma_err sma_state_set_facts(struct sma_state *state, uint64_t seq, struct sma_str facts)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_MESSAGE_FACTS) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_int(stmt, 1, seq);
+    sma_state_bind(stmt, 2, facts, false);
+    return run_update(state, stmt, seq, -1);
+}
+
 enum sma_err sma_state_set_run(struct sma_state *state, uint64_t seq, enum sma_row_state row_state,
                                uint64_t run_seq)
 {

@@ -48,6 +48,25 @@ enum sma_err sma_state_access_set(struct sma_state *state, struct sma_str key, s
     return sma_state_run(state, stmt);
 }
 
+enum sma_err sma_state_access_get(struct sma_state *state, struct sma_str key,
+                                  struct sma_buf *value)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_GET);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, key, true);
+    int rc = sqlite3_step(stmt);
+    enum sma_err err = SMA_ERR_NOTFOUND;
+    if (rc == SQLITE_ROW) {
+        sma_buf_put_str(value, sma_state_column(stmt, 0));
+        err = value->err;
+    } else if (rc != SQLITE_DONE) {
+        err = sma_state_fail(state, rc, "read an access record");
+    }
+    sma_state_done(stmt);
+    return err;
+}
+
 enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each, void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_EACH);

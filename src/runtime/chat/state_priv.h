@@ -36,6 +36,7 @@
     X(MESSAGE_STATE, "UPDATE messages SET state=?2 WHERE seq=?1")                                  \
     X(MESSAGE_RUN, "UPDATE messages SET state=?2,run=?3 WHERE seq=?1")                             \
     X(MESSAGE_ATTEMPT, "UPDATE messages SET attempt=?2 WHERE seq=?1")                              \
+    X(MESSAGE_FACTS, "UPDATE messages SET facts=?2 WHERE seq=?1")                                  \
     X(MESSAGE_HEAD,                                                                                \
       "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person FROM messages "   \
       "WHERE seq=?1")                                                                              \
@@ -99,6 +100,7 @@
     X(ACCESS_SET, "INSERT INTO access(key,value) VALUES(?1,?2) ON CONFLICT(key) DO UPDATE SET "    \
                   "value=excluded.value")                                                          \
     X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
+    X(ACCESS_GET, "SELECT value FROM access WHERE key=?1")                                         \
     X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                    \
     X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
                 "value=excluded.value")                                                            \

@@ -1,0 +1,114 @@
+/* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once in a while. */
+#include "store_priv.h"
+
+#define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
+
+static bool is_channel_quiet(const struct sma_route *route)
+{
+    /* Callers of these see the verdict and the progress themselves. */
+    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
+           sma_str_is_equal(route->channel, SMA_STR("cli"));
+}
+
+enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route)
+{
+    int adapter = sma_store_adapter_of(store, route);
+    bool is_chinese = adapter >= 0 && store->adapters[adapter].adapter->ops->is_chinese_by_default;
+    return sma_notice_language(store->config->language, route->language, is_chinese);
+}
+
+/* -- notices ---------------------------------------------------------------------------------------------------- */
+static bool may_notice(uint64_t *last_ns, uint64_t now)
+{
+    if (*last_ns != 0 && now - *last_ns < NOTICE_INTERVAL_NS)
+        return false;
+    *last_ns = now == 0 ? 1 : now;
+    return true;
+}
+
+static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
+                                               struct sma_str text)
+{
+    struct sma_step_delivery delivery = {
+        .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
+    struct sma_step_delivery_state state;
+    return sma_store_deliver(store,
+                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                             &delivery, &state);
+}
+
+enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
+                                   const struct sma_ingress *in, uint64_t seq)
+{
+    if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+                      SMA_NOTICE_QUEUE_FULL);
+    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->text_buf));
+}
+
+enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
+                                      const struct sma_route *route, uint64_t seq)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_NOT_ALLOWED);
+    return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
+void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
+                             uint64_t seq)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (is_channel_quiet(&in->route) ||
+        (chat->busy_notice_ns != 0 && now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
+        return;
+    if (!sma_store_grow(&store->busy, store->busy_count, &store->busy_cap, sizeof *store->busy))
+        return; /* a notice is not worth more */
+    store->busy[store->busy_count++] = (struct store_busy){.msg = *msg, .seq = seq, .chat = chat};
+    *msg = NULL;
+}
+
+/* Does it wait for others? What is first in a free chat, with room for a run, waits at most for its own attachments. */
+static bool is_waiting(const struct sma_store *store, const struct store_chat *chat, uint64_t seq)
+{
+    struct sma_state_head head;
+    uint64_t first;
+    if (!sma_queue_first(store->queue, chat->id, &first) ||
+        sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK || head.state != SMA_ROW_WAITING)
+        return false;
+    return first != seq || sma_queue_is_busy(store->queue, chat->id) || !sma_store_has_room(store);
+}
+
+enum sma_err sma_store_busy_notices(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->busy_count; i++) {
+        struct store_busy *busy = &store->busy[i];
+        if (!is_waiting(store, busy->chat, busy->seq) ||
+            !may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
+            continue;
+        const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
+        uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);
+        enum sma_language language = sma_store_language(store, route);
+        sma_buf_clear(&store->text_buf);
+        if (position > 0)
+            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY_POSITION, position);
+        else
+            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY);
+        enum sma_err err = deliver_notice(store, route, busy->seq, sma_buf_str(&store->text_buf));
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+void sma_store_drop_busy(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->busy_count; i++)
+        sma_msg_destroyp(&store->busy[i].msg);
+    store->busy_count = 0;
+}

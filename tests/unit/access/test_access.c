@@ -1,0 +1,298 @@
+/* Access rules: tables of events and facts against decisions; the intent gate in both languages. */
+#include "runtime/access/access.h"
+#include "support/check.h"
+
+static struct sma_access_rules *rules_of(const char *json)
+{
+    struct sma_access_rules *rules = NULL;
+    struct sma_error error = {0};
+    CHECK_OK(sma_access_rules_parse(sma_str(json), &rules, &error));
+    return rules;
+}
+
+/* -- rules ------------------------------------------------------------------------------------------------------ */
+static void rules_have_defaults_and_are_checked(void)
+{
+    struct sma_access_rules *rules = rules_of("");
+    CHECK_INT(sma_access_followup_ms(rules), 600000);
+    sma_access_rules_destroy(rules);
+    rules = rules_of("{\"followupWindowMs\":0,\"groupAccess\":null,\"botToken\":\"x\"}");
+    CHECK_INT(sma_access_followup_ms(rules), 0);
+    sma_access_rules_destroy(rules);
+    static const char *const bad[] = {
+        "{\"groupAccess\":\"everyone\"}",
+        "{\"groupAccess\":1}",
+        "{\"followupWindowMs\":-1}",
+        "{\"followupWindowMs\":1.5}",
+        "{\"adminUserIds\":\"a\"}",
+        "{\"adminUserIds\":[1]}",
+        "[]",
+        "{",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
+        struct sma_error error = {0};
+        CHECK_INT(sma_access_rules_parse(sma_str(bad[i]), &rules, &error), SMA_ERR_BADINPUT);
+        CHECK(error.text[0] != '\0');
+    }
+}
+
+/* -- decisions -------------------------------------------------------------------------------------------------- */
+#define EVENT(...)                                                   \
+    {                                                                \
+        .channel = {"telegram", 8}, .user_id = {"7", 1}, __VA_ARGS__ \
+    }
+#define NOTHING             \
+    {                       \
+        .has_window = false \
+    }
+#define GROUP .is_group = true
+#define NOBODY .address = SMA_ACCESS_ADDRESS_NONE
+#define MENTION .address = SMA_ACCESS_ADDRESS_MENTION
+#define FIRST_IS(id) .initiator = {id, sizeof id - 1}
+#define ROLE(word) .is_role_known = true, .role = SMA_ACCESS_ROLE_##word
+
+struct row
+{
+    const char *name, *rules;
+    struct sma_access_event event;
+    struct sma_access_facts facts;
+    enum sma_access_decision decision;
+    bool opens_window, becomes_initiator;
+};
+static const struct row rows[] = {
+    {"private", "", EVENT(.is_note = false), NOTHING, SMA_ACCESS_RUN, false, false},
+    {"private, not addressed", "", EVENT(NOBODY), NOTHING, SMA_ACCESS_RECORD, false, false},
+    {"backlog", "", EVENT(.is_record_only = true), NOTHING, SMA_ACCESS_RECORD, false, false},
+    {"note", "", EVENT(.is_note = true), NOTHING, SMA_ACCESS_RECORD, false, false},
+    {"token", "", {.channel = {"api", 3}, GROUP, NOBODY}, NOTHING, SMA_ACCESS_RUN, false, false},
+    {"machine", "", {.channel = {"cli", 3}, NOBODY}, NOTHING, SMA_ACCESS_RUN, false, false},
+    {"first in a group", "", EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_RUN, true, true},
+    {"reply", "", EVENT(GROUP, .address = SMA_ACCESS_ADDRESS_REPLY), NOTHING, SMA_ACCESS_RUN, true,
+     true},
+    {"initiator", "", EVENT(GROUP, MENTION), {FIRST_IS("7")}, SMA_ACCESS_RUN, true, false},
+    {"somebody else", "", EVENT(GROUP, MENTION), {FIRST_IS("8")}, SMA_ACCESS_ASK_ROLE, true, false},
+    {"administrator",
+     "",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(ADMIN)},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"member",
+     "",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(MEMBER)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"nobody knows",
+     "",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(UNKNOWN)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"anyone", "{\"groupAccess\":\"anyone\"}", EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_RUN, true,
+     false},
+    {"anyone, not first",
+     "{\"groupAccess\":\"anyone\"}",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8")},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"named",
+     "{\"adminUserIds\":[\"6\",\"7\"]}",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8")},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"not named",
+     "{\"adminUserIds\":[\"77\"]}",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8")},
+     SMA_ACCESS_ASK_ROLE,
+     true,
+     false},
+    {"chatter", "", EVENT(GROUP, NOBODY), {FIRST_IS("7")}, SMA_ACCESS_RECORD, false, false},
+    {"question, no window",
+     "",
+     EVENT(GROUP, NOBODY, .text = {"why?", 4}),
+     {FIRST_IS("7")},
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+    {"chatter in window",
+     "",
+     EVENT(GROUP, NOBODY),
+     {FIRST_IS("7"), .has_window = true},
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+    {"question in window",
+     "",
+     EVENT(GROUP, NOBODY, .text = {"why?", 4}),
+     {FIRST_IS("7"), .has_window = true},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"window of a stranger",
+     "",
+     EVENT(GROUP, NOBODY, .text = {"why?", 4}),
+     {FIRST_IS("8"), .has_window = true},
+     SMA_ACCESS_ASK_ROLE,
+     true,
+     false},
+    {"no author",
+     "",
+     {.channel = {"qq", 2}, GROUP, MENTION},
+     NOTHING,
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+    {"no author, anyone",
+     "{\"groupAccess\":\"anyone\"}",
+     {.channel = {"qq", 2}, GROUP, MENTION},
+     NOTHING,
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+    {"command, private", "", EVENT(.is_command = true, NOBODY), NOTHING, SMA_ACCESS_RUN, false,
+     false},
+    {"command, first", "", EVENT(GROUP, .is_command = true, NOBODY), NOTHING, SMA_ACCESS_RUN, true,
+     true},
+    {"command, other",
+     "",
+     EVENT(GROUP, .is_command = true, NOBODY),
+     {FIRST_IS("8")},
+     SMA_ACCESS_ASK_ROLE,
+     true,
+     false},
+    {"command, member",
+     "",
+     EVENT(GROUP, .is_command = true, NOBODY),
+     {FIRST_IS("8"), ROLE(MEMBER)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"help, other",
+     "",
+     EVENT(GROUP, .is_command = true, .is_help = true),
+     {FIRST_IS("8"), ROLE(MEMBER)},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"help takes no place", "", EVENT(GROUP, .is_command = true, .is_help = true), NOTHING,
+     SMA_ACCESS_RUN, true, false},
+    {"old command", "", EVENT(GROUP, .is_command = true, .is_record_only = true), NOTHING,
+     SMA_ACCESS_RECORD, false, false},
+    {"backlog mention", "", EVENT(GROUP, MENTION, .is_record_only = true), NOTHING,
+     SMA_ACCESS_RECORD, false, false},
+};
+
+static void every_row_is_decided_as_the_table_says(void)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        const struct row *row = &rows[i];
+        struct sma_access_rules *rules = rules_of(row->rules);
+        struct sma_access_event event = row->event;
+        if (event.text.len == 0)
+            event.text = SMA_STR("hello");
+        struct sma_access_outcome outcome = sma_access_decide(rules, &event, &row->facts);
+        if (outcome.decision != row->decision || outcome.opens_window != row->opens_window ||
+            outcome.becomes_initiator != row->becomes_initiator) {
+            fprintf(stderr, "%s: decision %d, window %d, initiator %d (%s)\n", row->name,
+                    (int)outcome.decision, outcome.opens_window, outcome.becomes_initiator,
+                    outcome.reason);
+            CHECK(false);
+        }
+        CHECK((outcome.reason[0] == '\0') == (outcome.decision == SMA_ACCESS_RUN));
+        sma_access_rules_destroy(rules);
+    }
+}
+
+/* -- the gate --------------------------------------------------------------------------------------------------- */
+static void the_gate_reads_english_and_chinese(void)
+{
+    static const char *const meant[] = {
+        "and then?",
+        "然后？",
+        "can you look",
+        "thx u",
+        "YOU there",
+        "hey bot, look",
+        "the agent knows",
+        "ask the ai.",
+        "问ai吧",
+        "你看看",
+        "您好",
+        "机器人",
+        "叫助理来",
+        "AI会做",
+        "同学来一下",
+        "能不能快点",
+        "可以",
+        "帮我查一下",
+        "帮忙",
+        "继续",
+        "继续说下去",
+        "再来一个",
+        "然后呢",
+        "为啥",
+        "为什么不行",
+        "怎么办",
+        "如何安装",
+        "what now",
+        "Why not",
+        "how",
+        "HELP!",
+        "  \n help me",
+        "write to a@b.com?",
+        "@attach photo .ship/x.jpg | photo.jpg\n\nwhat is this",
+        "is it 5 @ 3?",
+    };
+    static const char *const not_meant[] = {
+        "",
+        "   \n",
+        "ok thanks",
+        "@bob can you?",
+        "tell @bob_2 what?",
+        "yours",
+        "robot",
+        "said",
+        "agents",
+        "whatever",
+        "however",
+        "see what",
+        "helpful",
+        "nothing",
+        "好的",
+        "收到",
+        "不继续了",
+        "unless",
+        "hello everyone",
+        "shown @all",
+        "@attach photo .ship/what?.jpg | you",
+        "@attach a b | c\n@attach d e | f\n\n",
+        "@attach a b | c\n\nnice picture",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(meant); i++)
+        if (!sma_access_is_meant(sma_str(meant[i]))) {
+            fprintf(stderr, "should be meant: %s\n", meant[i]);
+            CHECK(false);
+        }
+    for (size_t i = 0; i < SMA_COUNT_OF(not_meant); i++)
+        if (sma_access_is_meant(sma_str(not_meant[i]))) {
+            fprintf(stderr, "should not be meant: %s\n", not_meant[i]);
+            CHECK(false);
+        }
+}
+
+int main(void)
+{
+    RUN(rules_have_defaults_and_are_checked);
+    RUN(every_row_is_decided_as_the_table_says);
+    RUN(the_gate_reads_english_and_chinese);
+    return check_summary();
+}
