@@ -81,12 +81,18 @@ struct chat *fake_add_chat(struct fake_telegram *fake, int64_t id, const char *t
     return chat;
 }
 
+static size_t user_slot_of(const struct fake_telegram *fake, int64_t id)
+{
+    size_t slot = ((uint64_t)id * 0x9E3779B97F4A7C15u) >> 50;
+    while (fake->user_slots[slot] != 0 && fake->users[fake->user_slots[slot] - 1].id != id)
+        slot = (slot + 1) % CHAT_TABLE_SIZE;
+    return slot;
+}
+
 struct user *fake_user(const struct fake_telegram *fake, int64_t id)
 {
-    for (size_t i = 0; i < fake->user_count; i++)
-        if (fake->users[i].id == id)
-            return &fake->users[i];
-    return NULL;
+    uint32_t index = fake->user_slots[user_slot_of(fake, id)];
+    return index == 0 ? NULL : &fake->users[index - 1];
 }
 
 struct user *fake_add_user(struct fake_telegram *fake, int64_t id, const char *first_name,
@@ -96,7 +102,9 @@ struct user *fake_add_user(struct fake_telegram *fake, int64_t id, const char *f
     if (user != NULL)
         return user;
     fake->users = fake_grow(fake->users, fake->user_count, &fake->user_room, sizeof *fake->users);
+    size_t slot = user_slot_of(fake, id);
     user = &fake->users[fake->user_count++];
+    fake->user_slots[slot] = (uint32_t)fake->user_count;
     *user = (struct user){.id = id, .first_name = fake_copy(sma_str(first_name))};
     user->username = fake_copy(sma_str(username));
     user->language = fake_copy(sma_str(language));

@@ -14,7 +14,8 @@
  *        kind: close half_open lose_answer cut slow delay status html garbage
  *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
  *   rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url secret
- *   load chats total first_chat text             text holds %s for "m<chat>-<message>": what the answer must repeat
+ *   load chats total per_chat first_chat text    so many chats talk, each says the next when it is answered; after
+ *        per_chat messages a fresh chat takes over; text holds %s for "m<chat>-<message>", which the answer must repeat
  */
 #include "fake_telegram_priv.h"
 
@@ -556,29 +557,43 @@ static void say_load(struct fake_telegram *fake, struct chat *chat)
     sma_buf_fini(&json);
 }
 
+/* One more chat of the load. */
+static void open_load_chat(struct fake_telegram *fake)
+{
+    struct load *load = &fake->load;
+    int64_t id = load->first_chat + (int64_t)load->chat_count++;
+    char name[32];
+    snprintf(name, sizeof name, "load%lld", (long long)id);
+    fake_add_user(fake, id, name, name, "en");
+    struct chat *chat = fake_add_chat(fake, id, "private", "");
+    chat->load_count = load->per_chat;
+    say_load(fake, chat);
+}
+
 void fake_load_answered(struct fake_telegram *fake, struct chat *chat)
 {
-    fake->load.finished++;
-    if (fake->load.started < fake->load.total)
+    struct load *load = &fake->load;
+    load->finished++;
+    chat->load_count--;
+    if (load->started == load->total)
+        return;
+    if (chat->load_count > 0)
         say_load(fake, chat);
+    else
+        open_load_chat(fake);
 }
 
 static json_t *start_load(struct fake_telegram *fake, const json_t *command)
 {
     struct load *load = &fake->load;
-    *load = (struct load){.chat_count = (size_t)number_of(command, "chats"),
-                          .total = (size_t)number_of(command, "total"),
+    size_t chat_count = (size_t)number_of(command, "chats"),
+           per_chat = (size_t)number_of(command, "per_chat");
+    *load = (struct load){.total = (size_t)number_of(command, "total"),
+                          .per_chat = per_chat == 0 ? SIZE_MAX : per_chat,
                           .first_chat = number_of(command, "first_chat")};
     snprintf(load->text, sizeof load->text, "%s", text_of(command, "text", "please repeat %s"));
-    for (size_t i = 0; i < load->chat_count && load->started < load->total; i++) {
-        int64_t id = load->first_chat + (int64_t)i;
-        char name[32];
-        snprintf(name, sizeof name, "load%zu", i);
-        fake_add_user(fake, id, name, name, "en");
-        struct chat *chat = fake_add_chat(fake, id, "private", "");
-        chat->is_load = true;
-        say_load(fake, chat);
-    }
+    while (load->chat_count < chat_count && load->started < load->total)
+        open_load_chat(fake);
     return done();
 }
 

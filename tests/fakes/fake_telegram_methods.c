@@ -285,7 +285,7 @@ static void note_answer(struct fake_telegram *fake, const struct message *ours)
     if (theirs == NULL || theirs->is_ours || theirs->reply_ns != 0)
         return;
     theirs->reply_ns = ours->ns;
-    if (chat->is_load)
+    if (chat->load_count > 0)
         fake_load_answered(fake, chat);
 }
 

@@ -64,7 +64,7 @@ struct chat
     uint64_t window_ns; /* rate: start of the second that counts */
     unsigned window_count;
     bool is_delivering; /* webhook: one update at a time */
-    bool is_load;
+    size_t load_count;  /* answers the load still waits for here; 0: no load */
 };
 
 struct file
@@ -145,7 +145,9 @@ struct upload
 
 struct load
 {
-    size_t chat_count, total, started, finished;
+    size_t chat_count; /* made so far */
+    size_t total, started, finished;
+    size_t per_chat; /* then another chat takes its place */
     int64_t first_chat;
     char text[256]; /* with %s for the token */
 };
@@ -164,6 +166,7 @@ struct fake_telegram
     int64_t clock_skew_s;
     struct user *users;
     size_t user_count, user_room;
+    uint32_t user_slots[CHAT_TABLE_SIZE]; /* index into users + 1, by id */
     struct chat *chats[CHAT_TABLE_SIZE];
     struct file *files;
     size_t file_count, file_room;
