@@ -55,6 +55,7 @@ struct reader
     uint32_t depth[SMA_MARK_KIND_COUNT]; /* how often it was opened; only the outermost is a mark */
     struct table table;
     bool is_in_table;
+    bool has_signs; /* markup_cjk.c put some in */
 };
 
 static struct sma_buf *sink(struct reader *reader)
@@ -73,6 +74,14 @@ static unsigned gap(struct reader *reader)
     struct container *container = top(reader);
     bool is_deep = reader->container_count > CONTAINER_COUNT_MAX;
     return is_deep || (container != NULL && container->is_list && container->is_tight) ? 1 : 2;
+}
+
+static void put_piece(struct reader *reader, struct sma_buf *buf, struct sma_str piece)
+{
+    if (reader->has_signs)
+        sma_markup_put_unsigned(buf, piece);
+    else
+        sma_buf_put_str(buf, piece);
 }
 
 /* -- lines ------------------------------------------------------------------------------------------------------- */
@@ -162,8 +171,10 @@ static void settle_details(struct sma_markup *markup)
 }
 
 /* -- links ------------------------------------------------------------------------------------------------------- */
-static void put_attribute(struct sma_buf *buf, const MD_ATTRIBUTE *attribute)
+static void read_attribute(struct reader *reader, const MD_ATTRIBUTE *attribute)
 {
+    struct sma_buf *buf = &reader->target;
+    sma_buf_clear(buf);
     for (unsigned i = 0; attribute->size > 0 && attribute->substr_offsets[i] < attribute->size;
          i++) {
         MD_OFFSET from = attribute->substr_offsets[i];
@@ -171,7 +182,7 @@ static void put_attribute(struct sma_buf *buf, const MD_ATTRIBUTE *attribute)
         if (attribute->substr_types[i] == MD_TEXT_ENTITY)
             sma_markup_put_entity(buf, piece);
         else
-            sma_buf_put_str(buf, piece);
+            put_piece(reader, buf, piece);
     }
 }
 
@@ -191,8 +202,7 @@ static void enter_link(struct reader *reader, const MD_ATTRIBUTE *target, bool i
     if (reader->link_count++ >= LINK_COUNT_MAX)
         return;
     begin_line(reader);
-    sma_buf_clear(&reader->target);
-    put_attribute(&reader->target, target);
+    read_attribute(reader, target);
     struct sma_str address = sma_buf_str(&reader->target);
     struct link *link = &reader->links[reader->link_count - 1];
     *link = (struct link){.text_at = sink(reader)->len, .is_image = is_image};
@@ -338,11 +348,22 @@ static bool is_language(struct sma_str name)
 static void enter_code(struct reader *reader, const MD_BLOCK_CODE_DETAIL *code)
 {
     enter_pre(reader);
-    sma_buf_clear(&reader->target);
-    put_attribute(&reader->target, &code->lang);
+    read_attribute(reader, &code->lang);
     struct sma_str language = sma_buf_str(&reader->target);
     if (reader->err == SMA_ERR_OK && is_language(language))
         set_detail(reader, reader->open[SMA_MARK_PRE], language);
+}
+
+static void leave_code(struct reader *reader, const MD_BLOCK_CODE_DETAIL *code)
+{
+    struct sma_buf *text = &reader->out->text;
+    read_attribute(reader, &code->info);
+    bool is_empty = reader->out->marks[reader->open[SMA_MARK_PRE]].from == text->len;
+    if (is_empty && reader->target.len > 0) { /* a line that only looked like a fence */
+        sma_buf_put_str(text, sma_buf_str(&reader->target));
+        reader->has_content = true;
+    }
+    leave_pre(reader);
 }
 
 static void enter_table(struct reader *reader, const MD_BLOCK_TABLE_DETAIL *detail)
@@ -453,7 +474,7 @@ static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *user)
         break_line(reader, gap(reader));
         break;
     case MD_BLOCK_CODE:
-        leave_pre(reader);
+        leave_code(reader, detail);
         break;
     case MD_BLOCK_TABLE:
         leave_table(reader);
@@ -523,36 +544,53 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *us
     }
     struct sma_str piece = {text, size};
     begin_line(reader);
+    struct sma_buf *buf = sink(reader);
+    size_t before = buf->len;
     if (type == MD_TEXT_ENTITY)
-        sma_markup_put_entity(sink(reader), piece);
+        sma_markup_put_entity(buf, piece);
     else
-        sma_buf_put_str(sink(reader), piece);
-    if (!reader->has_content && verdict(reader) == 0) {
-        struct sma_buf *buf = sink(reader);
-        size_t put = size < buf->len ? size : buf->len; /* an entity is no shorter than what it stands for */
+        put_piece(reader, buf, piece);
+    if (!reader->has_content && buf->err == SMA_ERR_OK && buf->len > before)
         reader->has_content =
-            !sma_text_is_blank(type == MD_TEXT_ENTITY ? sma_buf_str(buf)
-                                                      : (struct sma_str){buf->ptr + buf->len - put, put});
-    }
+            !sma_text_is_blank((struct sma_str){buf->ptr + before, buf->len - before});
     return verdict(reader);
 }
 
 /* -- parsing ----------------------------------------------------------------------------------------------------- */
 /* 0 = read; otherwise the markup is half full. */
-static int parse_copy(struct sma_markup *markup, struct sma_str copy,
-                      const struct sma_markup_options *options, bool *ret_has_content)
+static int parse_copy(struct reader *reader, struct sma_str copy)
 {
     static const MD_PARSER parser = {0,  FLAGS,   on_enter_block, on_leave_block, on_enter_span,
                                      on_leave_span, on_text,        NULL,           NULL};
-    struct reader reader = {.out = markup, .schemes = default_schemes, .marker_end = SIZE_MAX};
-    if (options != NULL && options->link_schemes != NULL)
-        reader.schemes = options->link_schemes;
-    sma_buf_init(&reader.target, SMA_MARKUP_SOURCE_BYTES_MAX);
-    int status = md_parse(copy.ptr, (MD_SIZE)copy.len, &parser, &reader);
-    sma_table_fini(&reader.table);
-    sma_buf_fini(&reader.target);
-    *ret_has_content = reader.has_content;
-    return status != 0 ? status : verdict(&reader);
+    sma_buf_init(&reader->target, SMA_MARKUP_SOURCE_BYTES_MAX);
+    int status = md_parse(copy.ptr, (MD_SIZE)copy.len, &parser, reader);
+    if (status == 0)
+        status = verdict(reader);
+    sma_table_fini(&reader->table);
+    sma_buf_fini(&reader->target);
+    return status;
+}
+
+/*
+ * md4c 0.4.8 looks a few bytes past the end of some texts (its issue 167) and is confused by NUL: it gets a copy without
+ * NUL, of valid UTF-8, with blank room behind it. @return its length without that room, SIZE_MAX: no memory
+ */
+static size_t make_copy(struct sma_buf *copy, struct sma_str source, bool *ret_has_signs)
+{
+    struct sma_buf valid;
+    sma_buf_init(&valid, SMA_MARKUP_SOURCE_BYTES_MAX * 3 + PAD_BYTES);
+    bool is_clean = sma_utf8_is_valid(source) &&
+                    (source.len == 0 || memchr(source.ptr, '\0', source.len) == NULL);
+    if (!is_clean)
+        sma_markup_put_valid(&valid, source, true);
+    *ret_has_signs = sma_markup_put_signed(copy, is_clean ? source : sma_buf_str(&valid));
+    size_t len = copy->len;
+    char *pad = sma_buf_reserve(copy, PAD_BYTES);
+    if (pad != NULL)
+        memset(pad, '\n', PAD_BYTES);
+    bool is_failed = valid.err != SMA_ERR_OK || pad == NULL;
+    sma_buf_fini(&valid);
+    return is_failed ? SIZE_MAX : len;
 }
 
 enum sma_err sma_markup_parse(struct sma_markup *markup, struct sma_str source,
@@ -561,24 +599,19 @@ enum sma_err sma_markup_parse(struct sma_markup *markup, struct sma_str source,
     sma_markup_clear(markup);
     if (source.len > SMA_MARKUP_SOURCE_BYTES_MAX)
         return sma_markup_set_plain(markup, source);
-    /*
-     * md4c 0.4.8 looks a few bytes past the end of some texts (its issue 167) and is confused by NUL: it gets a copy
-     * without NUL, of valid UTF-8, with blank room behind it.
-     */
+    struct reader reader = {.out = markup, .schemes = default_schemes, .marker_end = SIZE_MAX};
+    if (options != NULL && options->link_schemes != NULL)
+        reader.schemes = options->link_schemes;
     struct sma_buf copy;
-    sma_buf_init(&copy, SMA_MARKUP_SOURCE_BYTES_MAX * 3 + PAD_BYTES * 2);
-    sma_markup_put_valid(&copy, source, true);
-    size_t len = copy.len;
-    char *pad = sma_buf_reserve(&copy, PAD_BYTES);
-    if (pad == NULL || sma_buf_reserve(&markup->text, len + len / 8 + PAD_BYTES) == NULL) {
+    sma_buf_init(&copy, SMA_MARKUP_SOURCE_BYTES_MAX * 8 + PAD_BYTES * 2);
+    size_t len = make_copy(&copy, source, &reader.has_signs);
+    if (len == SIZE_MAX || sma_buf_reserve(&markup->text, len + len / 8 + PAD_BYTES) == NULL) {
         sma_buf_fini(&copy);
         return SMA_ERR_NOMEM;
     }
-    memset(pad, '\n', PAD_BYTES);
-    bool has_content = false;
-    int status = parse_copy(markup, (struct sma_str){copy.ptr, len}, options, &has_content);
+    int status = parse_copy(&reader, (struct sma_str){copy.ptr, len});
     sma_buf_fini(&copy);
-    if (status != 0 || !has_content)
+    if (status != 0 || !reader.has_content)
         return sma_markup_set_plain(markup, source);
     settle_details(markup);
     return SMA_ERR_OK;

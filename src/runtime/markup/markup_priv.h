@@ -18,6 +18,12 @@ void sma_markup_clear(struct sma_markup *markup);
 /** Append what `&name;` or `&#number;` stands for; an unknown one as it is. */
 void sma_markup_put_entity(struct sma_buf *buf, struct sma_str entity);
 
+/* -- markup_cjk.c ------------------------------------------------------------------------------------------------ */
+/** Append text with signs that help emphasis beside text without spaces. @return whether there are any */
+bool sma_markup_put_signed(struct sma_buf *buf, struct sma_str text);
+/** Append text without them. */
+void sma_markup_put_unsigned(struct sma_buf *buf, struct sma_str text);
+
 /* -- markup_table.c ---------------------------------------------------------------------------------------------- */
 /* A table while it is read: the cells' texts one after the other, then laid out. */
 struct table

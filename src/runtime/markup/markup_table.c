@@ -91,9 +91,11 @@ static void put_cell(struct sma_buf *text, struct sma_str cell, size_t width, ui
     size_t left = align == MD_ALIGN_RIGHT    ? free_width
                   : align == MD_ALIGN_CENTER ? free_width / 2
                                              : 0;
+    if (is_last && cell.len == 0)
+        return; /* no blanks at the end of a line */
     put_many(text, ' ', left);
     sma_buf_put_str(text, cell);
-    if (!is_last) /* no blanks at the end of a line */
+    if (!is_last)
         put_many(text, ' ', free_width - left);
 }
 
@@ -121,10 +123,11 @@ enum sma_err sma_table_put(const struct table *table, struct sma_buf *text)
         if (row > 0)
             sma_buf_put_char(text, '\n');
         for (uint32_t column = 0; column < columns; column++) {
+            bool is_last = column + 1 == columns;
+            struct sma_str cell = cell_at(table, row * columns + column);
             if (column > 0)
-                sma_buf_put_text(text, " | ");
-            put_cell(text, cell_at(table, row * columns + column), widths[column],
-                     table->aligns[column], column + 1 == columns);
+                sma_buf_put_text(text, is_last && cell.len == 0 ? " |" : " | ");
+            put_cell(text, cell, widths[column], table->aligns[column], is_last);
         }
         if (row + 1 == table->head_row_count) {
             sma_buf_put_char(text, '\n');

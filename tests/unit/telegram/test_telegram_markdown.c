@@ -1,0 +1,146 @@
+/*
+ * Rendering for Telegram against golden files: tests/golden/telegram/markdown/<case>.md and what it becomes, <case>.html.
+ * Each part is also read back by a strict reader of the platform's HTML. `--write` writes the expected files anew (read
+ * them before you believe them).
+ */
+#include "html_reader.h"
+#include "support/check.h"
+
+#include "adapters/telegram/telegram_out.h"
+#include "sma/text.h"
+
+#include <dirent.h>
+
+#define FOLDER SMA_SOURCE_DIR "/tests/golden/telegram/markdown"
+#define FILE_BYTES_MAX (2u << 20)
+
+static struct html html;
+static bool is_writing;
+
+static struct sma_str load(const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return (struct sma_str){NULL, 0};
+    char *bytes = malloc(FILE_BYTES_MAX);
+    CHECK(bytes != NULL);
+    size_t len = fread(bytes, 1, FILE_BYTES_MAX, file);
+    fclose(file);
+    return (struct sma_str){bytes, len};
+}
+
+static void check_html(struct sma_str source, struct sma_str plain)
+{
+    const char *wrong = html_read(source, &html);
+    if (wrong != NULL)
+        fprintf(stderr, "the platform would refuse: %s\n%.*s\n", wrong, (int)source.len, source.ptr);
+    CHECK(wrong == NULL);
+    CHECK(sma_str_is_equal(plain, sma_buf_str(&html.text)));
+    CHECK(source.len <= 32768);
+    html_free(&html);
+}
+
+static void put_part(void *user, struct sma_str part_bytes)
+{
+    struct sma_buf *buf = user;
+    struct telegram_part part;
+    CHECK_OK(telegram_part_decode(part_bytes, &part));
+    if (buf->len > 0)
+        sma_buf_put_text(buf, "\n=====\n");
+    if (part.kind == TELEGRAM_PART_FILE) {
+        sma_buf_put_text(buf, "FILE ");
+        sma_buf_put_str(buf, part.file_kind);
+        sma_buf_put_text(buf, "\n");
+        sma_buf_put_str(buf, part.target);
+        sma_buf_put_text(buf, "\n");
+        sma_buf_put_str(buf, part.caption);
+        return;
+    }
+    CHECK(part.plain.len > 0 && !sma_text_is_blank(part.plain));
+    CHECK(sma_utf8_is_valid(part.plain));
+    CHECK(sma_utf16_length(part.plain) <= TELEGRAM_PART_UNITS);
+    if (part.html.len > 0)
+        check_html(part.html, part.plain);
+    else
+        sma_buf_put_text(buf, "PLAIN\n");
+    sma_buf_put_str(buf, part.html.len > 0 ? part.html : part.plain);
+}
+
+static void check_case(const char *name)
+{
+    char source_path[512], wanted_path[512];
+    snprintf(source_path, sizeof source_path, FOLDER "/%s.md", name);
+    snprintf(wanted_path, sizeof wanted_path, FOLDER "/%s.html", name);
+    struct sma_str source = load(source_path);
+    CHECK(source.ptr != NULL);
+    struct sma_deliver row = {.text = source, .intent = SMA_INTENT_ASSISTANT_TEXT};
+    struct sma_buf actual;
+    sma_buf_init(&actual, FILE_BYTES_MAX);
+    CHECK_OK(telegram_render(&row, put_part, &actual));
+    sma_buf_put_char(&actual, '\n');
+    if (is_writing) {
+        FILE *file = fopen(wanted_path, "wbe");
+        CHECK(file != NULL && fwrite(actual.ptr, 1, actual.len, file) == actual.len);
+        CHECK(fclose(file) == 0);
+    }
+    struct sma_str wanted = load(wanted_path);
+    if (!sma_str_is_equal(wanted, sma_buf_str(&actual)))
+        fprintf(stderr, "golden case %s:\n", name);
+    check_text_at(__FILE__, __LINE__, name, wanted, sma_buf_str(&actual));
+    sma_buf_fini(&actual);
+    free((void *)(uintptr_t)source.ptr);
+    free((void *)(uintptr_t)wanted.ptr);
+}
+
+static void golden_files_render_as_expected(void)
+{
+    DIR *directory = opendir(FOLDER);
+    CHECK(directory != NULL);
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char name[256];
+        size_t len = strlen(entry->d_name);
+        if (len < 4 || len >= sizeof name || strcmp(entry->d_name + len - 3, ".md") != 0)
+            continue;
+        memcpy(name, entry->d_name, len - 3);
+        name[len - 3] = '\0';
+        check_case(name);
+        count++;
+    }
+    closedir(directory);
+    CHECK(count >= 20);
+}
+
+static void expect_refused(const char *source)
+{
+    if (html_read(sma_str(source), &html) == NULL) {
+        fprintf(stderr, "accepted: %s\n", source);
+        CHECK(false);
+    }
+    html_free(&html);
+}
+
+/* The reader itself: a test that accepts everything would prove nothing. */
+static void reader_refuses_what_the_platform_refuses(void)
+{
+    static const char *const bad[] = {
+        "<b>a", "a</b>", "<b><i>a</b></i>", "<u2>a</u2>", "<br>", "a < b", "a > b", "a & b", "&nbsp;",
+        "<a>x</a>", "<a href=\"\">x</a>", "<a href=\"x>y</a>", "<code><b>x</b></code>", "<b><b>x</b></b>",
+        "<blockquote>a<blockquote>b</blockquote></blockquote>", "<pre><code class=\"language-c\">x</pre>",
+        "<b></b>", "\xFF", "<b>x</b", "<", "<b class=\"x\">y</b>"};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        expect_refused(bad[i]);
+    CHECK(html_read(sma_str("<b>a <i>b</i></b> &lt; <pre><code class=\"language-c\">x</code></pre>"),
+                    &html) == NULL);
+    CHECK_STR("a b < x", sma_buf_str(&html.text));
+    CHECK_INT(3, html.mark_count);
+    html_free(&html);
+}
+
+int main(int argc, char **argv)
+{
+    is_writing = argc > 1 && strcmp(argv[1], "--write") == 0;
+    RUN(reader_refuses_what_the_platform_refuses);
+    RUN(golden_files_render_as_expected);
+    return check_summary();
+}
