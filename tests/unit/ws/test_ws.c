@@ -1,0 +1,475 @@
+/*
+ * Aim: what happens to a connection is told exactly once and truly: made, refused, lost, closed by either side, broken by
+ * the peer; messages arrive whole and in order; nothing of it needs a wake-up while nothing happens.
+ * Method: an actor on a loop against the scriptable server, each fault by itself.
+ */
+#include "harness.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct ws_server *server;
+static struct ws_harness *harness;
+
+static struct /* under the server's lock */
+{
+    unsigned closed_count, code, pong_count;
+    char pong[64], authorization[64];
+    size_t path_len, query_len;
+} seen;
+
+static void on_request(void *user, struct ws_server *the_server, const struct ws_server_request *request)
+{
+    (void)user;
+    unsigned conn = request->conn;
+    struct sma_str authorization = ws_server_header(request, "Authorization");
+    seen.path_len = request->path.len;
+    seen.query_len = request->query.len;
+    (void)snprintf(seen.authorization, sizeof seen.authorization, "%.*s", (int)authorization.len, authorization.ptr);
+    if (sma_str_is_equal(request->path, SMA_STR("/refuse")))
+        (void)ws_server_answer_with(the_server, conn, 403, "Handshake-Status: 514\r\n", SMA_STR("app not\r\nallowed"));
+    else if (sma_str_is_equal(request->path, SMA_STR("/redirect")))
+        (void)ws_server_answer_with(the_server, conn, 302, "Location: /elsewhere\r\n", SMA_STR(""));
+    else if (sma_str_is_equal(request->path, SMA_STR("/wrong-key")))
+        (void)ws_server_accept_wrongly(the_server, conn, true, "");
+    else if (sma_str_is_equal(request->path, SMA_STR("/extension")))
+        (void)ws_server_accept_wrongly(the_server, conn, false, "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+    else if (sma_str_is_equal(request->path, SMA_STR("/garbage")))
+        (void)ws_server_send_raw(the_server, conn, SMA_STR("220 ready for mail\r\n"));
+    else if (sma_str_is_equal(request->path, SMA_STR("/drop")))
+        (void)ws_server_drop(the_server, conn);
+    else if (sma_str_is_equal(request->path, SMA_STR("/glued"))) {
+        (void)ws_server_accept(the_server, conn);
+        (void)ws_server_send(the_server, conn, SMA_STR("first"), false);
+        (void)ws_server_send(the_server, conn, SMA_STR("second"), false);
+    } else if (!sma_str_is_equal(request->path, SMA_STR("/never")))
+        (void)ws_server_accept(the_server, conn);
+}
+
+static void on_message(void *user, struct ws_server *the_server, unsigned conn, struct sma_str bytes, bool is_binary)
+{
+    (void)user;
+    (void)ws_server_send(the_server, conn, bytes, is_binary);
+}
+
+static void on_server_closed(void *user, struct ws_server *the_server, unsigned conn, unsigned code, struct sma_str reason)
+{
+    (void)user;
+    (void)the_server;
+    (void)conn;
+    (void)reason;
+    seen.closed_count++;
+    seen.code = code;
+}
+
+static void on_pong(void *user, struct ws_server *the_server, unsigned conn, struct sma_str bytes)
+{
+    (void)user;
+    seen.pong_count++;
+    (void)snprintf(seen.pong, sizeof seen.pong, "%.*s", (int)bytes.len, bytes.ptr);
+    (void)ws_server_send(the_server, conn, SMA_STR("pong seen"), false);
+}
+
+static const struct ws_server_hooks hooks = {
+    .request = on_request, .message = on_message, .closed = on_server_closed, .pong = on_pong};
+
+static void open_client(struct client *client, const char *path)
+{
+    char url[256];
+    (void)snprintf(url, sizeof url, "%s%s", ws_server_url(server), path);
+    client_connect(harness, client, url);
+}
+
+static void opened_client(struct client *client)
+{
+    open_client(client, "/");
+    client_wait_open(client);
+}
+
+static void ended(struct client *client)
+{
+    client_end(client, 1000);
+    client_wait_closed(client);
+    CHECK_INT(SMA_WS_CLOSED_BY_US, client->closed.end);
+    CHECK_INT(1000, client->closed.code);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+    ws_server_lock(server);
+    CHECK_INT(1000, seen.code);
+    ws_server_unlock(server);
+}
+
+static void echo_of_text_and_binary(void)
+{
+    struct client client = {0};
+    opened_client(&client);
+    uint64_t before = sma_sys_real()->now_ns(NULL);
+    CHECK_OK(client_send(&client, SMA_STR("hello"), false));
+    client_wait_messages(&client, 1);
+    CHECK_TEXT("hello", client.text);
+    CHECK(!client.is_binary);
+    CHECK(client.read_ns > before && client.read_ns <= sma_sys_real()->now_ns(NULL));
+    CHECK_OK(client_send(&client, SMA_STR("\x00\xff"), true));
+    client_wait_messages(&client, 2);
+    CHECK(client.is_binary);
+    CHECK_INT(2, client.text_len);
+    CHECK_OK(client_send(&client, SMA_STR(""), false));
+    client_wait_messages(&client, 3);
+    CHECK_INT(0, client.text_len);
+    ended(&client);
+}
+
+static void messages_glued_to_the_answer_are_not_lost(void)
+{
+    struct client client = {0};
+    open_client(&client, "/glued");
+    client_wait_messages(&client, 2);
+    CHECK_TEXT("second", client.text);
+    ended(&client);
+}
+
+static void fragments_and_pings(void)
+{
+    struct client client = {0};
+    opened_client(&client);
+    CHECK(ws_server_send_fragments(server, 0, SMA_STR("in seven pieces"), false, 7, true));
+    client_wait_messages(&client, 2);
+    CHECK_TEXT("pong seen", client.text);
+    ws_server_lock(server);
+    CHECK_TEXT("between", seen.pong);
+    CHECK_INT(1, seen.pong_count);
+    ws_server_unlock(server);
+    CHECK_INT(strlen("in seven piecespong seen"), client.bytes_count);
+    ended(&client);
+}
+
+static void check_protocol_end(const char *frame, size_t len, unsigned code, const char *reason)
+{
+    struct client client = {0};
+    opened_client(&client);
+    CHECK(ws_server_send_raw(server, 0, (struct sma_str){frame, len}));
+    client_wait_closed(&client);
+    CHECK_INT(SMA_WS_PROTOCOL, client.closed.end);
+    CHECK(strstr(client.reason, reason) != NULL);
+    CHECK_INT(0, client.message_count);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+    ws_server_lock(server);
+    CHECK_INT(code, seen.code);
+    ws_server_unlock(server);
+}
+
+static void a_peer_that_breaks_the_protocol(void)
+{
+    check_protocol_end("\x81\x81zzzzz", 7, 1002, "masked");
+    check_protocol_end("\xc1\x01z", 3, 1002, "reserved bits");
+    check_protocol_end("\x81\x02\xff\xfe", 4, 1007, "not UTF-8");
+    check_protocol_end("\x82\x7f\x00\x00\x00\x00\x7f\xff\xff\xff", 10, 1009, "over the limit");
+    check_protocol_end("GET / HTTP/1.1\r\n", 16, 1002, "reserved bits");
+}
+
+static void half_open_stays_until_ended_and_ends_at_once(void)
+{
+    struct client client = {0};
+    opened_client(&client);
+    unsigned id = ws_server_newest(server);
+    CHECK(ws_server_freeze(server, id, true));
+    CHECK_OK(client_send(&client, SMA_STR("into the void"), false));
+    long cpu_before, cpu_after, switches_before, switches_after;
+    ws_actor_cost(harness, &cpu_before, &switches_before);
+    (void)usleep(300000); /* the measured thing is that nothing happens */
+    ws_actor_cost(harness, &cpu_after, &switches_after);
+    CHECK(switches_after - switches_before <= 3);
+    CHECK_INT(0, CLIENT_GET(&client, closed_count));
+    uint64_t before = sma_sys_real()->now_ns(NULL);
+    client_end(&client, 1000);
+    client_wait_closed(&client);
+    CHECK(sma_sys_real()->now_ns(NULL) - before < 900000000u);
+    CHECK_INT(SMA_WS_CLOSED_BY_US, client.closed.end);
+    CHECK(ws_server_freeze(server, id, false));
+    CHECK(ws_server_wait_open(server, 0, 5000));
+}
+
+static void closed_by_the_peer(void)
+{
+    static const struct
+    {
+        unsigned code, echoed;
+        const char *reason;
+    } cases[] = {{1000, 1000, "bye"}, {4004, 4004, "\xe4\xbd\xa0"}, {0, 1005, ""}, {5000, 1002, "odd"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct client client = {0};
+        opened_client(&client);
+        CHECK(ws_server_close(server, 0, cases[i].code, cases[i].reason));
+        client_wait_closed(&client);
+        CHECK_INT(SMA_WS_CLOSED_BY_PEER, client.closed.end);
+        CHECK_INT(cases[i].code, client.closed.code);
+        CHECK_TEXT(cases[i].reason, client.reason);
+        CHECK(ws_server_wait_open(server, 0, 5000));
+        ws_server_lock(server);
+        CHECK_INT(cases[i].echoed, seen.code);
+        ws_server_unlock(server);
+    }
+}
+
+static void lost_without_a_close_frame(void)
+{
+    struct client dropped = {0}, reset = {0}, half = {0};
+    opened_client(&dropped);
+    CHECK(ws_server_drop(server, 0));
+    client_wait_closed(&dropped);
+    CHECK_INT(SMA_WS_LOST, dropped.closed.end);
+    opened_client(&reset);
+    CHECK(ws_server_reset(server, 0));
+    client_wait_closed(&reset);
+    CHECK_INT(SMA_WS_LOST, reset.closed.end);
+    opened_client(&half);
+    CHECK(ws_server_send_raw(server, 0, SMA_STR("\x81\x7e\x01")));
+    CHECK(ws_server_drop(server, 0));
+    client_wait_closed(&half);
+    CHECK_INT(SMA_WS_LOST, half.closed.end);
+    CHECK_INT(0, half.message_count);
+}
+
+static void check_not_connected(const char *path, int status, const char *reason)
+{
+    struct client client = {0};
+    open_client(&client, path);
+    client_wait_closed(&client);
+    CHECK_INT(0, client.opened_count);
+    CHECK_INT(SMA_WS_NOT_CONNECTED, client.closed.end);
+    CHECK_INT(status, client.closed.http_status);
+    if (strstr(client.reason, reason) == NULL)
+        (void)fprintf(stderr, "reason: %s\n", client.reason);
+    CHECK(strstr(client.reason, reason) != NULL);
+    CHECK_TEXT(status == 403 ? "514" : "", client.diagnosis);
+}
+
+static void refused_upgrades(void)
+{
+    check_not_connected("/refuse", 403, "status 403: app not  allowed");
+    check_not_connected("/redirect", 302, "status 302");
+    check_not_connected("/wrong-key", 0, "wrong Sec-WebSocket-Accept");
+    check_not_connected("/extension", 0, "extension");
+    check_not_connected("/garbage", 0, "no answer of HTTP/1.1");
+    check_not_connected("/drop", 0, "before it answered the upgrade");
+}
+
+static void long_paths_and_headers_arrive(void)
+{
+    static char url[5200];
+    struct client client = {0};
+    size_t len = (size_t)snprintf(url, sizeof url, "%s/", ws_server_url(server));
+    memset(url + len, 'p', 4096);
+    url[len + 1500] = '?';
+    const char *headers[] = {"Authorization: QQBot x"};
+    CHECK_OK(client_try(harness, &client,
+                        &(struct sma_ws_ask){.url = url, .headers = headers, .header_count = 1}));
+    client_wait_open(&client);
+    ws_server_lock(server);
+    CHECK_INT(1501, seen.path_len);
+    CHECK_INT(4097 - 1502, seen.query_len);
+    CHECK_TEXT("QQBot x", seen.authorization);
+    ws_server_unlock(server);
+    ended(&client);
+}
+
+static void bad_asks_are_refused_at_once(void)
+{
+    struct client client = {0};
+    const char *headers[] = {"A: b\r\nC: d"};
+    CHECK_ERR(SMA_ERR_BADINPUT, client_try(harness, &client, &(struct sma_ws_ask){.url = "http://127.0.0.1/"}));
+    CHECK_ERR(SMA_ERR_BADINPUT, client_try(harness, &client,
+                                           &(struct sma_ws_ask){.url = "ws://127.0.0.1/", .headers = headers, .header_count = 1}));
+}
+
+static void check_deadline(const char *url, const char *reason)
+{
+    struct client client = {0};
+    uint64_t before = sma_sys_real()->now_ns(NULL);
+    CHECK_OK(client_try(harness, &client, &(struct sma_ws_ask){.url = url, .connect_ms = 120}));
+    client_wait_closed(&client);
+    uint64_t after = sma_sys_real()->now_ns(NULL);
+    CHECK(after - before >= 110000000u);
+    CHECK_INT(SMA_WS_NOT_CONNECTED, client.closed.end);
+    if (strstr(client.reason, reason) == NULL)
+        (void)fprintf(stderr, "reason: %s\n", client.reason);
+    CHECK(strstr(client.reason, reason) != NULL);
+}
+
+/* A listener whose queue is full takes no further connection: SYNs go unanswered. */
+static int full_listener(int fillers[8], char *url, size_t url_size)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, 0) == 0);
+    CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &len));
+    for (int i = 0; i < 8; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(fillers[i], (struct sockaddr *)&address, len); /* the later ones stay pending */
+    }
+    (void)snprintf(url, url_size, "ws://127.0.0.1:%u/", ntohs(address.sin_port));
+    return fd;
+}
+
+static void deadlines_of_each_step(void)
+{
+    char url[128];
+    int fillers[8];
+    (void)snprintf(url, sizeof url, "%s/never", ws_server_url(server));
+    check_deadline(url, "the answer to the upgrade took longer than 120 ms");
+    int fd = full_listener(fillers, url, sizeof url);
+    check_deadline(url, "no answer within the time allowed");
+    for (int i = 0; i < 8; i++)
+        (void)close(fillers[i]);
+    (void)close(fd);
+    struct ws_server *silent = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SILENT});
+    (void)snprintf(url, sizeof url, "%s/", ws_server_url(silent));
+    check_deadline(url, "the TLS handshake took longer than 120 ms");
+    ws_server_stop(silent);
+}
+
+static void nobody_there(void)
+{
+    struct client refused = {0}, nameless = {0};
+    struct ws_server *gone = ws_server_start(NULL);
+    char url[128];
+    (void)snprintf(url, sizeof url, "%s/", ws_server_url(gone));
+    ws_server_stop(gone);
+    client_connect(harness, &refused, url);
+    client_wait_closed(&refused);
+    CHECK_INT(SMA_WS_NOT_CONNECTED, refused.closed.end);
+    CHECK(strstr(refused.reason, "connection refused") != NULL);
+    client_connect(harness, &nameless, "ws://no.such.name.invalid/");
+    client_wait_closed(&nameless);
+    CHECK_INT(SMA_WS_NOT_CONNECTED, nameless.closed.end);
+    CHECK(strstr(nameless.reason, "no.such.name.invalid") != NULL);
+}
+
+static void names_and_ipv6(void)
+{
+    struct client by_name = {0}, by_address = {0};
+    char url[128];
+    (void)snprintf(url, sizeof url, "ws://localhost:%u/", ws_server_port(server)); /* ::1 may come first and refuse */
+    client_connect(harness, &by_name, url);
+    client_wait_open(&by_name);
+    ended(&by_name);
+    struct ws_server *six = ws_server_start(&(struct ws_server_options){.is_ipv6 = true, .hooks = &hooks});
+    (void)snprintf(url, sizeof url, "%s/", ws_server_url(six));
+    client_connect(harness, &by_address, url);
+    client_wait_open(&by_address);
+    client_end(&by_address, 1000);
+    client_wait_closed(&by_address);
+    CHECK(ws_server_wait_open(six, 0, 5000));
+    ws_server_stop(six);
+}
+
+static void end_and_check(struct client *client)
+{
+    sma_ws_end(client->conn, 4000);
+    sma_ws_end(client->conn, 1000); /* changes nothing */
+    CHECK_ERR(SMA_ERR_GONE, sma_ws_send(client->conn, SMA_STR("late"), false));
+}
+
+static void ends_inside_callbacks(void)
+{
+    struct client in_open = {.on_open = end_and_check}, in_message = {.on_message = end_and_check};
+    open_client(&in_open, "/glued"); /* messages are waiting behind */
+    client_wait_closed(&in_open);
+    CHECK_INT(SMA_WS_CLOSED_BY_US, in_open.closed.end);
+    CHECK_INT(0, in_open.message_count);
+    open_client(&in_message, "/glued");
+    client_wait_closed(&in_message);
+    CHECK_INT(4000, in_message.closed.code);
+    CHECK_INT(1, in_message.message_count);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+}
+
+static void ends_before_it_is_open(void)
+{
+    static const char *const paths[] = {"/", "/never"};
+    for (size_t i = 0; i < SMA_COUNT_OF(paths); i++) {
+        struct client client = {0};
+        open_client(&client, paths[i]);
+        client_end(&client, 1000);
+        client_wait_closed(&client);
+    }
+    struct client looking = {0};
+    client_connect(harness, &looking, "ws://no.such.name.invalid/");
+    client_end(&looking, 0);
+    client_wait_closed(&looking);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+}
+
+static void connect_again(struct client *client)
+{
+    char url[128];
+    if (client->closed_count >= 3)
+        return;
+    (void)snprintf(url, sizeof url, "%s/drop", ws_server_url(server));
+    struct sma_ws_ask ask = client->again;
+    ask.url = url;
+    CHECK_OK(sma_ws_connect(ws_of(harness), &ask, &client->conn));
+}
+
+static bool is_closed_thrice(void *user)
+{
+    return ((struct client *)user)->closed_count == 3;
+}
+
+static void connects_again_inside_closed(void)
+{
+    static struct client client = {.on_closed = connect_again}; /* the actor looks at it after its last end too */
+    open_client(&client, "/drop");
+    ws_wait(harness, is_closed_thrice, &client, "three ends");
+}
+
+static void close_all(struct client *client)
+{
+    (void)client;
+    sma_ws_close(ws_of(harness));
+    ws_forget(harness);
+}
+
+static void close_with_open_connections(void)
+{
+    struct client clients[6] = {0};
+    for (size_t i = 0; i < 3; i++)
+        opened_client(&clients[i]);
+    open_client(&clients[3], "/never");
+    client_connect(harness, &clients[4], "ws://no.such.name.invalid/");
+    clients[5].on_message = close_all; /* from inside a callback, with more to read behind it */
+    open_client(&clients[5], "/glued");
+    client_wait_messages(&clients[5], 1);
+    ws_harness_stop(harness);
+    CHECK_INT(1, clients[5].message_count);
+    for (size_t i = 0; i < SMA_COUNT_OF(clients); i++)
+        if (i != 4) /* whose name may have been looked up before */
+            CHECK_INT(0, clients[i].closed_count);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+}
+
+int main(void)
+{
+    server = ws_server_start(&(struct ws_server_options){.hooks = &hooks});
+    harness = ws_harness_start(NULL);
+    RUN(echo_of_text_and_binary);
+    RUN(messages_glued_to_the_answer_are_not_lost);
+    RUN(fragments_and_pings);
+    RUN(a_peer_that_breaks_the_protocol);
+    RUN(half_open_stays_until_ended_and_ends_at_once);
+    RUN(closed_by_the_peer);
+    RUN(lost_without_a_close_frame);
+    RUN(refused_upgrades);
+    RUN(long_paths_and_headers_arrive);
+    RUN(bad_asks_are_refused_at_once);
+    RUN(deadlines_of_each_step);
+    RUN(nobody_there);
+    RUN(names_and_ipv6);
+    RUN(ends_inside_callbacks);
+    RUN(ends_before_it_is_open);
+    RUN(connects_again_inside_closed);
+    RUN(close_with_open_connections);
+    ws_server_stop(server);
+    return check_summary();
+}
