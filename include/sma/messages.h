@@ -155,6 +155,12 @@ enum sma_addressed
     SMA_ADDRESSED_REPLY,
     SMA_ADDRESSED_NONE, /* group chatter: claimed; recorded; run only inside a follow-up window */
 };
+enum sma_role
+{
+    SMA_ROLE_UNKNOWN, /* not asked, or the platform did not say: counts as MEMBER */
+    SMA_ROLE_MEMBER,
+    SMA_ROLE_ADMIN, /* administrator or owner of the chat */
+};
 struct sma_ingress
 {
     struct sma_route route;
@@ -171,6 +177,7 @@ struct sma_ingress
     uint8_t addressed;        /* enum sma_addressed */
     bool is_record_only;      /* backlog policy: claim and record, do not run */
     bool is_group;            /* several people talk here: group access and follow-up windows apply */
+    uint8_t role;             /* enum sma_role, when the event itself says what rights its author has here */
     struct sma_str preparation; /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
     struct sma_str group_key; /* messages of a chat that share it are one message (an album); empty = on its own */
     struct sma_str migrated_from; /* NOTE: the chat key that this chat had before; empty = none */
@@ -206,12 +213,6 @@ struct sma_prepare
     struct sma_str preparation; /* as in INGRESS; empty = only the role is wanted */
     bool wants_role;
 };
-enum sma_role
-{
-    SMA_ROLE_UNKNOWN, /* not asked, or the platform did not say: counts as MEMBER */
-    SMA_ROLE_MEMBER,
-    SMA_ROLE_ADMIN, /* administrator or owner of the chat */
-};
 struct sma_prepared
 {
     uint64_t seq;
@@ -229,6 +230,7 @@ struct sma_webhook
     struct sma_str headers;     /* the header lines as received, each ending in CR LF; see sma_webhook_header */
     struct sma_str body;
     uint64_t read_ns;
+    bool is_get;               /* a challenge in the query; else POST */
 };
 struct sma_webhook_answer
 {
