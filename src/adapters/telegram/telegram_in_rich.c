@@ -75,9 +75,10 @@ static void step(struct walk *walk)
 {
     struct frame *frame = &walk->frames[walk->frame_count - 1];
     if (json_is_array(frame->value)) {
-        if (frame->next > 0)
+        bool has_more = frame->next < json_array_size(frame->value);
+        if (frame->next > 0 && (has_more || frame->between == '\n'))
             put_between(walk, frame);
-        if (frame->next < json_array_size(frame->value)) {
+        if (has_more) {
             const json_t *child = json_array_get(frame->value, frame->next++);
             /* A row of a table is a list in a list. */
             visit(walk, child, frame->between == '\n' && json_is_array(child) ? '\t' : 0);

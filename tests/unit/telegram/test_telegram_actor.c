@@ -1,0 +1,414 @@
+/*
+ * Aim: an update is confirmed only as far as the store has finished, whatever the network and the platform do.
+ * Method: the adapter on its thread against the simulated platform; a store that accepts, holds or refuses as told.
+ */
+#include "actor_world.h"
+
+#include "adapters/telegram/telegram.h"
+
+static int64_t counter(const char *name)
+{
+    return telegram_number(&world_platform, name, "{s:s}", "do", "counters");
+}
+
+static void fault(const char *method, const char *kind, int status)
+{
+    telegram_tell(&world_platform, "{s:s,s:s,s:s,s:i}", "do", "fault", "method", method, "kind",
+                  kind, "status", status);
+}
+
+static void prepare_platform(void)
+{
+    /* the platform must exist before the service for faults at its start */
+    world_platform = (struct telegram){.fake = fake_telegram_start()};
+    world_platform.port = fake_telegram_port(world_platform.fake);
+    telegram_tell(&world_platform, "{s:s,s:i,s:s}", "do", "user", "id", WORLD_ADA, "username",
+                  "ada");
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "user", "id", WORLD_BOB);
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "chat", "id", WORLD_GROUP);
+}
+
+/* -- confirming ----------------------------------------------------------------------------------------------------- */
+static void an_update_is_confirmed_after_its_verdict(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    world_hold(true);
+    world_say(WORLD_ADA, WORLD_ADA, "first");
+    WORLD_WAIT(world_event_count_of("first") == 1);
+    world_rest(50);
+    CHECK_INT(0, counter("confirmed"));
+    CHECK(!world_is_polled()); /* the next poll waits for the store */
+    world_hold(false);
+    WORLD_WAIT(counter("confirmed") == 1);
+    WORLD_WAIT(world_is_polled());
+    struct world_event event = world_event_at(0);
+    CHECK_TEXT("telegram:chat:501", event.chat_key);
+    CHECK_INT(SMA_EVENT_MESSAGE, event.kind);
+    world_say(WORLD_ADA, WORLD_ADA, "second");
+    WORLD_WAIT(counter("confirmed") == 2);
+    CHECK(world_event_at(1).cursor > 0); /* where the first one ended */
+    CHECK_INT(1, world_event_count_of("first"));
+    CHECK_INT(1, world_log_count("connected as @helper_bot"));
+    WORLD_WAIT(world_calls("setmycommands") == 2);
+    world_close();
+}
+
+static void a_refused_update_stops_what_is_behind_it(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    world_hold(true); /* so that the next three come in one batch */
+    world_say(WORLD_ADA, WORLD_ADA, "zero");
+    WORLD_WAIT(world_event_count() == 1);
+    world_say(WORLD_ADA, WORLD_ADA, "one");
+    world_say(WORLD_ADA, WORLD_ADA, "two");
+    world_say(WORLD_ADA, WORLD_ADA, "three");
+    world_refuse(2, 1);
+    world_hold(false);
+    WORLD_WAIT(world_event_count() >= 4);
+    WORLD_WAIT(counter("confirmed") >= 4);
+    CHECK_INT(1, world_event_count_of("zero"));
+    CHECK_INT(1, world_event_count_of("one"));
+    CHECK_INT(2, world_event_count_of("two"));
+    CHECK_INT(2, world_event_count_of("three"));
+    CHECK(world_event_at(3).cursor <=
+          world_event_at(1).cursor + 2); /* never ahead of what is finished */
+    world_close();
+}
+
+static void numbers_may_go_backwards_and_come_twice(void)
+{
+    world_open("");
+    world_say(WORLD_ADA, WORLD_ADA, "before");
+    WORLD_WAIT(counter("confirmed") == 1);
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "restart", "update_id", 7);
+    world_say(WORLD_ADA, WORLD_ADA, "lower");
+    WORLD_WAIT(world_event_count_of("lower") == 1);
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "gap", "count", 50);
+    world_say(WORLD_ADA, WORLD_ADA, "after");
+    WORLD_WAIT(world_event_count_of("after") == 1);
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "redeliver", "count", 1);
+    WORLD_WAIT(world_event_count_of("after") >= 2); /* the store knows it by its claim */
+    world_say(WORLD_ADA, WORLD_ADA, "last");
+    WORLD_WAIT(world_event_count_of("last") >= 1);
+    world_close();
+}
+
+static void the_old_offset_is_honoured_at_start(void)
+{
+    prepare_platform();
+    world_say(WORLD_ADA, WORLD_ADA, "answered by the old program");
+    world_cursor = counter("next_update_id");
+    world_say(WORLD_ADA, WORLD_ADA, "new");
+    world_open("");
+    WORLD_WAIT(world_event_count_of("new") == 1);
+    CHECK_INT(0, world_event_count_of("answered by the old program"));
+    world_cursor = 0;
+    world_close();
+}
+
+static void a_burst_is_taken_whole_and_in_order(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    for (int i = 0; i < 250; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "n%d", i);
+        world_say(WORLD_ADA, WORLD_ADA, text);
+    }
+    WORLD_WAIT(counter("confirmed") == 250);
+    CHECK_INT(250, world_event_count());
+    for (int i = 0; i < 250; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "n%d", i);
+        CHECK_TEXT(text, world_event_at((size_t)i).text);
+    }
+    world_close();
+}
+
+/* -- trouble -------------------------------------------------------------------------------------------------------- */
+static void failures_are_outlived(void)
+{
+    static const struct
+    {
+        const char *kind;
+        int status;
+    } cases[] = {{"html", 502}, {"close", 0}, {"cut", 0}, {"status", 429}};
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        char text[16];
+        snprintf(text, sizeof text, "after %zu", i);
+        fault("getUpdates", cases[i].kind, cases[i].status);
+        world_say(WORLD_ADA, WORLD_ADA, "wakes the poll"); /* the next one meets the fault */
+        world_say(WORLD_ADA, WORLD_ADA, text);
+        WORLD_WAIT(world_event_count_of(text) >= 1);
+    }
+    CHECK(world_log_count("getUpdates failed") >= 3);
+    world_close();
+}
+
+static void getme_is_tried_until_it_works(void)
+{
+    prepare_platform();
+    fault("getMe", "html", 502);
+    fault("deleteWebhook", "close", 0);
+    world_say(WORLD_ADA, WORLD_ADA, "hello");
+    world_open("");
+    WORLD_WAIT(world_event_count_of("hello") == 1);
+    CHECK(world_log_count("getMe failed 1 times") == 1);
+    world_close();
+}
+
+static void a_refused_token_is_told_once_and_not_hammered(void)
+{
+    prepare_platform();
+    telegram_tell(&world_platform, "{s:s}", "do", "revoke");
+    world_open("");
+    WORLD_WAIT(world_log_count("the bot token is refused (401)") == 1);
+    world_rest(300);
+    CHECK_INT(1, world_calls("getme"));
+    CHECK_INT(0, world_calls("getupdates"));
+    world_close();
+}
+
+static void a_webhook_in_the_way_is_removed(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    int64_t before = world_calls("deletewebhook");
+    telegram_tell(&world_platform, "{s:s,s:s}", "do", "webhook", "url", "http://127.0.0.1:9/x");
+    world_say(WORLD_ADA, WORLD_ADA,
+              "hello"); /* the poll after this one, if not this one, meets it */
+    telegram_tell(&world_platform, "{s:s}", "do", "restart");
+    WORLD_WAIT(world_calls("deletewebhook") > before);
+    WORLD_WAIT(world_event_count_of("hello") == 1);
+    world_close();
+}
+
+static void a_few_conflicts_are_no_second_program(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    fault("getUpdates", "status", 409);
+    world_say(WORLD_ADA, WORLD_ADA, "wakes the poll");
+    world_say(WORLD_ADA, WORLD_ADA, "hello");
+    WORLD_WAIT(world_event_count_of("hello") == 1);
+    CHECK_INT(0, world_log_count("another program is polling"));
+    world_close();
+}
+
+/* -- buttons -------------------------------------------------------------------------------------------------------- */
+static bool is_callback_answered(size_t index)
+{
+    json_t *list = telegram_do(&world_platform, "{s:s}", "do", "callbacks");
+    json_t *callback = json_array_get(json_object_get(list, "callbacks"), index);
+    bool is_answered = json_is_true(json_object_get(callback, "is_answered"));
+    json_decref(list);
+    return is_answered;
+}
+
+static void press(const char *data, int64_t message_id)
+{
+    telegram_tell(&world_platform, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", WORLD_ADA,
+                  "user", WORLD_ADA, "message_id", (json_int_t)message_id, "data", data);
+}
+
+static void every_button_is_answered(void)
+{
+    world_open("");
+    int64_t message = world_say(WORLD_ADA, WORLD_ADA, "hello");
+    WORLD_WAIT(world_event_count() == 1);
+    press("approve:7", message);
+    WORLD_WAIT(is_callback_answered(0));
+    CHECK_INT(SMA_EVENT_CALLBACK, world_event_at(1).kind);
+    CHECK_TEXT("approve:7", world_event_at(1).text);
+    char big[100] = "";
+    memset(big, 'x', sizeof big - 1); /* over the platform's 64 bytes: nothing for the core */
+    press(big, message);
+    WORLD_WAIT(is_callback_answered(1));
+    world_close();
+}
+
+static void a_late_verdict_does_not_keep_a_button_turning(void)
+{
+    world_open("");
+    int64_t message = world_say(WORLD_ADA, WORLD_ADA, "hello");
+    WORLD_WAIT(counter("confirmed") == 1);
+    world_hold(true);
+    press("x", message);
+    WORLD_WAIT(world_event_count() == 2);
+    WORLD_WAIT(is_callback_answered(0)); /* after 5 s */
+    CHECK_INT(1, counter("confirmed"));
+    world_hold(false);
+    WORLD_WAIT(counter("confirmed") == 2);
+    CHECK_INT(1, world_calls("answercallbackquery"));
+    world_close();
+}
+
+/* -- webhook -------------------------------------------------------------------------------------------------------- */
+#define UPDATE                                                                                   \
+    "{\"update_id\":9,\"message\":{\"message_id\":3,\"date\":1,\"from\":{\"id\":501,\"is_bot\":" \
+    "false,\"first_name\":\"Ada\"},\"chat\":{\"id\":501,\"type\":\"private\"},\"text\":"         \
+    "\"hooked\"}}"
+
+static int hook_status(const char *secret, const char *body, uint32_t *ret_retry_after_s)
+{
+    int status;
+    size_t number = world_webhook(secret, body);
+    WORLD_WAIT(world_has_webhook_answer(number, &status, ret_retry_after_s));
+    return status;
+}
+
+static void a_webhook_needs_its_secret_and_the_store(void)
+{
+    uint32_t retry_after_s;
+    int status;
+    world_open(",\"mode\":\"webhook\"");
+    WORLD_WAIT(world_log_count("connected as") == 1);
+    CHECK_INT(401, hook_status(NULL, UPDATE, &retry_after_s));
+    CHECK_INT(401, hook_status("", UPDATE, &retry_after_s));
+    CHECK_INT(401, hook_status(WORLD_SECRET "x", UPDATE, &retry_after_s));
+    CHECK_INT(401, hook_status("0123456789abcdef-secreT", UPDATE, &retry_after_s));
+    CHECK_INT(0, world_event_count());
+    CHECK_INT(200, hook_status(WORLD_SECRET, UPDATE, &retry_after_s));
+    CHECK_INT(1, world_event_count_of("hooked"));
+    CHECK_INT(-1, world_event_at(0).cursor); /* nothing to confirm by number */
+    world_refuse(0, 1);
+    CHECK_INT(503, hook_status(WORLD_SECRET, UPDATE, &retry_after_s));
+    CHECK(retry_after_s > 0);
+    CHECK_INT(200, hook_status(WORLD_SECRET, "{ this is no update", &retry_after_s));
+    CHECK_INT(1, world_log_count("holds no update"));
+    CHECK_INT(200, hook_status(WORLD_SECRET, "{\"update_id\":4,\"poll\":{}}", &retry_after_s));
+    world_hold(true);
+    size_t number = world_webhook(WORLD_SECRET, UPDATE);
+    WORLD_WAIT(world_event_count() == 3);
+    world_rest(30);
+    CHECK(!world_has_webhook_answer(number, &status, &retry_after_s));
+    world_hold(false);
+    WORLD_WAIT(world_has_webhook_answer(number, &status, &retry_after_s));
+    CHECK_INT(200, status);
+    CHECK_INT(0, world_calls("getupdates"));
+    world_close();
+}
+
+static void polling_takes_no_webhooks(void)
+{
+    uint32_t retry_after_s;
+    world_open("");
+    CHECK_INT(404, hook_status(WORLD_SECRET, UPDATE, &retry_after_s));
+    world_close();
+}
+
+static void a_configured_url_is_registered(void)
+{
+    world_open(",\"mode\":\"webhook\",\"webhookUrl\":\"http://127.0.0.1:9/webhooks/telegram\"");
+    WORLD_WAIT(world_calls("setwebhook") == 1);
+    WORLD_WAIT(world_log_count("webhook set") == 1);
+    world_close();
+}
+
+/* -- the end --------------------------------------------------------------------------------------------------------- */
+static void a_stop_in_mid_poll_is_quick(void)
+{
+    world_open(",\"pollTimeoutS\":50");
+    WORLD_WAIT(world_is_polled());
+    world_close(); /* the test's own time limit is the check */
+}
+
+static void a_stop_waits_for_what_is_at_the_store(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    world_hold(true);
+    world_say(WORLD_ADA, WORLD_ADA, "held");
+    WORLD_WAIT(world_event_count() == 1);
+    world_hold(false); /* the answer and the stop meet */
+    world_close();
+}
+
+/* -- configuration ---------------------------------------------------------------------------------------------------- */
+static void wrong_settings_are_named(void)
+{
+    static const struct
+    {
+        enum sma_err err;
+        const char *json, *expect;
+    } cases[] = {
+        {SMA_ERR_NOTFOUND, "", ""},
+        {SMA_ERR_NOTFOUND, "{\"enabled\":true}", ""},
+        {SMA_ERR_NOTFOUND, "{\"botToken\":\"\"}", ""},
+        {SMA_ERR_NOTFOUND, "{\"botToken\":\"${}\"}", ""},
+        {SMA_ERR_BADINPUT, "{\"botToken\":7}", "adapters.telegram.botToken must be a string"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a/../b\"}",
+         "adapters.telegram.botToken is not a bot token"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"apiRoot\":\"ftp://x\"}",
+         "adapters.telegram.apiRoot"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"mode\":\"push\"}",
+         "adapters.telegram.mode must be \"polling\" or \"webhook\""},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"mode\":\"webhook\"}",
+         "adapters.telegram.webhookSecret must be set"},
+        {SMA_ERR_BADINPUT,
+         "{\"botToken\":\"1:a\",\"mode\":\"webhook\",\"webhookSecret\":\"fifteen-letters\"}",
+         "16 to 256 characters"},
+        {SMA_ERR_BADINPUT,
+         "{\"botToken\":\"1:a\",\"mode\":\"webhook\",\"webhookSecret\":\"with a space in it\"}",
+         "webhookSecret"},
+        {SMA_ERR_BADINPUT,
+         "{\"botToken\":\"1:a\",\"mode\":\"webhook\",\"webhookSecret\":\"0123456789abcdef\","
+         "\"webhookUrl\":\"http://x/\"}",
+         "webhookUrl must be an https:// URL"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"limits\":{\"perSecond\":-1}}",
+         "limits.perSecond"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"limits\":3}", "limits must be an object"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"pollTimeoutS\":51}", "from 1 to 50"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"groupAccess\":\"all\"}", "groupAccess"},
+        {SMA_ERR_BADINPUT, "{\"botToken\":\"1:a\",\"progress\":1}",
+         "\"auto\" or \"typing\" or \"off\""},
+        {SMA_ERR_OK,
+         "{\"botToken\":\"1:a\",\"chatId\":\"7\",\"limits\":{\"perGroupPerMinute\":0,\"perSecond\":"
+         "\"5\"}}",
+         ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_config config = {.project_dir = "/tmp", .state_dir = "/tmp"};
+        struct sma_config_adapter block = {
+            .name = "telegram", .is_enabled = true, .json = cases[i].json};
+        struct sma_error error = {0};
+        void *state = NULL;
+        CHECK_ERR(cases[i].err, sma_telegram_adapter_ops.create(&config, &block, &state, &error));
+        CHECK(strstr(error.text, cases[i].expect) != NULL);
+        if (state == NULL)
+            continue;
+        struct sma_capabilities capabilities = sma_telegram_adapter_ops.capabilities;
+        sma_telegram_adapter_ops.configure(state, &capabilities);
+        CHECK_INT(5, capabilities.adapter_per_second);
+        CHECK_INT(60, capabilities.chat_per_minute);
+        CHECK(capabilities.group_per_minute > 1000000); /* none, and not "as the chats" */
+        sma_telegram_adapter_ops.destroy(state);
+    }
+}
+
+int main(void)
+{
+    RUN(wrong_settings_are_named);
+    RUN(an_update_is_confirmed_after_its_verdict);
+    RUN(a_refused_update_stops_what_is_behind_it);
+    RUN(numbers_may_go_backwards_and_come_twice);
+    RUN(the_old_offset_is_honoured_at_start);
+    RUN(a_burst_is_taken_whole_and_in_order);
+    RUN(failures_are_outlived);
+    RUN(getme_is_tried_until_it_works);
+    RUN(a_refused_token_is_told_once_and_not_hammered);
+    RUN(a_webhook_in_the_way_is_removed);
+    RUN(a_few_conflicts_are_no_second_program);
+    RUN(every_button_is_answered);
+    RUN(a_late_verdict_does_not_keep_a_button_turning);
+    RUN(a_webhook_needs_its_secret_and_the_store);
+    RUN(polling_takes_no_webhooks);
+    RUN(a_configured_url_is_registered);
+    RUN(a_stop_in_mid_poll_is_quick);
+    RUN(a_stop_waits_for_what_is_at_the_store);
+    return check_summary();
+}

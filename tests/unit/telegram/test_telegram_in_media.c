@@ -1,0 +1,486 @@
+/*
+ * Aim: what is no text: files become an @attach line and an order that can be read back, everything else becomes words;
+ *      buttons, membership, migration; rich messages. Method: one message a rule.
+ */
+#include "telegram_in_support.h"
+
+#include "adapters/telegram/telegram_in_priv.h"
+
+static struct seen seen;
+
+static void parse_orders(struct telegram_preparation *ret_preparation)
+{
+    CHECK_OK(telegram_preparation_parse(sma_str(seen.preparation), ret_preparation));
+}
+
+/* -- files ------------------------------------------------------------------------------------------------------- */
+
+/* ".ship/.cache/telegram/<ms>-<8 of the id>-<8 hex>-<name>": everything but the hash is compared. */
+static void check_path(const char *head, const char *name, struct sma_str path)
+{
+    size_t head_len = strlen(head);
+    CHECK(path.len >= head_len + 10);
+    CHECK(memcmp(head, path.ptr, head_len) == 0);
+    CHECK(path.ptr[head_len + 8] == '-');
+    CHECK_STR(name, ((struct sma_str){path.ptr + head_len + 9, path.len - head_len - 9}));
+}
+
+static void a_document_is_attached_and_ordered(void)
+{
+    struct telegram_preparation orders;
+    see_message("private",
+                "\"caption\":\"see this\",\"document\":{\"file_id\":\"FILEIDLONGER\","
+                "\"file_name\":\"dir/my file(1)中.txt\",\"file_size\":77}",
+                &seen);
+    CHECK(seen.is_ingress);
+    parse_orders(&orders);
+    CHECK_INT(1, orders.file_count);
+    const struct telegram_file *file = &orders.files[0];
+    check_path(".ship/.cache/telegram/1750000000000-FILEIDLO-", "my_file(1)中.txt", file->path);
+    CHECK_STR("document", file->kind);
+    CHECK_STR("FILEIDLONGER", file->file_id);
+    CHECK_STR("dir/my file(1)中.txt", file->name);
+    CHECK_INT(77, file->size);
+    char wanted[1024];
+    snprintf(wanted, sizeof wanted, "@attach document %.*s | dir/my file(1)中.txt\n\nsee this",
+             (int)file->path.len, file->path.ptr);
+    CHECK_TEXT(wanted, seen.text);
+    CHECK_TEXT("{\"chatType\":\"private\",\"username\":\"ann\",\"attachments\":1}", seen.meta);
+    telegram_preparation_fini(&orders);
+}
+
+static void each_kind_has_its_name(void)
+{
+    static const struct
+    {
+        const char *members, *kind, *name, *label;
+    } rows[] = {
+        {"\"voice\":{\"file_id\":\"AB\",\"duration\":3}", "voice", "voice.ogg", "voice"},
+        {"\"audio\":{\"file_id\":\"AB\"}", "audio", "audio", "audio"},
+        {"\"audio\":{\"file_id\":\"AB\",\"file_name\":\"s\\nong.mp3\"}", "audio", "s_ong.mp3",
+         "s ong.mp3"},
+        {"\"document\":{\"file_id\":\"AB\"}", "document", "document", "document"},
+        {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"../../\"}", "document", "_", "../../"},
+        {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"a/..\"}", "document", "..", "a/.."},
+        {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"a | b\\u0000😀é.x\"}", "document",
+         "a_b_.x", "a | b\xef\xbf\xbd😀é.x"},
+        {"\"photo\":[{\"file_id\":\"AB\"}]", "photo", "photo.jpg", "photo"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct telegram_preparation orders;
+        see_message("private", rows[i].members, &seen);
+        CHECK(seen.is_ingress && seen.kind == SMA_EVENT_MESSAGE);
+        parse_orders(&orders);
+        CHECK_INT(1, orders.file_count);
+        CHECK_STR(rows[i].kind, orders.files[0].kind);
+        check_path(".ship/.cache/telegram/1750000000000-AB-", rows[i].name, orders.files[0].path);
+        CHECK_INT(-1, orders.files[0].size);
+        const char *bar = strstr(seen.text, " | ");
+        CHECK(bar != NULL);
+        CHECK_TEXT(rows[i].label, bar + 3);
+        telegram_preparation_fini(&orders);
+    }
+}
+
+static void a_long_name_is_cut(void)
+{
+    struct sma_buf members;
+    struct telegram_preparation orders;
+    sma_buf_init(&members, 1 << 20);
+    sma_buf_put_text(&members, "\"document\":{\"file_id\":\"../../../x\",\"file_name\":\"");
+    for (int i = 0; i < 300; i++)
+        sma_buf_put_text(&members, "中");
+    sma_buf_put_text(&members, "\"}");
+    see_message("private", members.ptr, &seen);
+    parse_orders(&orders);
+    struct sma_str path = orders.files[0].path;
+    CHECK(path.len - strlen(TELEGRAM_CACHE_FOLDER) <= 255);
+    CHECK(memmem(path.ptr, path.len, "..", 2) == NULL);
+    CHECK(orders.files[0].name.len <= 200);
+    telegram_preparation_fini(&orders);
+    sma_buf_clear(&members);
+    sma_buf_put_text(&members, "\"document\":{\"file_id\":\"x\",\"file_name\":\"");
+    for (int i = 0; i < 300; i++)
+        sma_buf_put_text(&members, "n");
+    sma_buf_put_text(&members, "\"}");
+    see_message("private", members.ptr, &seen);
+    parse_orders(&orders);
+    path = orders.files[0].path;
+    CHECK_INT(160, path.len - (size_t)((char *)memrchr(path.ptr, '-', path.len) - path.ptr) - 1);
+    telegram_preparation_fini(&orders);
+    sma_buf_fini(&members);
+}
+
+static void the_largest_photo_is_taken(void)
+{
+    static const struct
+    {
+        const char *sizes, *id;
+    } rows[] = {
+        {"{\"file_id\":\"s\",\"width\":9,\"height\":9},{\"file_id\":\"l\",\"width\":90,\"height\":"
+         "90},{\"file_id\":\"m\",\"width\":50,\"height\":50}",
+         "l"},
+        {"{\"file_id\":\"a\"},{\"file_id\":\"b\"}", "b"},
+        {"{\"file_id\":\"a\",\"width\":9,\"height\":9,\"file_size\":10},{\"file_id\":\"b\","
+         "\"width\":99,\"height\":99,\"file_size\":1001}",
+         "a"},
+        {"{\"file_id\":7,\"width\":900,\"height\":900},null,[],{\"file_id\":\"c\",\"width\":1,"
+         "\"height\":1}",
+         "c"},
+        {"{\"file_id\":\"a\",\"width\":4611686018427387904,\"height\":4611686018427387904},{\"file_"
+         "id\":\"b\",\"width\":1,\"height\":1}",
+         "b"},
+    };
+    test_options.attachment_bytes_max = 1000;
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char members[1024];
+        struct telegram_preparation orders;
+        snprintf(members, sizeof members, "\"photo\":[%s]", rows[i].sizes);
+        see_message("private", members, &seen);
+        parse_orders(&orders);
+        CHECK_STR(rows[i].id, orders.files[0].file_id);
+        telegram_preparation_fini(&orders);
+    }
+    test_options.attachment_bytes_max = 0;
+}
+
+static void a_file_over_the_limit_is_named_not_fetched(void)
+{
+    static const struct
+    {
+        const char *size;
+        bool is_fetched;
+    } rows[] = {{"20971519", true}, {"20971520", true}, {"20971521", false}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char members[256];
+        snprintf(members, sizeof members,
+                 "\"document\":{\"file_id\":\"x\",\"file_name\":\"a\\\"b\",\"file_size\":%s}",
+                 rows[i].size);
+        see_message("private", members, &seen);
+        CHECK(seen.is_ingress);
+        CHECK_INT(rows[i].is_fetched, seen.preparation[0] != '\0');
+    }
+    CHECK_TEXT("[document: \"a\\\"b\", 20971521 bytes, not fetched: the limit is 20971520 bytes]",
+               seen.text);
+    see_message("private", "\"voice\":{\"file_size\":3}", &seen);
+    CHECK_TEXT("[voice: \"voice\", not fetched: the platform names no file]", seen.text);
+    char members[700], id[514];
+    memset(id, 'i', 513);
+    id[513] = '\0';
+    snprintf(members, sizeof members, "\"voice\":{\"file_id\":\"%s\"}", id);
+    see_message("private", members, &seen);
+    CHECK(seen.is_ingress && seen.preparation[0] == '\0');
+    snprintf(members, sizeof members, "\"voice\":{\"file_id\":\"%s\"}", id + 1);
+    see_message("private", members, &seen);
+    CHECK(seen.preparation[0] != '\0');
+}
+
+static void photos_of_one_second_do_not_share_a_path(void)
+{
+    static char first[1024];
+    see_message("group",
+                "\"media_group_id\":\"77\",\"photo\":[{\"file_id\":\"AgACAgIAAxkBAAIaaa\"}]",
+                &seen);
+    CHECK_TEXT("77", seen.group_key);
+    CHECK_INT(SMA_ADDRESSED_NONE, seen.addressed);
+    snprintf(first, sizeof first, "%.1000s", seen.text);
+    see_message("group",
+                "\"media_group_id\":\"77\",\"photo\":[{\"file_id\":\"AgACAgIAAxkBAAIaab\"}]",
+                &seen);
+    CHECK(strcmp(first, seen.text) != 0);
+    see_message("group", "\"message_id\":6,\"photo\":[{\"file_id\":\"AgACAgIAAxkBAAIaaa\"}]",
+                &seen);
+    CHECK(strcmp(first, seen.text) != 0);
+    see_message("group",
+                "\"media_group_id\":\"77\",\"photo\":[{\"file_id\":\"AgACAgIAAxkBAAIaaa\"}]",
+                &seen);
+    CHECK_TEXT(first, seen.text); /* the same again after a restart */
+}
+
+static void several_files_keep_their_order(void)
+{
+    struct telegram_preparation orders;
+    see_message("private",
+                "\"audio\":{\"file_id\":\"d\"},\"voice\":{\"file_id\":\"c\"},\"photo\":[{\"file_"
+                "id\":\"b\"}],"
+                "\"document\":{\"file_id\":\"a\"}",
+                &seen);
+    parse_orders(&orders);
+    CHECK_INT(4, orders.file_count);
+    for (size_t i = 0; i < 4; i++)
+        CHECK(orders.files[i].file_id.ptr[0] == (char)('a' + (char)i));
+    telegram_preparation_fini(&orders);
+    see_message("private", "\"text\":\"/stop\",\"photo\":[{\"file_id\":\"b\"}]", &seen);
+    CHECK_INT(SMA_EVENT_CONTROL, seen.kind); /* a command takes no luggage */
+    CHECK_TEXT("", seen.preparation);
+    CHECK_TEXT("/stop", seen.text);
+}
+
+static void orders_that_leave_the_folder_are_refused(void)
+{
+    static const char *const bad[] = {
+        "x",
+        "{}",
+        "[7]",
+        "[{}]",
+        "[{\"kind\":\"photo\",\"fileId\":\"x\",\"path\":\"/etc/passwd\"}]",
+        "[{\"kind\":\"photo\",\"fileId\":\"x\",\"path\":\".ship/.cache/telegram/../../x\"}]",
+        "[{\"kind\":\"photo\",\"fileId\":\"x\",\"path\":\".ship/.cache/telegram/..\"}]",
+        "[{\"kind\":\"photo\",\"fileId\":\"x\",\"path\":\".ship/.cache/telegram/\"}]",
+        "[{\"kind\":\"photo\",\"fileId\":\"\",\"path\":\".ship/.cache/telegram/a\"}]",
+        "[{\"fileId\":\"x\",\"path\":\".ship/.cache/telegram/a\"}]",
+    };
+    struct telegram_preparation orders = {0};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, telegram_preparation_parse(sma_str(bad[i]), &orders));
+    CHECK_OK(telegram_preparation_parse(SMA_STR(""), &orders));
+    CHECK_INT(0, orders.file_count);
+    telegram_preparation_fini(&orders);
+}
+
+static void a_file_that_did_not_come_is_told(void)
+{
+    struct sma_buf buf;
+    struct telegram_file file = {.kind = SMA_STR("photo"),
+                                 .path = SMA_STR(".ship/.cache/telegram/1-a-b"),
+                                 .name = SMA_STR("x\"y")};
+    sma_buf_init(&buf, 4096);
+    telegram_prepare_note(&buf, &file, "the platform answered 400");
+    telegram_prepare_note(&buf, &file, "no space");
+    CHECK_STR("The attached photo \"x\\\"y\" could not be fetched: the platform answered 400. "
+              "There is no file at "
+              ".ship/.cache/telegram/1-a-b.\nThe attached photo \"x\\\"y\" could not be fetched: "
+              "no space. There is no "
+              "file at .ship/.cache/telegram/1-a-b.",
+              sma_buf_str(&buf));
+    sma_buf_fini(&buf);
+}
+
+/* -- in words ---------------------------------------------------------------------------------------------------- */
+
+static void what_is_no_file_is_noted_in_words(void)
+{
+    static const struct
+    {
+        const char *members, *text;
+    } rows[] = {
+        {"\"sticker\":{\"emoji\":\"😀\",\"set_name\":\"Cats\"}", "[sticker: \"😀\", \"Cats\"]"},
+        {"\"location\":{\"latitude\":52.520008,\"longitude\":-13.4}",
+         "[location: 52.520008, -13.400000]"},
+        {"\"location\":{\"latitude\":-0.0000004,\"longitude\":180}",
+         "[location: 0.000000, 180.000000]"},
+        {"\"location\":{\"latitude\":1e300,\"longitude\":5}", "[location]"},
+        {"\"location\":{\"latitude\":1,\"longitude\":5},\"venue\":{\"title\":\"Bar\",\"address\":"
+         "\"Road 1\",\"location\":{\"latitude\":1,\"longitude\":5}}",
+         "[venue: \"Bar\", \"Road 1\", 1.000000, 5.000000]"},
+        {"\"contact\":{\"first_name\":\"B\",\"phone_number\":\"+49\"}",
+         "[contact: \"B\", \"+49\"]"},
+        {"\"poll\":{\"question\":\"Tea?\",\"options\":[{\"text\":\"yes\"},{\"text\":\"no\"},7]}",
+         "[poll: \"Tea?\", \"yes\", \"no\"]"},
+        {"\"dice\":{\"emoji\":\"🎲\",\"value\":4}", "[dice: \"🎲\", 4]"},
+        {"\"video\":{\"file_name\":\"v.mp4\",\"duration\":12},\"caption\":\"look\"",
+         "[video: \"v.mp4\", 12 seconds]\n\nlook"},
+        {"\"video_note\":{\"duration\":3}", "[video message: 3 seconds]"},
+        {"\"animation\":{\"file_name\":\"g.mp4\"},\"document\":{\"file_id\":\"x\"}",
+         "[animation: \"g.mp4\"]"},
+        {"\"checklist\":{\"title\":\"L\",\"tasks\":[{\"text\":\"a\"}]}",
+         "[checklist: \"L\", \"a\"]"},
+        {"\"game\":{\"title\":\"G\"}", "[game: \"G\"]"},
+        {"\"story\":{}", "[story]"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        see_message("private", rows[i].members, &seen);
+        CHECK(seen.is_ingress);
+        CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_TEXT("", seen.preparation);
+    }
+    see_message("private", "\"sticker\":7", &seen);
+    CHECK(!seen.is_ingress);
+}
+
+static void a_live_photo_is_its_photo(void)
+{
+    see_message("private", "\"live_photo\":{\"file_id\":\"l\"},\"photo\":[{\"file_id\":\"p\"}]",
+                &seen);
+    CHECK(strstr(seen.preparation, "\"fileId\":\"p\"") != NULL);
+    CHECK(strstr(seen.preparation, "\"fileId\":\"l\"") == NULL);
+}
+
+/* -- rich messages ----------------------------------------------------------------------------------------------- */
+
+static void a_rich_message_gives_its_words(void)
+{
+    see_message(
+        "private",
+        "\"rich_message\":{\"blocks\":[{\"type\":\"heading\",\"text\":\"Title\",\"size\":1},"
+        "{\"type\":\"paragraph\",\"text\":[\"a \",{\"type\":\"bold\",\"text\":\"bold\"},\" "
+        "word\"]},"
+        "{\"type\":\"list\",\"items\":[{\"blocks\":[{\"type\":\"paragraph\",\"text\":\"one\"}]},"
+        "{\"blocks\":[{\"type\":\"paragraph\",\"text\":\"two\"}]}]},"
+        "{\"type\":\"table\",\"cells\":[[{\"text\":\"a\"},{\"text\":\"b\"}],[{\"text\":\"c\"},{"
+        "\"text\":\"d\"}]]},"
+        "{\"type\":\"divider\"}]}",
+        &seen);
+    CHECK(seen.is_ingress);
+    CHECK_TEXT("Title\na bold word\none\ntwo\na\tb\nc\td", seen.text);
+    see_message(
+        "group",
+        "\"rich_message\":{\"blocks\":[{\"type\":\"paragraph\",\"text\":[{\"type\":\"mention\","
+        "\"text\":\"@helper_bot\"},\" do it\"]}]}",
+        &seen);
+    CHECK_INT(SMA_ADDRESSED_MENTION, seen.addressed);
+    CHECK_TEXT("do it", seen.text);
+    see_message(
+        "group",
+        "\"rich_message\":{\"blocks\":[{\"type\":\"paragraph\",\"text\":{\"type\":\"bot_command\","
+        "\"text\":\"/stop@other_bot\"}}]}",
+        &seen);
+    CHECK_TEXT("a command for another bot", seen.why);
+    see_message("group",
+                "\"rich_message\":{\"blocks\":[{\"type\":\"paragraph\",\"text\":[\"ask "
+                "\",{\"type\":\"text_mention\","
+                "\"text\":\"Helper\",\"user\":{\"id\":777000111}}]}]}",
+                &seen);
+    CHECK_INT(SMA_ADDRESSED_MENTION, seen.addressed);
+    CHECK_TEXT("ask", seen.text);
+    see_message("private", "\"rich_message\":{\"blocks\":[]}", &seen);
+    CHECK(!seen.is_ingress);
+    see_message("private", "\"rich_message\":{\"blocks\":{\"text\":[[[[\"deep\"]]]]}}", &seen);
+    CHECK_TEXT("deep", seen.text);
+}
+
+/* -- buttons, membership, migration ------------------------------------------------------------------------------ */
+
+static void see_callback(const char *members)
+{
+    char json[2048];
+    snprintf(json, sizeof json, "{\"update_id\":8,\"callback_query\":{%s}}", members);
+    see(json, &seen);
+}
+
+#define PRESS "\"id\":\"c1\",\"from\":{\"id\":1001,\"username\":\"ann\",\"language_code\":\"de\"}"
+#define BUTTON_OF \
+    "\"message\":{\"message_id\":9,\"date\":1,\"chat\":{\"id\":-100777,\"type\":\"supergroup\"}"
+
+static void a_button_press_is_handed_on(void)
+{
+    see_callback(PRESS "," BUTTON_OF
+                       ",\"message_thread_id\":4,\"is_topic_message\":true},\"data\":\"y:1\"");
+    CHECK(seen.is_ingress);
+    CHECK_INT(SMA_EVENT_CALLBACK, seen.kind);
+    CHECK_TEXT("c1", seen.callback_id);
+    CHECK_TEXT("c1", seen.event_key);
+    CHECK_TEXT("9", seen.message_id);
+    CHECK_TEXT("y:1", seen.text);
+    CHECK_TEXT("1001", seen.user_id);
+    CHECK_TEXT("telegram:chat:-100777:topic:4", seen.chat_key);
+    CHECK_INT(NOW_MS, seen.wall_ms);
+    CHECK(!seen.is_record_only && seen.is_group);
+}
+
+static void a_button_press_is_answered_even_when_ignored(void)
+{
+    static const struct
+    {
+        const char *members, *why, *callback_id;
+    } rows[] = {
+        {PRESS ",\"inline_message_id\":\"i\",\"data\":\"y\"", "a button of an inline message",
+         "c1"},
+        {PRESS "," BUTTON_OF "},\"game_short_name\":\"g\"", "a button without data", "c1"},
+        {PRESS "," BUTTON_OF "},\"data\":7", "a button without data", "c1"},
+        {PRESS "," BUTTON_OF
+               "},\"data\":\"0123456789012345678901234567890123456789012345678901234567890123+\"",
+         "a button's data is over the limit", "c1"},
+        {"\"id\":\"c1\"," BUTTON_OF "},\"data\":\"y\"", "a button press of nobody", "c1"},
+        {"\"id\":7," BUTTON_OF "},\"data\":\"y\"", "a button press without an id", ""},
+        {PRESS ",\"message\":{\"message_id\":2},\"data\":\"y\"", "a chat without an id", "c1"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        see_callback(rows[i].members);
+        CHECK(!seen.is_ingress && seen.update_id == 8);
+        CHECK_TEXT(rows[i].why, seen.why);
+        CHECK_TEXT(rows[i].callback_id, seen.callback_id);
+    }
+    see_callback(PRESS
+                 "," BUTTON_OF
+                 "},\"data\":\"0123456789012345678901234567890123456789012345678901234567890123\"");
+    CHECK(seen.is_ingress && seen.text_len == 64);
+}
+
+static void both_halves_of_a_migration_are_one_event(void)
+{
+    static const char *const halves[] = {
+        "\"chat\":{\"id\":-55,\"type\":\"group\"},\"migrate_to_chat_id\":-100555",
+        "\"chat\":{\"id\":-100555,\"type\":\"supergroup\"},\"migrate_from_chat_id\":-55",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        see_message("group", halves[i], &seen);
+        CHECK(seen.is_ingress);
+        CHECK_INT(SMA_EVENT_NOTE, seen.kind);
+        CHECK_INT(-100555, seen.migrated_to);
+        CHECK_TEXT("telegram:chat:-100555", seen.chat_key);
+        CHECK_TEXT("telegram:chat:-55", seen.migrated_from);
+        CHECK_TEXT("migrate:-55", seen.event_key);
+        CHECK_TEXT("supergroup", seen.chat_type);
+    }
+    static const char *const bad[] = {
+        "\"migrate_to_chat_id\":\"-5\"",
+        "\"migrate_to_chat_id\":7",
+        "\"migrate_to_chat_id\":-100777",
+        "\"migrate_from_chat_id\":-1.5",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
+        see_message("group", bad[i], &seen);
+        CHECK(!seen.is_ingress);
+    }
+    see_message("private", "\"migrate_to_chat_id\":-5", &seen);
+    CHECK(!seen.is_ingress);
+}
+
+static void other_kinds_of_updates_are_passed_by(void)
+{
+    static const char *const members[] = {
+        "edited_message", "channel_post",     "edited_channel_post",        "inline_query",  "poll",
+        "chat_member",    "message_reaction", "stopped_message_generation", "something_new",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{\"update_id\":%zu,\"%s\":{\"chat\":{\"id\":1,\"type\":\"private\"}}}", i + 1,
+                 members[i]);
+        see(json, &seen);
+        CHECK(!seen.is_ingress);
+        CHECK_INT(i + 1, seen.update_id);
+    }
+    see("{\"update_id\":4,\"message\":7}", &seen);
+    CHECK(!seen.is_ingress && seen.update_id == 4);
+    see("{\"my_chat_member\":{\"chat\":{\"id\":1,\"type\":\"private\"}}}", &seen);
+    CHECK(!seen.is_ingress);
+    see("{\"update_id\":4,\"my_chat_member\":{\"chat\":{\"id\":1,\"type\":\"private\"},\"new_chat_"
+        "member\":"
+        "{\"status\":\"x\\\"y\"},\"old_chat_member\":{\"status\":\"left\"}}}",
+        &seen);
+    CHECK_TEXT("This bot's place in the chat changed from left to unknown.", seen.context);
+    CHECK_TEXT("u4", seen.event_key);
+}
+
+int main(void)
+{
+    RUN(a_document_is_attached_and_ordered);
+    RUN(each_kind_has_its_name);
+    RUN(a_long_name_is_cut);
+    RUN(the_largest_photo_is_taken);
+    RUN(a_file_over_the_limit_is_named_not_fetched);
+    RUN(photos_of_one_second_do_not_share_a_path);
+    RUN(several_files_keep_their_order);
+    RUN(orders_that_leave_the_folder_are_refused);
+    RUN(a_file_that_did_not_come_is_told);
+    RUN(what_is_no_file_is_noted_in_words);
+    RUN(a_live_photo_is_its_photo);
+    RUN(a_rich_message_gives_its_words);
+    RUN(a_button_press_is_handed_on);
+    RUN(a_button_press_is_answered_even_when_ignored);
+    RUN(both_halves_of_a_migration_are_one_event);
+    RUN(other_kinds_of_updates_are_passed_by);
+    return check_summary();
+}
