@@ -48,6 +48,8 @@ struct sma_adapter_ops
     void (*configure)(const void *state, struct sma_capabilities *capabilities);
     /** Pure: is this a place where several people talk? For group_per_minute. NULL = never. */
     bool (*is_group)(const struct sma_route *route);
+    /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start without http. NULL = never. */
+    bool (*takes_webhooks)(const void *state);
     /** Pure: the idempotency key of a part; NULL = "<outbox id>.<part>" in the core's own form. */
     void (*key)(uint64_t outbox_id, uint32_t part, struct sma_buf *buf);
 };

@@ -147,6 +147,29 @@ static enum sma_err create_actors(struct sma_service *service,
                             &service->agent, error);
 }
 
+/* Tell http who takes webhooks. Without http nobody would ever receive one: better said now than found out later. */
+static enum sma_err wire_webhooks(struct sma_service *service, struct sma_error *error)
+{
+    void *http = NULL;
+    for (size_t i = 0; i < service->adapter_count; i++)
+        if (service->adapters[i].ops == &sma_http_adapter_ops)
+            http = service->adapters[i].state;
+    for (size_t i = 0; i < service->adapter_count; i++) {
+        const struct sma_adapter *adapter = &service->adapters[i];
+        if (adapter->ops->takes_webhooks == NULL || !adapter->ops->takes_webhooks(adapter->state))
+            continue;
+        if (http == NULL)
+            return sma_fail(error, SMA_ERR_BADINPUT,
+                            "ship.json: adapters.%s receives its events by webhook, but HTTP is "
+                            "switched off; switch adapters.http on, or let %s fetch its events",
+                            adapter->ops->name, adapter->ops->name);
+        enum sma_err err = sma_http_add_webhook(http, adapter->ops->name, adapter->actor);
+        if (err != SMA_ERR_OK)
+            return sma_fail(error, err, "HTTP takes no more webhooks: %s", adapter->ops->name);
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err register_actors(struct sma_service *service)
 {
     bool is_offline = service->config->llm.api == SMA_LLM_OFFLINE;
@@ -200,6 +223,8 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     if (service->system == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     err = create_actors(service, options, error);
+    if (err == SMA_ERR_OK)
+        err = wire_webhooks(service, error);
     if (err != SMA_ERR_OK)
         return err;
     err = register_actors(service);

@@ -12,8 +12,7 @@ enum sma_err http_tables_create(struct sma_http *http)
     if (http->pendings == NULL || http->pending_buckets == NULL || http->watches == NULL ||
         http->watch_buckets == NULL)
         return SMA_ERR_NOMEM;
-    for (uint32_t i = 0; i < HTTP_PENDING_COUNT_MAX; i++)
-        http->pendings[i].next = i + 1 == HTTP_PENDING_COUNT_MAX ? HTTP_NONE : i + 1;
+    http->free_pending = HTTP_NONE;
     for (uint32_t i = 0; i < SMA_ASK_AWAIT_COUNT_MAX; i++)
         http->watches[i].next = i + 1 == SMA_ASK_AWAIT_COUNT_MAX ? HTTP_NONE : i + 1;
     for (uint32_t i = 0; i < HTTP_BUCKET_COUNT; i++)
@@ -29,26 +28,64 @@ void http_tables_destroy(struct sma_http *http)
     free(http->watch_buckets);
 }
 
+static uint32_t take_place(struct sma_http *http)
+{
+    uint32_t index = http->free_pending;
+    if (index == HTTP_NONE)
+        return http->pending_used++;
+    http->free_pending = http->pendings[index].next;
+    return index;
+}
+
+/* `like` gives what is to be known of the question; ask_id (for the caller, too) and next are filled in. */
+static enum sma_err ask(struct sma_http *http, struct http_pending *like, uint64_t deadline_ns,
+                        struct sma_msg **msg)
+{
+    if (http->free_pending == HTTP_NONE && http->pending_used == HTTP_PENDING_COUNT_MAX)
+        return SMA_ERR_FULL;
+    enum sma_err err =
+        sma_ctx_ask(http->ctx, (enum sma_actor_id)like->to, msg, deadline_ns, &like->ask_id);
+    if (err != SMA_ERR_OK)
+        return err;
+    uint32_t index = take_place(http);
+    uint32_t *bucket = &http->pending_buckets[like->ask_id % HTTP_BUCKET_COUNT];
+    like->next = *bucket;
+    http->pendings[index] = *like;
+    *bucket = index;
+    return SMA_ERR_OK;
+}
+
+enum sma_err http_ask_adapter(struct http_conn *conn, struct http_webhook *webhook,
+                              uint64_t body_bytes, struct sma_msg **msg)
+{
+    struct sma_http *http = conn->server;
+    struct http_pending like = {.seq = body_bytes,
+                                .conn = conn->index,
+                                .generation = conn->generation,
+                                .kind = HTTP_ASK_WEBHOOK,
+                                .to = (uint8_t)webhook->actor};
+    uint64_t deadline_ns = http_now(http) + http->webhook_deadline_ns;
+    conn->webhook_ask_id = 0;
+    enum sma_err err = ask(http, &like, deadline_ns, msg);
+    if (err != SMA_ERR_OK)
+        return err;
+    conn->webhook_ask_id = like.ask_id;
+    webhook->open_bytes += body_bytes;
+    http_conn_deadline(conn, deadline_ns);
+    return SMA_ERR_OK;
+}
+
 enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const struct http_conn *conn,
                             uint64_t seq, struct sma_msg **msg)
 {
-    if (http->free_pending == HTTP_NONE)
-        return SMA_ERR_FULL;
-    uint64_t ask_id;
-    enum sma_err err = sma_ctx_ask(http->ctx, SMA_ACTOR_STORE, msg, 0, &ask_id);
+    struct http_pending like = {.seq = seq,
+                                .conn = conn == NULL ? HTTP_NONE : conn->index,
+                                .generation = conn == NULL ? 0 : conn->generation,
+                                .kind = kind,
+                                .to = SMA_ACTOR_STORE};
+    enum sma_err err = ask(http, &like, 0, msg);
     if (err != SMA_ERR_OK)
         return err;
-    uint32_t index = http->free_pending;
-    struct http_pending *pending = &http->pendings[index];
-    http->free_pending = pending->next;
-    uint32_t *bucket = &http->pending_buckets[ask_id % HTTP_BUCKET_COUNT];
-    *pending = (struct http_pending){.ask_id = ask_id,
-                                     .seq = seq,
-                                     .conn = conn == NULL ? HTTP_NONE : conn->index,
-                                     .generation = conn == NULL ? 0 : conn->generation,
-                                     .next = *bucket,
-                                     .kind = kind};
-    *bucket = index;
     if (kind == HTTP_ASK_INGRESS)
         http->pending_ingress_count++;
     return SMA_ERR_OK;

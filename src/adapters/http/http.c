@@ -25,12 +25,12 @@ static enum sma_err read_number(const json_t *root, const char *name, json_int_t
     return SMA_ERR_OK;
 }
 
-/* adapters.http may lower two limits: requestDeadlineMs and connections. */
+/* adapters.http may lower three limits: requestDeadlineMs, webhookDeadlineMs and connections. */
 static enum sma_err read_options(struct sma_http *http, const struct sma_config_adapter *block,
                                  struct sma_error *error)
 {
     json_int_t deadline_ms = SMA_HTTP_REQUEST_DEADLINE_S * 1000,
-               connections = SMA_HTTP_CONNECTION_COUNT_MAX;
+               webhook_ms = HTTP_WEBHOOK_S * 1000, connections = SMA_HTTP_CONNECTION_COUNT_MAX;
     if (block != NULL && block->json != NULL && block->json[0] != '\0') {
         json_t *root = json_loads(block->json, 0, NULL);
         enum sma_err err =
@@ -41,6 +41,9 @@ static enum sma_err read_options(struct sma_http *http, const struct sma_config_
             err = read_number(root, "requestDeadlineMs", 10, SMA_HTTP_REQUEST_DEADLINE_S * 1000,
                               &deadline_ms, error);
         if (err == SMA_ERR_OK)
+            err = read_number(root, "webhookDeadlineMs", 10, HTTP_WEBHOOK_S * 1000, &webhook_ms,
+                              error);
+        if (err == SMA_ERR_OK)
             err = read_number(root, "connections", 1, SMA_HTTP_CONNECTION_COUNT_MAX, &connections,
                               error);
         json_decref(root);
@@ -48,6 +51,7 @@ static enum sma_err read_options(struct sma_http *http, const struct sma_config_
             return err;
     }
     http->request_deadline_ns = (uint64_t)deadline_ms * 1000000;
+    http->webhook_deadline_ns = (uint64_t)webhook_ms * 1000000;
     http->connection_count_max = (uint32_t)connections;
     return SMA_ERR_OK;
 }
@@ -107,6 +111,16 @@ void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct 
     SMA_ASSERT(http->magic == HTTP_MAGIC);
     http->format_metrics = format;
     http->metrics_user = user;
+}
+
+enum sma_err sma_http_add_webhook(void *state, const char *name, enum sma_actor_id actor)
+{
+    struct sma_http *http = state;
+    SMA_ASSERT(http->magic == HTTP_MAGIC);
+    if (http->webhook_count == SMA_ADAPTER_COUNT_MAX)
+        return SMA_ERR_FULL;
+    http->webhooks[http->webhook_count++] = (struct http_webhook){.name = name, .actor = actor};
+    return SMA_ERR_OK;
 }
 
 int sma_http_port(const void *state)
@@ -221,6 +235,9 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     case HTTP_ASK_HISTORY:
         http_route_query_result(http, &pending, msg);
         break;
+    case HTTP_ASK_WEBHOOK:
+        http_webhook_answered(http, &pending, msg);
+        break;
     }
     report_when_done(http);
 }
@@ -257,6 +274,7 @@ static void http_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_ACCEPTED:
     case SMA_MSG_RESULT:
     case SMA_MSG_QUERY_RESULT:
+    case SMA_MSG_WEBHOOK_ANSWER:
         on_answer(http, *msg);
         break;
     case SMA_MSG_PROGRESS:

@@ -17,6 +17,13 @@ extern const struct sma_adapter_ops sma_http_adapter_ops;
 /** Who adds to GET /metrics what sma_metrics_format does not know (the actors' numbers). Before the system starts. */
 void sma_http_set_metrics_source(void *state, void (*format)(void *user, struct sma_buf *buf),
                                  void *user);
+/**
+ * Requests to /webhooks/<name> become WEBHOOK questions to this actor. Before the system starts.
+ * @name   borrowed, outlives the state
+ * @return OK | FULL: more than SMA_ADAPTER_COUNT_MAX
+ */
+SMA_CHECKED enum sma_err sma_http_add_webhook(void *state, const char *name,
+                                              enum sma_actor_id actor);
 /** The port the adapter listens on, 0 before start(). Thread: any. */
 int sma_http_port(const void *state);
 

@@ -39,7 +39,12 @@
 #define HTTP_HALF_CLOSED_S 5 /* a client that sends no more is waited with this long */
 #define HTTP_POLL_S_MAX 60   /* GET /api/runs/:id?wait= */
 #define HTTP_RETRY_S 1       /* Retry-After where the store gave none */
-#define HTTP_PENDING_COUNT_MAX (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX)
+#define HTTP_PENDING_COUNT_MAX                               \
+    (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX + \
+     SMA_ADAPTER_COUNT_MAX * SMA_ASK_WEBHOOK_COUNT_MAX)
+#define HTTP_WEBHOOK_S 30 /* an adapter answers within this time, else 503 */
+#define HTTP_WEBHOOK_BYTES_MAX \
+    (16u * 1024 * 1024) /* bodies one adapter has not answered yet; over it 503 */
 #define HTTP_BUCKET_COUNT 4096
 #define HTTP_STATIC_BYTES_MAX (4u * 1024 * 1024)
 #define HTTP_TOKEN_BYTES_MAX 4096
@@ -68,6 +73,7 @@ enum http_route
     HTTP_ROUTE_METRICS,
     HTTP_ROUTE_HISTORY,
     HTTP_ROUTE_STATIC,
+    HTTP_ROUTE_WEBHOOK,
 };
 
 struct http_conn
@@ -92,6 +98,7 @@ struct http_conn
     uint64_t deadline_ns; /* UINT64_MAX = none */
     uint64_t read_ns, wait_end_ns;
     uint64_t seq; /* the run waited for */
+    uint64_t webhook_ask_id; /* the webhook question waited for, 0 = none */
     size_t message_id_len;
     char message_id[SMA_ID_BYTES_MAX];
 };
@@ -103,12 +110,21 @@ enum http_ask
     HTTP_ASK_PEEK,
     HTTP_ASK_STATUS,
     HTTP_ASK_HISTORY,
+    HTTP_ASK_WEBHOOK,
 };
 struct http_pending
 {
-    uint64_t ask_id, seq;
+    uint64_t ask_id;
+    uint64_t seq; /* of a webhook: bytes of its body */
     uint32_t conn, generation, next;
     enum http_ask kind;
+    uint8_t to; /* enum sma_actor_id */
+};
+struct http_webhook
+{
+    const char *name;
+    enum sma_actor_id actor;
+    uint64_t open_bytes; /* bodies of questions not answered yet */
 };
 struct http_watch
 {
@@ -137,13 +153,16 @@ struct sma_http
     struct sockaddr_storage address;
     bool is_loopback;
     atomic_int port;
-    uint64_t request_deadline_ns, wake_ns;
+    uint64_t request_deadline_ns, webhook_deadline_ns, wake_ns;
     uint32_t connection_count_max;
     struct http_conn **conns;
     uint32_t conn_count, open_count, refusal_count, free_conn;
     size_t buffered_bytes;
     struct http_pending *pendings;
     uint32_t free_pending, *pending_buckets, pending_ingress_count;
+    uint32_t pending_used; /* places ever taken; those above are untouched */
+    struct http_webhook webhooks[SMA_ADAPTER_COUNT_MAX];
+    size_t webhook_count;
     struct http_watch *watches;
     uint32_t free_watch, *watch_buckets, watch_count;
     struct http_auth auth;
@@ -221,12 +240,24 @@ void http_watch_progress(struct sma_http *http, const struct sma_progress *progr
 void http_run_later(struct http_conn *conn, const char *why);
 bool http_watch_has_room(const struct sma_http *http);
 
-/* -- asks.c: open questions to the store ------------------------------------------------------------------------ */
+/* -- webhooks.c ------------------------------------------------------------------------------------------------- */
+/** The path is /webhooks/<name> of a registered adapter; NULL otherwise. */
+struct http_webhook *http_webhook_find(struct sma_http *http, struct sma_str path);
+void http_webhook_run(struct http_conn *conn, const struct sma_http_request *request,
+                      struct sma_str body);
+void http_webhook_answered(struct sma_http *http, const struct http_pending *pending,
+                           struct sma_msg *msg);
+/** The adapter has not answered in time. */
+void http_webhook_late(struct http_conn *conn);
+
+/* -- asks.c: open questions --------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_tables_create(struct sma_http *http);
 void http_tables_destroy(struct sma_http *http);
 SMA_CHECKED enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind,
                                         const struct http_conn *conn, uint64_t seq,
                                         struct sma_msg **msg);
+SMA_CHECKED enum sma_err http_ask_adapter(struct http_conn *conn, struct http_webhook *webhook,
+                                          uint64_t body_bytes, struct sma_msg **msg);
 /** Forget the question and copy what was known of it. NOTFOUND when it is none of ours. */
 SMA_CHECKED enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
                                            struct http_pending *ret_pending);

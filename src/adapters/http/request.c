@@ -132,6 +132,7 @@ static int parse_head(struct sma_str head, struct sma_http_request *request)
         int status = 0;
         if (is_first) {
             status = is_clean(line) ? parse_line(line, request) : 400;
+            request->headers = head;
         } else {
             const char *colon = memchr(line.ptr, ':', line.len);
             if (colon == NULL)

@@ -16,9 +16,12 @@ static const struct
     {"/app.js", "app.js", "application/javascript; charset=utf-8"},
 };
 
-static enum http_route find_route(const struct sma_http_request *request)
+static enum http_route find_route(struct sma_http *http, const struct sma_http_request *request)
 {
     struct sma_str path = request->path;
+    if ((request->method == SMA_HTTP_POST || request->method == SMA_HTTP_GET) &&
+        http_webhook_find(http, path) != NULL)
+        return HTTP_ROUTE_WEBHOOK;
     if (request->method == SMA_HTTP_POST)
         return sma_str_is_equal(path, SMA_STR("/api/execute")) ? HTTP_ROUTE_EXECUTE
                                                                : HTTP_ROUTE_NONE;
@@ -79,11 +82,23 @@ static bool admit_body(struct http_conn *conn, const struct sma_http_request *re
     return true;
 }
 
+static bool admit_intake(struct http_conn *conn, const struct sma_http_request *request)
+{
+    if (!conn->server->is_intake_off)
+        return true;
+    conn->closes_after = true;
+    return refuse(conn, request, 503, "Retry-After: 5\r\n",
+                  "The service is stopping: send it again later");
+}
+
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request)
 {
     struct sma_http *http = conn->server;
     if (!request->has_host)
         return refuse(conn, request, 400, NULL, "The Host header is missing");
+    enum http_route route = find_route(http, request);
+    if (route == HTTP_ROUTE_WEBHOOK) /* comes from anywhere: its adapter knows a secret of its own */
+        return admit_intake(conn, request) && admit_body(conn, request);
     if (!http_auth_allows_host(&http->auth, request))
         return refuse(conn, request, 403, NULL,
                       "This Host is not served: use localhost, 127.0.0.1 or the configured "
@@ -91,7 +106,6 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (!http_auth_allows_origin(request))
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
-    enum http_route route = find_route(request);
     if (route != HTTP_ROUTE_HEALTH && !http_auth_has_token(&http->auth, request))
         return refuse(
             conn, request, 401, "WWW-Authenticate: Bearer\r\n",
@@ -101,11 +115,8 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (route == HTTP_ROUTE_EXECUTE) {
         conn->wants_stream = sma_http_list_has(request->accept, SMA_STR("text/event-stream"));
         conn->wants_async = sma_http_list_has(request->prefer, SMA_STR("respond-async"));
-        if (http->is_intake_off) {
-            conn->closes_after = true;
-            return refuse(conn, request, 503, "Retry-After: 5\r\n",
-                          "The service is stopping: send it again later");
-        }
+        if (!admit_intake(conn, request))
+            return false;
         if (!conn->wants_async && !http_watch_has_room(http))
             return refuse(
                 conn, request, 503, "Retry-After: 1\r\n",
@@ -266,7 +277,10 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
 void http_route_run(struct http_conn *conn, const struct sma_http_request *request,
                     struct sma_str body)
 {
-    switch (find_route(request)) {
+    switch (find_route(conn->server, request)) {
+    case HTTP_ROUTE_WEBHOOK:
+        http_webhook_run(conn, request, body);
+        return;
     case HTTP_ROUTE_EXECUTE:
         http_execute(conn, body);
         return;

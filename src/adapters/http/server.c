@@ -406,6 +406,10 @@ static void pass_deadline(struct http_conn *conn)
         }
         http_run_later(conn, "The run is still going on");
         return;
+    case HTTP_BUSY:
+        if (conn->webhook_ask_id != 0) /* the store needs no deadline: it answers */
+            http_webhook_late(conn);
+        return;
     case HTTP_STREAM:
         if (http_now(conn->server) >= conn->wait_end_ns) {
             http_run_later(conn, "The run is still going on");

@@ -40,8 +40,16 @@ struct fake_store
     bool is_stopping;
     atomic_uint accepted_count;
 };
+struct fake_platform
+{
+    struct held held[SMA_ASK_WEBHOOK_COUNT_MAX];
+    char texts[SMA_ASK_WEBHOOK_COUNT_MAX][16];
+    unsigned held_count;
+    atomic_uint count;
+};
 struct harness
 {
+    struct fake_platform platform;
     struct sma_config config, next_config;
     pthread_mutex_t next_lock; /* a signal orders nothing the thread sanitizer can see */
     struct sma_config_adapter block;
@@ -253,6 +261,67 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
 static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
+/* -- fake platform adapter -------------------------------------------------------------------------------------- */
+
+static void answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id, int status,
+                           const char *json)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_WEBHOOK_ANSWER, struct sma_webhook_answer, 2048);
+    struct sma_webhook_answer *answer = SMA_MSG_BODY(msg, struct sma_webhook_answer);
+    answer->status = status;
+    answer->retry_after_s = status == 503 ? 7 : 0;
+    answer->body = sma_msg_dup(msg, sma_str(json));
+    sma_ctx_answer_to(ctx, asker, ask_id, &msg);
+}
+
+static void describe(const struct sma_webhook *webhook, char json[1024])
+{
+    struct sma_str secret = sma_webhook_header(webhook, "x-secret");
+    snprintf(json, 1024,
+             "{\"get\":%d,\"path\":\"%.*s\",\"query\":\"%.*s\",\"secret\":\"%.*s\",\"bytes\":%zu}",
+             webhook->is_get, (int)webhook->path.len, webhook->path.ptr, (int)webhook->query.len,
+             webhook->query.ptr, (int)secret.len, secret.ptr == NULL ? "" : secret.ptr,
+             webhook->body.len);
+}
+
+static void on_webhook(struct fake_platform *platform, struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    const struct sma_webhook *webhook = SMA_MSG_BODY(msg, struct sma_webhook);
+    enum sma_actor_id asker = (enum sma_actor_id)msg->from;
+    char json[1024];
+    CHECK(webhook->read_ns != 0 && msg->deadline_ns > webhook->read_ns);
+    CHECK(webhook->headers.len >= 2 && webhook->headers.ptr[webhook->headers.len - 1] == '\n');
+    if (begins(webhook->body, "release")) {
+        for (unsigned i = 0; i < platform->held_count; i++)
+            answer_webhook(ctx, platform->held[i].asker, platform->held[i].ask_id, 200,
+                           platform->texts[i]);
+        platform->held_count = 0;
+    }
+    if (begins(webhook->body, "hold")) {
+        CHECK(platform->held_count < SMA_ASK_WEBHOOK_COUNT_MAX);
+        unsigned index = platform->held_count++;
+        platform->held[index] = (struct held){.asker = asker, .ask_id = msg->ask_id};
+        snprintf(platform->texts[index], sizeof platform->texts[index], "\"%.*s\"",
+                 webhook->body.len > 10 ? 10 : (int)webhook->body.len, webhook->body.ptr);
+    } else if (begins(webhook->body, "refuse")) {
+        answer_webhook(ctx, asker, msg->ask_id, 503, "{\"why\":\"no disk\"}");
+    } else {
+        describe(webhook, json);
+        answer_webhook(ctx, asker, msg->ask_id, 200, json);
+    }
+    atomic_fetch_add(&platform->count, 1);
+}
+
+static void platform_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    if ((*msg)->kind == SMA_MSG_WEBHOOK)
+        on_webhook(state, *msg, ctx);
+    else if ((*msg)->kind == SMA_MSG_LIFE)
+        sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
+}
+
+static const struct sma_actor_ops platform_ops = {.name = "fake", .handle = platform_handle};
+
 /* -- the program ------------------------------------------------------------------------------------------------ */
 
 static void on_reload(void *user)
@@ -308,6 +377,12 @@ static struct harness *make(const struct harness_options *options)
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_DISPATCHER, &dispatcher_ops, harness));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_ADAPTER_0, sma_http_adapter_ops.actor,
                             harness->state));
+    if (options->has_webhook) {
+        CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_ADAPTER_0 + 1, &platform_ops,
+                                &harness->platform));
+        CHECK_OK(sma_http_add_webhook(harness->state, "fake", SMA_ACTOR_ADAPTER_0 + 1));
+        CHECK_OK(sma_http_add_webhook(harness->state, "ghost", SMA_ACTOR_ADAPTER_0 + 2));
+    }
     return harness;
 }
 
@@ -396,6 +471,11 @@ const char *harness_dir(const struct harness *harness)
 unsigned harness_accepted_count(const struct harness *harness)
 {
     return atomic_load(&((struct harness *)harness)->store.accepted_count);
+}
+
+unsigned harness_webhook_count(const struct harness *harness)
+{
+    return atomic_load(&((struct harness *)harness)->platform.count);
 }
 
 /* -- client ----------------------------------------------------------------------------------------------------- */

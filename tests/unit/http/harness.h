@@ -8,6 +8,11 @@
  *   "silent ..."   not even ACCEPTED before "release"
  *   "busy" "refuse" "ignore"  that verdict
  *   anything else  accepted, done at once with output "echo: " + text
+ * What the fake platform adapter ("fake") does with a webhook stands in its body:
+ *   "hold ..."     no answer before a webhook "release"
+ *   "refuse ..."   503 with Retry-After: 7
+ *   anything else  200 and what it was given, as JSON
+ * "ghost" is a webhook of an adapter that has ended.
  * The same event key with the same body hash is a duplicate, with another one a conflict.
  */
 #ifndef TEST_HTTP_HARNESS_H
@@ -24,6 +29,7 @@ struct harness_options
     const char *api_token; /* NULL = none */
     const char *json;      /* adapters.http, NULL = none */
     int port;              /* 0 = any */
+    bool has_webhook;      /* with the fake platform adapter */
 };
 struct harness;
 
@@ -38,6 +44,8 @@ void harness_begin_stop(struct harness *harness);
 void harness_reload(struct harness *harness, const char *api_token);
 int harness_port(const struct harness *harness);
 const char *harness_dir(const struct harness *harness);
+/** Webhooks the fake platform adapter has been given, and holds. */
+unsigned harness_webhook_count(const struct harness *harness);
 /** INGRESS messages the fake store has accepted as new. */
 unsigned harness_accepted_count(const struct harness *harness);
 
