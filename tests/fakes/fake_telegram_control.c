@@ -10,7 +10,7 @@
  *   press chat user message_id data              -> id of the callback query
  *   migrate chat to; block chat on; kick chat on
  *   list chat -> messages, draft, actions;  callbacks;  counters;  commands;  latencies (us, of load)
- *   fault method kind [times skip ms bytes status seconds chat]; clear_faults
+ *   fault method kind [times skip ms bytes status seconds chat text]; clear_faults
  *        kind: close half_open lose_answer cut slow delay status html garbage
  *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
  *   rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url secret
@@ -471,6 +471,7 @@ static json_t *add_fault(struct fake_telegram *fake, const json_t *command)
         if (json_object_get(command, numbers[i].name) != NULL)
             *numbers[i].value = (long)number_of(command, numbers[i].name);
     fault.chat_id = number_of(command, "chat");
+    snprintf(fault.text, sizeof fault.text, "%s", text_of(command, "text", ""));
     fake->faults =
         fake_grow(fake->faults, fake->fault_count, &fake->fault_room, sizeof *fake->faults);
     fake->faults[fake->fault_count++] = fault;

@@ -304,7 +304,9 @@ static bool apply_fault(struct fake_telegram *fake, struct connection *connectio
     if (fault->kind != FAULT_STATUS)
         return true;
     char text[128] = "Internal Server Error: restart";
-    if (fault->status == 429)
+    if (fault->text[0] != '\0')
+        snprintf(text, sizeof text, "%s", fault->text);
+    else if (fault->status == 429)
         snprintf(text, sizeof text, "Too Many Requests: retry after %ld", fault->seconds);
     else if (fault->status == 409)
         snprintf(text, sizeof text,

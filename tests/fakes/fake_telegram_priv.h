@@ -112,6 +112,7 @@ struct fault
     enum fault_kind kind;
     long times, skip, ms, bytes, status, seconds;
     int64_t chat_id; /* 0: any */
+    char text[128];  /* STATUS: the description; "" = as the platform says it */
 };
 
 /* -- connections ----------------------------------------------------------------------------------------------------- */

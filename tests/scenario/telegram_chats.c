@@ -1,0 +1,332 @@
+/*
+ * Aim: what people see in their Telegram chats: answers, once, in the right place, and only where they were asked for.
+ * Method: the real binary between a Bot API server and a model server; people speak, the chats and the model's
+ * requests are read.
+ *   scenario_telegram_chats BINARY FAKE_MODEL
+ */
+#include "telegram_world.h"
+
+#include "support/check.h"
+
+static const char *binary, *fake_model;
+
+static void start(struct telegram_world *world, const char *members)
+{
+    telegram_world_start(world, binary, fake_model, &(struct telegram_options){.members = members});
+}
+
+/* Answers; a notice that the bot is busy may stand beside them. */
+static void expect_sent(const struct telegram_world *world, int64_t chat, size_t count)
+{
+    size_t answers = telegram_sent(world, chat) - telegram_count(world, chat, "I'm still working");
+    if (answers != count)
+        telegram_show(world, chat);
+    CHECK_INT(count, answers);
+}
+
+/* -- private chats --------------------------------------------------------------------------------------------------- */
+static void the_first_message_is_answered(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    int64_t id = telegram_say(&world, ANN, ANN, "hello there");
+    json_t *answer = telegram_await(&world, ANN, "You said: hello there");
+    CHECK_INT(0, telegram_member(answer, "reply_to"));
+    json_decref(answer);
+    telegram_settle(&world);
+    expect_sent(&world, ANN, 1);
+    CHECK_INT(2, telegram_asked(&world, "hello there"));
+    json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    const json_t *said = json_array_get(json_object_get(list, "messages"), (size_t)id - 1);
+    CHECK(json_is_true(json_object_get(said, "is_confirmed")));
+    json_decref(list);
+    telegram_say(&world, ANN, ANN, "and again");
+    telegram_expect(&world, ANN, "You said: and again");
+    json_t *counters = telegram_do(&world.telegram, "{s:s}", "do", "counters");
+    CHECK_INT(
+        0, telegram_member(counters, "refused")); /* nothing a strict platform refuses was tried */
+    CHECK_INT(0, telegram_member(counters, "conflicts"));
+    json_decref(counters);
+    telegram_world_stop(&world);
+}
+
+static void an_answer_without_a_tool_falls_back_to_its_text(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    telegram_say(&world, ANN, ANN, "[[plain]] this is **bold** and `a < b`");
+    json_t *answer = telegram_await(&world, ANN, "this is bold and a < b");
+    CHECK(strstr(talk_text(answer, "raw"), "<b>bold</b>") != NULL);
+    CHECK(strstr(talk_text(answer, "raw"), "a &lt; b") != NULL);
+    json_decref(answer);
+    telegram_settle(&world);
+    expect_sent(&world, ANN, 1);
+    telegram_world_stop(&world);
+}
+
+static void refused_markup_goes_out_as_plain_text(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:s}", "do", "fault", "method", "sendMessage",
+                  "kind", "status", "status", 400, "text",
+                  "Bad Request: can't parse entities: asked to fail");
+    telegram_say(&world, ANN, ANN, "please take **this**");
+    json_t *answer = telegram_await(&world, ANN, "please take");
+    CHECK(json_is_true(json_object_get(answer, "is_plain")));
+    json_decref(answer);
+    telegram_settle(&world);
+    expect_sent(&world, ANN, 1);
+    telegram_world_stop(&world);
+}
+
+static void a_long_answer_comes_in_order_and_whole(void)
+{
+    struct telegram_world world;
+    char *text = calloc(1, 12000);
+    size_t len = (size_t)snprintf(text, 32, "[[plain]] ");
+    start(&world, NULL);
+    for (unsigned i = 0; len < 10000; i++)
+        len += (size_t)snprintf(text + len, 32, "word%u\xF0\x9F\x98\x80 ", i);
+    snprintf(text + len, 32, "the end");
+    telegram_say(&world, ANN, ANN, text);
+    telegram_expect(&world, ANN, "the end");
+    telegram_settle(&world);
+    json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    const json_t *messages = json_object_get(list, "messages");
+    unsigned next = 0;
+    for (size_t i = 1; i < json_array_size(messages);
+         i++) /* the words are there, each once, in order */
+        for (const char *at = talk_text(json_array_get(messages, i), "text");
+             (at = strstr(at, "word")) != NULL; at++)
+            CHECK_INT(next++, strtol(at + 4, NULL, 10));
+    CHECK(json_array_size(messages) >= 4 && next > 600);
+    json_decref(list);
+    free(text);
+    telegram_world_stop(&world);
+}
+
+static void quick_messages_are_all_answered_in_order(void)
+{
+    struct telegram_world world;
+    char text[64];
+    start(&world, ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}");
+    for (int i = 0; i < 8; i++) {
+        snprintf(text, sizeof text, "quick number %d.", i);
+        telegram_say(&world, ANN, ANN, text);
+    }
+    telegram_expect(&world, ANN, "You said: quick number 7.");
+    telegram_settle(&world);
+    json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    const json_t *messages = json_object_get(list, "messages");
+    int next = 0;
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        const char *at =
+            strstr(talk_text(json_array_get(messages, i), "text"), "You said: quick number ");
+        if (at != NULL)
+            CHECK_INT(next++, strtol(at + 23, NULL, 10));
+    }
+    CHECK_INT(8, next);
+    json_decref(list);
+    telegram_world_stop(&world);
+}
+
+/* -- groups -------------------------------------------------------------------------------------------------------------- */
+static void a_group_is_answered_when_it_asks(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    telegram_say(&world, TEAM, ANN, "just chatting, nobody asks");
+    int64_t asked = telegram_say(&world, TEAM, ANN, "@helper_bot first question");
+    json_t *answer = telegram_await(&world, TEAM, "You said: first question");
+    CHECK_INT(asked, telegram_member(answer, "reply_to"));
+    int64_t answered = telegram_member(answer, "id");
+    json_decref(answer);
+    telegram_say(&world, TEAM, ANN, "could you do more?"); /* in her window, and meant */
+    telegram_expect(&world, TEAM, "You said: could you do more?");
+    telegram_say(&world, TEAM, ANN, "lunch at noon");      /* in her window, but not meant */
+    telegram_say(&world, TEAM, BOB, "what do you think?"); /* another person's window */
+    telegram_say(&world, TEAM, ANN, "/status@other_bot");
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:I}", "do", "say", "chat", (json_int_t)TEAM,
+                  "user", ANN, "text", "by reply", "reply_to", (json_int_t)answered);
+    telegram_expect(&world, TEAM, "You said: by reply");
+    telegram_settle(&world);
+    expect_sent(&world, TEAM, 3);
+    CHECK_INT(0, telegram_asked(&world, "\"lunch at noon"));
+    telegram_world_stop(&world);
+}
+
+static void only_the_initiator_and_administrators_are_served(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    telegram_say(&world, TEAM, ANN, "@helper_bot I was first");
+    telegram_expect(&world, TEAM, "You said: I was first");
+    telegram_say(&world, TEAM, BOB, "@helper_bot let me in");
+    telegram_expect(&world, TEAM, "I answer only the person who spoke to me first");
+    telegram_say(&world, TEAM, EVE, "@helper_bot I rule here");
+    telegram_expect(&world, TEAM, "You said: I rule here");
+    telegram_settle(&world);
+    CHECK_INT(0, telegram_count(&world, TEAM, "let me in"));
+    telegram_world_stop(&world);
+    start(&world, ",\"groupAccess\":\"anyone\"");
+    telegram_say(&world, TEAM, ANN, "@helper_bot I was first");
+    telegram_say(&world, TEAM, BOB, "@helper_bot let me in");
+    telegram_expect(&world, TEAM, "You said: I was first");
+    telegram_expect(&world, TEAM, "You said: let me in");
+    telegram_world_stop(&world);
+}
+
+static int64_t add_topic(const struct telegram_world *world)
+{
+    return telegram_number(&world->telegram, "thread", "{s:s,s:I,s:i,s:s}", "do", "topic", "chat",
+                           (json_int_t)FORUM, "user", ANN, "name", "Plans");
+}
+
+static void topics_are_answered_where_they_are(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    int64_t thread = add_topic(&world);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", ANN, "thread", (json_int_t)thread, "text", "nobody asked here");
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", ANN, "thread", (json_int_t)thread, "text", "@helper_bot in the topic");
+    json_t *answer = telegram_await(&world, FORUM, "You said: in the topic");
+    CHECK_INT(thread, telegram_member(answer, "thread"));
+    json_decref(answer);
+    int64_t general = telegram_say(&world, FORUM, ANN, "@helper_bot in general");
+    answer = telegram_await(&world, FORUM, "You said: in general");
+    CHECK_INT(0, telegram_member(answer, "thread"));
+    json_decref(answer);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", ANN, "reply_to", (json_int_t)general, "text",
+                  "@helper_bot a chain in general");
+    answer = telegram_await(&world, FORUM, "You said: a chain in general");
+    CHECK_INT(0, telegram_member(answer, "thread"));
+    json_decref(answer);
+    telegram_settle(&world);
+    expect_sent(&world, FORUM, 3);
+    telegram_world_stop(&world);
+}
+
+static void commands_are_answered_in_their_topic(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    int64_t thread = add_topic(&world);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", ANN, "thread", (json_int_t)thread, "text", "/status@helper_bot");
+    json_t *answer = telegram_await(&world, FORUM, "Waiting here");
+    CHECK_INT(thread, telegram_member(answer, "thread"));
+    json_decref(answer);
+    static const char *const pairs[][2] = {{"/start", "Commands:"},
+                                           {"/help", "Commands:"},
+                                           {"/status", "Waiting here"},
+                                           {"/clear", "I have forgotten this conversation"},
+                                           {"/stop", "Nothing is running here"},
+                                           {"/dance", "I don't know that command"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++) {
+        size_t before = telegram_sent(&world, ANN);
+        telegram_say(&world, ANN, ANN, pairs[i][0]);
+        telegram_expect(&world, ANN, pairs[i][1]);
+        telegram_settle(&world);
+        CHECK_INT(before + 1, telegram_sent(&world, ANN));
+    }
+    json_t *list = telegram_do(&world.telegram, "{s:s}", "do", "commands");
+    char *text = json_dumps(list, 0);
+    CHECK(strstr(text, "\"status\"") != NULL && strstr(text, "default zh") != NULL);
+    free(text);
+    json_decref(list);
+    telegram_world_stop(&world);
+}
+
+/* -- albums, context, buttons ------------------------------------------------------------------------------------------------ */
+static void an_album_is_one_message(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    for (int i = 0; i < 3; i++)
+        telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s},s:s*}", "do", "say", "chat",
+                      ANN, "user", ANN, "group", "album-1", "file", "kind", "photo", "text",
+                      "picture", "caption", i == 0 ? "look at these" : NULL);
+    telegram_expect(&world, ANN, "look at these");
+    telegram_settle(&world);
+    expect_sent(&world, ANN, 1);
+    json_t *list = world_asked(&world.world, "look at these");
+    CHECK_INT(2, json_array_size(list)); /* one turn */
+    const char *body = talk_text(json_array_get(list, 0), "body");
+    int count = 0;
+    for (const char *at = body; (at = strstr(at, "@attach photo")) != NULL; at++)
+        count++;
+    CHECK_INT(3, count);
+    json_decref(list);
+    telegram_world_stop(&world);
+}
+
+static void quotes_and_forwards_reach_the_model(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    int64_t first = telegram_say(&world, ANN, ANN, "the sky is green");
+    telegram_expect(&world, ANN, "You said: the sky is green");
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:I,s:s,s:s}", "do", "say", "chat", ANN, "user",
+                  ANN, "reply_to", (json_int_t)first, "quote", "is green", "text",
+                  "surely this is wrong");
+    telegram_expect(&world, ANN, "surely this is wrong");
+    CHECK(telegram_asked(&world, "They quote this part of it") > 0);
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:s}", "do", "say", "chat", ANN, "user", ANN,
+                  "forward", "Mister Hidden", "text", "a forwarded text");
+    telegram_expect(&world, ANN, "a forwarded text");
+    CHECK(telegram_asked(&world, "This message is forwarded") > 0);
+    CHECK(telegram_asked(&world, "Mister Hidden") > 0);
+    telegram_settle(&world);
+    char *history = folder_read(&world.world.folder, ".ship/chats/telegram%3Achat%3A1001.jsonl");
+    CHECK(history != NULL &&
+          strstr(history, "\"surely this is wrong\"") != NULL); /* the text stays untouched */
+    free(history);
+    telegram_world_stop(&world);
+}
+
+static void buttons_are_always_answered(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    telegram_say(&world, ANN, ANN, "hello");
+    json_t *answer = telegram_await(&world, ANN, "You said: hello");
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", ANN, "user", ANN,
+                  "message_id", (json_int_t)telegram_member(answer, "id"), "data",
+                  "anything \"odd\"");
+    json_decref(answer);
+    bool is_answered = false;
+    for (long long until = process_now_ms() + AWAIT_MS; !is_answered && process_now_ms() < until;
+         process_pause_ms(2)) {
+        json_t *list = telegram_do(&world.telegram, "{s:s}", "do", "callbacks");
+        is_answered = json_is_true(
+            json_object_get(json_array_get(json_object_get(list, "callbacks"), 0), "is_answered"));
+        json_decref(list);
+    }
+    CHECK(is_answered);
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(the_first_message_is_answered);
+    RUN(an_answer_without_a_tool_falls_back_to_its_text);
+    RUN(refused_markup_goes_out_as_plain_text);
+    RUN(a_long_answer_comes_in_order_and_whole);
+    RUN(quick_messages_are_all_answered_in_order);
+    RUN(a_group_is_answered_when_it_asks);
+    RUN(only_the_initiator_and_administrators_are_served);
+    RUN(topics_are_answered_where_they_are);
+    RUN(commands_are_answered_in_their_topic);
+    RUN(an_album_is_one_message);
+    RUN(quotes_and_forwards_reach_the_model);
+    RUN(buttons_are_always_answered);
+    return check_summary();
+}
