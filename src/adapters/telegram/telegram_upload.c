@@ -172,8 +172,9 @@ static size_t fill_fields(struct telegram_attempt *attempt, const struct telegra
     struct sma_net_field *fields = attempt->fields;
     const struct telegram_part *part = &attempt->part;
     size_t count = 0;
+    int64_t thread; /* topic 1, "General", is written to without its id */
     fields[count++] = (struct sma_net_field){.name = "chat_id", .value = send->route->chat_id};
-    if (send->route->thread_id.len > 0)
+    if (sma_parse_i64(send->route->thread_id, 2, INT64_MAX, &thread) == SMA_ERR_OK)
         fields[count++] =
             (struct sma_net_field){.name = "message_thread_id", .value = send->route->thread_id};
     if (part->caption.len > 0)

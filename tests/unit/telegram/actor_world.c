@@ -390,7 +390,7 @@ static void *supervise(void *argument)
     return NULL;
 }
 
-static void make_platform(void)
+void world_make_platform(void)
 {
     world_platform = (struct telegram){.fake = fake_telegram_start()};
     world_platform.port = fake_telegram_port(world_platform.fake);
@@ -450,7 +450,7 @@ void world_open(const char *members)
     snprintf(world_dir, sizeof world_dir, "/tmp/telegram-test-XXXXXX");
     CHECK(mkdtemp(world_dir) != NULL);
     if (world_platform.fake == NULL)
-        make_platform();
+        world_make_platform();
     make_service(members);
     start_service();
 }

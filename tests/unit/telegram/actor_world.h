@@ -21,6 +21,8 @@ extern char world_dir[200];      /* the project */
 extern int64_t world_cursor;     /* what the store knows as telegram.offset at start; 0 = nothing */
 extern const char *world_secret; /* bytes the log must never show; set by world_open */
 
+/** The platform alone, for what is to be there before the adapter starts. world_open makes one if there is none. */
+void world_make_platform(void);
 /** Everything starts; members: further members of adapters.telegram, e.g. ",\"mode\":\"webhook\"". */
 void world_open(const char *members);
 void world_close(void); /* orderly; checks the exit status, and that no log line held the token */
