@@ -164,5 +164,6 @@ void telegram_in_put_stripped(struct sma_buf *buf, struct sma_str text,
                                               text.ptr[right]));
         }
     }
-    sma_buf_put(buf, text.ptr + at, text.len - at);
+    if (at < text.len)
+        sma_buf_put(buf, text.ptr + at, text.len - at);
 }

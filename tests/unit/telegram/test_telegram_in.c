@@ -117,6 +117,10 @@ static const struct row addressing[] = {
      "\"text\":\"news?\",\"message_thread_id\":40,\"is_topic_message\":true,\"reply_to_message\":{"
      "\"message_id\":40,\"from\":" US "}",
      NULL, NOBODY, NONE, "news?", ""},
+    {"topic: its creation answered, not marked as a topic's message", "supergroup",
+     "\"text\":\"news?\",\"message_thread_id\":41,\"reply_to_message\":{\"message_id\":40,"
+     "\"from\":" US ",\"forum_topic_created\":{\"name\":\"B\"}}",
+     NULL, NOBODY, NONE, "news?", ""},
     {"topic: a real reply", "supergroup",
      "\"text\":\"ok\",\"message_thread_id\":40,\"is_topic_message\":true,\"reply_to_message\":{"
      "\"message_id\":44,\"from\":" US ",\"text\":\"done\"}",
@@ -186,6 +190,9 @@ static const struct row commands[] = {
     {"another bot's, not at the beginning", "group",
      "\"text\":\"try /stop@other_bot\"," ENTITIES(ENTITY("bot_command", 4, 15)), NULL, NOBODY, NONE,
      "try /stop@other_bot", ""},
+    {"another bot's, later in a text that begins with a slash", "group",
+     "\"text\":\"/hm /stop@other_bot\"," ENTITIES(ENTITY("bot_command", 4, 15)), NULL, NOBODY, NONE,
+     "/hm /stop@other_bot", ""},
     {"a path that looks like one", "group",
      "\"text\":\"/etc/hosts is odd\"," ENTITIES(ENTITY("bot_command", 0, 4)), NULL, NOBODY, NONE,
      "/etc/hosts is odd", ""},

@@ -345,6 +345,8 @@ static void a_rich_message_gives_its_words(void)
     CHECK_TEXT("ask", seen.text);
     see_message("private", "\"rich_message\":{\"blocks\":[]}", &seen);
     CHECK(!seen.is_ingress);
+    see_message("group", "\"rich_message\":{\"blocks\":[]}", &seen);
+    CHECK(!seen.is_ingress);
     see_message("private", "\"rich_message\":{\"blocks\":{\"text\":[[[[\"deep\"]]]]}}", &seen);
     CHECK_TEXT("deep", seen.text);
 }
