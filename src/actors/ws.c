@@ -87,7 +87,8 @@ static void drop_lookup(struct sma_ws_conn *conn)
     if (conn->lookup == NULL)
         return;
     conn->lookup->conn = NULL;
-    (void)uv_cancel((uv_req_t *)&conn->lookup->request); /* refused once it runs: then it ends unheard */
+    (void)uv_cancel(
+        (uv_req_t *)&conn->lookup->request); /* refused once it runs: then it ends unheard */
     conn->lookup = NULL;
 }
 
@@ -135,7 +136,8 @@ static void fail(struct sma_ws_conn *conn)
 static void finish_refused(struct sma_ws_conn *conn)
 {
     struct ws_answer *answer = &conn->answer;
-    SMA_ASSERT(ws_answer_parse(sma_buf_str(&conn->head), answer) == SMA_ERR_OK); /* it was, and may have moved */
+    SMA_ASSERT(ws_answer_parse(sma_buf_str(&conn->head), answer) ==
+               SMA_ERR_OK); /* it was, and may have moved */
     size_t body_len = conn->head.len - answer->head_bytes;
     struct sma_str body = {conn->head.ptr + answer->head_bytes, body_len};
     body.len = sma_utf8_cut(body, sizeof conn->reason - 128);
@@ -145,8 +147,10 @@ static void finish_refused(struct sma_ws_conn *conn)
     for (char *at = conn->reason; *at != '\0'; at++) /* it goes into a log line */
         if ((unsigned char)*at < ' ' || *at == 0x7f || (!is_text && (unsigned char)*at > 0x7f))
             *at = ' ';
-    finish(conn, &(struct sma_ws_closed){.end = SMA_WS_NOT_CONNECTED, .http_status = answer->status,
-                                         .head = answer->head, .reason = sma_str(conn->reason)});
+    finish(conn, &(struct sma_ws_closed){.end = SMA_WS_NOT_CONNECTED,
+                                         .http_status = answer->status,
+                                         .head = answer->head,
+                                         .reason = sma_str(conn->reason)});
 }
 
 /* -- sending ------------------------------------------------------------------------------------------------------ */
@@ -161,7 +165,8 @@ static void take_mask(struct sma_ws *ws, unsigned char mask[4])
     memcpy(mask, ws->random + ws->random_left, 4);
 }
 
-static enum sma_err put_frame(struct sma_ws_conn *conn, enum ws_opcode opcode, struct sma_str payload)
+static enum sma_err put_frame(struct sma_ws_conn *conn, enum ws_opcode opcode,
+                              struct sma_str payload)
 {
     unsigned char mask[4];
     take_mask(conn->ws, mask);
@@ -225,7 +230,7 @@ static void handle_found(struct sma_ws_conn *conn, const struct ws_found *found)
 {
     switch (found->kind) {
     case WS_FOUND_MESSAGE:
-        conn->ask.message(conn->ask.user, found->bytes, found->is_binary, conn->ws->read_ns);
+        conn->ask.message(conn->ask.user, found->bytes, found->is_binary, conn->pipe->read_ns);
         return;
     case WS_FOUND_PING:
         answer_ping(conn, found->bytes);
@@ -249,7 +254,8 @@ static size_t read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
     size_t used = 0;
     while (used < bytes.len && conn->phase == PHASE_OPEN && !conn->pipe->is_paused) {
         struct ws_found found;
-        used += ws_reader_take(&conn->reader, (struct sma_str){bytes.ptr + used, bytes.len - used}, &found);
+        used += ws_reader_take(&conn->reader, (struct sma_str){bytes.ptr + used, bytes.len - used},
+                               &found);
         handle_found(conn, &found);
     }
     return used;
@@ -270,7 +276,8 @@ static size_t open_or_refuse(struct sma_ws_conn *conn, size_t body_bytes, struct
 {
     if (conn->answer.status != 101) {
         conn->phase = PHASE_REFUSED;
-        uint64_t now_ms = uv_now(conn->ws->loop), left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
+        uint64_t now_ms = uv_now(conn->ws->loop),
+                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
         arm(conn, left_ms < WS_REFUSAL_MS ? left_ms : WS_REFUSAL_MS);
         struct sma_str body = {all.ptr + all.len - body_bytes, body_bytes};
         (void)take_refusal(conn, body);
@@ -307,14 +314,14 @@ static size_t read_answer(struct sma_ws_conn *conn, struct sma_str bytes)
         return bytes.len;
     }
     size_t body_bytes = before + bytes.len - conn->answer.head_bytes;
-    conn->head.len -= body_bytes; /* answer.head points in here: it stays where it is until a refusal grows it */
+    conn->head.len -=
+        body_bytes; /* answer.head points in here: it stays where it is until a refusal grows it */
     return open_or_refuse(conn, body_bytes, bytes);
 }
 
 static size_t on_bytes(void *user, struct sma_str bytes)
 {
     struct sma_ws_conn *conn = user;
-    conn->ws->read_ns = sma_ctx_now(conn->ws->ctx);
     switch (conn->phase) {
     case PHASE_UPGRADING:
         return read_answer(conn, bytes);
@@ -338,18 +345,21 @@ static void on_ready(void *user)
 /* -- addresses ---------------------------------------------------------------------------------------------------- */
 static bool try_next_address(struct sma_ws_conn *conn)
 {
-    size_t bytes_max = 2 * conn->ask.unsent_bytes_max + 2 * WS_REQUEST_BYTES_MAX; /* TLS adds to what it carries */
+    size_t bytes_max =
+        2 * conn->ask.unsent_bytes_max + 2 * WS_REQUEST_BYTES_MAX; /* TLS adds to what it carries */
     conn->phase = PHASE_CONNECTING;
     while (conn->address_next < conn->address_count) {
-        const struct sockaddr *address = (const struct sockaddr *)&conn->addresses[conn->address_next++];
+        const struct sockaddr *address =
+            (const struct sockaddr *)&conn->addresses[conn->address_next++];
         const char *reason;
-        enum sma_err err = ws_pipe_open(conn->ws, address, conn->url.is_tls ? conn->url.host : NULL, bytes_max,
-                                        &pipe_events, conn, &conn->pipe, &reason);
+        enum sma_err err = ws_pipe_open(conn->ws, address, conn->url.is_tls ? conn->url.host : NULL,
+                                        bytes_max, &pipe_events, conn, &conn->pipe, &reason);
         if (err != SMA_ERR_OK) {
             set_reason(conn, "cannot connect to %s: %s", conn->url.host, reason);
             continue;
         }
-        uint64_t now_ms = uv_now(conn->ws->loop), left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
+        uint64_t now_ms = uv_now(conn->ws->loop),
+                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
         uint64_t share_ms = left_ms / (conn->address_count - conn->address_next + 1);
         if (share_ms < WS_ADDRESS_MS_MIN)
             share_ms = left_ms < WS_ADDRESS_MS_MIN ? left_ms : WS_ADDRESS_MS_MIN;
@@ -371,13 +381,15 @@ static void on_ended(void *user, bool is_before_tcp, const char *reason)
         finish_refused(conn);
         return;
     }
-    set_reason(conn, is_before_tcp ? "cannot connect to %s: %s" : "%s: %s before it answered the upgrade",
+    set_reason(conn,
+               is_before_tcp ? "cannot connect to %s: %s" : "%s: %s before it answered the upgrade",
                conn->url.host, reason);
     if (!is_before_tcp || !try_next_address(conn))
         fail(conn);
 }
 
-static const struct ws_pipe_events pipe_events = {.ready = on_ready, .bytes = on_bytes, .ended = on_ended};
+static const struct ws_pipe_events pipe_events = {
+    .ready = on_ready, .bytes = on_bytes, .ended = on_ended};
 
 static void keep_addresses(struct sma_ws_conn *conn, const struct addrinfo *list)
 {
@@ -412,8 +424,8 @@ static enum sma_err look_up(struct sma_ws_conn *conn)
     lookup->request.data = lookup;
     lookup->ws = conn->ws;
     lookup->conn = conn;
-    int status =
-        uv_getaddrinfo(conn->ws->loop, &lookup->request, on_lookup, conn->url.host, conn->url.port, &hints);
+    int status = uv_getaddrinfo(conn->ws->loop, &lookup->request, on_lookup, conn->url.host,
+                                conn->url.port, &hints);
     if (status != 0) {
         set_reason(conn, "cannot find the address of %s: %s", conn->url.host, uv_strerror(status));
         free(lookup);
@@ -450,20 +462,21 @@ static void give_up_address(struct sma_ws_conn *conn)
 
 static void on_deadline(struct sma_ws_conn *conn)
 {
-    static const char *const waited_for[] = {
-        [PHASE_RESOLVING] = "looking up its address", [PHASE_CONNECTING] = "the TLS handshake",
-        [PHASE_UPGRADING] = "the answer to the upgrade"};
+    static const char *const waited_for[] = {[PHASE_RESOLVING] = "looking up its address",
+                                             [PHASE_CONNECTING] = "the TLS handshake",
+                                             [PHASE_UPGRADING] = "the answer to the upgrade"};
     uint64_t now_ms = uv_now(conn->ws->loop);
     if (conn->phase == PHASE_CONNECTING && conn->pipe->state == PIPE_CONNECTING) {
         give_up_address(conn);
         return;
     }
-    if (now_ms < conn->deadline_ms) { /* it was the address's share that ended, and the address is good */
+    if (now_ms <
+        conn->deadline_ms) { /* it was the address's share that ended, and the address is good */
         arm(conn, conn->deadline_ms - now_ms);
         return;
     }
-    set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host, waited_for[conn->phase],
-               conn->ask.connect_ms);
+    set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host,
+               waited_for[conn->phase], conn->ask.connect_ms);
     fail(conn);
 }
 
@@ -508,10 +521,12 @@ static enum sma_err prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *a
     sma_buf_init(&conn->head, 2 * WS_HEAD_BYTES_MAX + WS_READ_BYTES);
     enum sma_err err = ws_url_parse(sma_str(ask->url), &conn->url);
     if (err == SMA_ERR_OK)
-        err = ws_put_request(&conn->request, &conn->url, conn->key, ask->headers, ask->header_count);
+        err =
+            ws_put_request(&conn->request, &conn->url, conn->key, ask->headers, ask->header_count);
     conn->url.target = (struct sma_str){"", 0}; /* it was the caller's text */
     for (size_t i = 0; i < ask->header_count; i++)
-        conn->has_asked_protocol |= ws_header(sma_str(ask->headers[i]), "Sec-WebSocket-Protocol").len > 0;
+        conn->has_asked_protocol |=
+            ws_header(sma_str(ask->headers[i]), "Sec-WebSocket-Protocol").len > 0;
     return err;
 }
 
@@ -540,7 +555,8 @@ static void link_conn(struct sma_ws_conn *conn)
     ws->use_count++;
 }
 
-enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask, struct sma_ws_conn **ret_conn)
+enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
+                            struct sma_ws_conn **ret_conn)
 {
     SMA_ASSERT(ws->magic == WS_MAGIC);
     SMA_ASSERT(ask->opened != NULL && ask->message != NULL && ask->closed != NULL);
@@ -560,7 +576,8 @@ enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask, str
     link_conn(conn);
     arm(conn, conn->ask.connect_ms);
     conn->deadline_ms = uv_now(ws->loop) + conn->ask.connect_ms;
-    bool is_begun = keep_literal_address(conn) ? try_next_address(conn) : look_up(conn) == SMA_ERR_OK;
+    bool is_begun =
+        keep_literal_address(conn) ? try_next_address(conn) : look_up(conn) == SMA_ERR_OK;
     if (!is_begun) {
         if (conn->reason[0] == '\0')
             set_reason(conn, "no memory to look up %s", conn->url.host);
@@ -610,12 +627,12 @@ static enum sma_err make_tls(struct sma_ws *ws, const char *ca_file, struct sma_
     if (ca_file == NULL || SSL_CTX_load_verify_file(ws->tls, ca_file) == 1)
         return SMA_ERR_OK;
     const char *reason = ERR_reason_error_string(ERR_peek_error());
-    return sma_fail(error, SMA_ERR_IO, "cannot read trusted certificates (PEM) from %s: %s", ca_file,
-                    reason == NULL ? "not readable" : reason);
+    return sma_fail(error, SMA_ERR_IO, "cannot read trusted certificates (PEM) from %s: %s",
+                    ca_file, reason == NULL ? "not readable" : reason);
 }
 
-enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *options, struct sma_ws **ret_ws,
-                         struct sma_error *error)
+enum sma_err sma_ws_open(struct sma_ctx *ctx, const struct sma_ws_options *options,
+                         struct sma_ws **ret_ws, struct sma_error *error)
 {
     struct sma_ws *ws = calloc(1, sizeof *ws);
     if (ws == NULL)

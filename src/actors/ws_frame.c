@@ -100,7 +100,8 @@ static void found_message(struct ws_reader *reader, struct sma_str bytes, struct
         found_fault(found, 1007, "a text message that is not UTF-8");
         return;
     }
-    *found = (struct ws_found){.kind = WS_FOUND_MESSAGE, .is_binary = reader->is_binary, .bytes = bytes};
+    *found =
+        (struct ws_found){.kind = WS_FOUND_MESSAGE, .is_binary = reader->is_binary, .bytes = bytes};
 }
 
 /* The frame's payload is whole: `last` are its last bytes, those before are in message or control. */
@@ -115,7 +116,8 @@ static void end_frame(struct ws_reader *reader, struct sma_str last, struct ws_f
         if (opcode == WS_CLOSE)
             found_close(payload, found);
         else
-            *found = (struct ws_found){.kind = opcode == WS_PING ? WS_FOUND_PING : WS_FOUND_PONG, .bytes = payload};
+            *found = (struct ws_found){.kind = opcode == WS_PING ? WS_FOUND_PING : WS_FOUND_PONG,
+                                       .bytes = payload};
         return;
     }
     if (is_final && reader->message.len == 0) {
@@ -169,7 +171,8 @@ size_t ws_reader_take(struct ws_reader *reader, struct sma_str bytes, struct ws_
         forget_message(reader);
     while (ret_found->kind == WS_FOUND_NOTHING && used < bytes.len) {
         if (reader->is_in_payload) {
-            used += take_payload(reader, (struct sma_str){bytes.ptr + used, bytes.len - used}, ret_found);
+            used += take_payload(reader, (struct sma_str){bytes.ptr + used, bytes.len - used},
+                                 ret_found);
             continue;
         }
         reader->head[reader->head_len++] = (unsigned char)bytes.ptr[used++];
@@ -209,7 +212,8 @@ static void put_masked(char *to, struct sma_str from, const unsigned char mask[4
         to[at] = (char)((unsigned char)from.ptr[at] ^ twice[at % 8]);
 }
 
-void ws_put_frame(struct sma_buf *buf, enum ws_opcode opcode, struct sma_str payload, const unsigned char mask[4])
+void ws_put_frame(struct sma_buf *buf, enum ws_opcode opcode, struct sma_str payload,
+                  const unsigned char mask[4])
 {
     size_t len = ws_frame_bytes(payload.len), at = 2;
     char *to = sma_buf_reserve(buf, len);
@@ -217,7 +221,9 @@ void ws_put_frame(struct sma_buf *buf, enum ws_opcode opcode, struct sma_str pay
         return; /* the error stays in the buffer */
     to[0] = (char)(0x80u | (unsigned)opcode);
     size_t length_bytes = payload.len < 126 ? 0 : payload.len < 65536 ? 2 : 8;
-    to[1] = (char)(0x80u | (length_bytes == 0 ? (unsigned)payload.len : length_bytes == 2 ? 126u : 127u));
+    to[1] = (char)(0x80u | (length_bytes == 0   ? (unsigned)payload.len
+                            : length_bytes == 2 ? 126u
+                                                : 127u));
     for (size_t i = length_bytes; i > 0; i--)
         to[at++] = (char)((uint64_t)payload.len >> (8 * (i - 1)));
     memcpy(to + at, mask, 4);

@@ -45,7 +45,8 @@ static void end(struct ws_pipe *pipe, const char *reason)
 {
     if (pipe->state == PIPE_CLOSED)
         return;
-    bool is_before_tcp = pipe->state == PIPE_CONNECTING, is_released = pipe->state == PIPE_LINGERING;
+    bool is_before_tcp = pipe->state == PIPE_CONNECTING,
+         is_released = pipe->state == PIPE_LINGERING;
     ws_pipe_close(pipe);
     if (!is_released)
         pipe->events->ended(pipe->user, is_before_tcp, reason);
@@ -102,7 +103,8 @@ static void encrypt(struct ws_pipe *pipe)
 
 void ws_pipe_flush(struct ws_pipe *pipe)
 {
-    if (pipe->is_sending || pipe->is_broken || pipe->state == PIPE_CLOSED || pipe->state == PIPE_CONNECTING)
+    if (pipe->is_sending || pipe->is_broken || pipe->state == PIPE_CLOSED ||
+        pipe->state == PIPE_CONNECTING)
         return;
     if (pipe->ssl == NULL) {
         struct sma_buf empty = pipe->sending;
@@ -157,10 +159,12 @@ static void describe_tls_error(const struct ws_pipe *pipe, char *reason)
     unsigned long code = ERR_peek_last_error();
     const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
     if (verdict != X509_V_OK)
-        (void)snprintf(reason, REASON_BYTES, "TLS refused: the server's certificate is not trusted: %s",
+        (void)snprintf(reason, REASON_BYTES,
+                       "TLS refused: the server's certificate is not trusted: %s",
                        X509_verify_cert_error_string(verdict));
     else
-        (void)snprintf(reason, REASON_BYTES, "TLS failed: %s", text == NULL ? "unknown error" : text);
+        (void)snprintf(reason, REASON_BYTES, "TLS failed: %s",
+                       text == NULL ? "unknown error" : text);
 }
 
 static void fail_tls(struct ws_pipe *pipe)
@@ -227,12 +231,14 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
     if (len < 0) {
         char reason[REASON_BYTES] = "the server ended the connection";
         if (len != UV_EOF)
-            (void)snprintf(reason, sizeof reason, "the connection broke: %s", uv_strerror((int)len));
+            (void)snprintf(reason, sizeof reason, "the connection broke: %s",
+                           uv_strerror((int)len));
         end(pipe, reason);
         return;
     }
     if (len == 0 || pipe->state == PIPE_LINGERING)
         return; /* of a connection that was given up, only the end is of interest */
+    pipe->read_ns = sma_ctx_now(pipe->ws->ctx);
     if (pipe->ssl == NULL) {
         deliver(pipe, buf->base, (size_t)len);
         return;
@@ -359,9 +365,11 @@ static bool set_name(SSL *ssl, const char *host)
     struct sockaddr_storage address;
     X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
     if (uv_inet_pton(AF_INET, host, &address) == 0 || uv_inet_pton(AF_INET6, host, &address) == 0)
-        return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1; /* no SNI for addresses: RFC 6066 §3 */
+        return X509_VERIFY_PARAM_set1_ip_asc(param, host) ==
+               1; /* no SNI for addresses: RFC 6066 §3 */
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+    return X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
+           SSL_set_tlsext_host_name(ssl, host) == 1;
 }
 
 static bool open_tls(struct ws_pipe *pipe, const char *host)
@@ -391,9 +399,9 @@ static void link_pipe(struct ws_pipe *pipe)
     ws->use_count++;
 }
 
-enum sma_err ws_pipe_open(struct sma_ws *ws, const struct sockaddr *address, const char *host, size_t bytes_max,
-                          const struct ws_pipe_events *events, void *user, struct ws_pipe **ret_pipe,
-                          const char **ret_reason)
+enum sma_err ws_pipe_open(struct sma_ws *ws, const struct sockaddr *address, const char *host,
+                          size_t bytes_max, const struct ws_pipe_events *events, void *user,
+                          struct ws_pipe **ret_pipe, const char **ret_reason)
 {
     struct ws_pipe *pipe = calloc(1, sizeof *pipe);
     *ret_reason = "no memory for a connection";
@@ -412,7 +420,8 @@ enum sma_err ws_pipe_open(struct sma_ws *ws, const struct sockaddr *address, con
     pipe->tcp.data = pipe->timer.data = pipe->connect.data = pipe;
     link_pipe(pipe);
     enum sma_err err = host != NULL && !open_tls(pipe, host) ? SMA_ERR_NOMEM : SMA_ERR_OK;
-    int status = err != SMA_ERR_OK ? 0 : uv_tcp_connect(&pipe->connect, &pipe->tcp, address, on_connect);
+    int status =
+        err != SMA_ERR_OK ? 0 : uv_tcp_connect(&pipe->connect, &pipe->tcp, address, on_connect);
     if (status != 0) {
         *ret_reason = uv_strerror(status);
         err = SMA_ERR_IO;

@@ -145,6 +145,7 @@ struct ws_pipe
     BIO *from_peer, *to_peer; /* owned by ssl */
     struct sma_buf out, sending, stash;
     size_t bytes_max;
+    uint64_t read_ns; /* when the newest bytes came from the kernel */
     bool is_sending, is_reading, is_paused, is_shut;
     bool is_broken; /* cannot send any more */
     const struct ws_pipe_events *events;
@@ -173,7 +174,6 @@ struct sma_ws
     SSL_CTX *tls;
     struct sma_ws_conn *conns;
     struct ws_pipe *pipes;
-    uint64_t read_ns; /* when the bytes at hand were read */
     size_t use_count; /* open() and everything with a handle on the loop; freed at 0 */
     unsigned char random[512];
     size_t random_left;

@@ -44,8 +44,9 @@ static enum sma_err parse_host(struct sma_str authority, struct ws_url *url)
     url->host[host.len] = '\0';
     int64_t number = url->is_tls ? 443 : 80;
     url->is_default_port = port.len == 0;
-    if (port.len > 0 && (port.ptr[0] != ':' || sma_parse_i64((struct sma_str){port.ptr + 1, port.len - 1}, 1, 65535,
-                                                             &number) != SMA_ERR_OK))
+    if (port.len > 0 &&
+        (port.ptr[0] != ':' || sma_parse_i64((struct sma_str){port.ptr + 1, port.len - 1}, 1, 65535,
+                                             &number) != SMA_ERR_OK))
         return SMA_ERR_BADINPUT;
     (void)snprintf(url->port, sizeof url->port, "%d", (int)number);
     return SMA_ERR_OK;
@@ -58,7 +59,8 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
     size_t scheme = find_any(text, ":");
     url.is_tls = sma_str_is_equal_nocase((struct sma_str){text.ptr, scheme}, SMA_STR("wss"));
     if (text.len > WS_URL_BYTES_MAX || !is_plain(text) ||
-        (!url.is_tls && !sma_str_is_equal_nocase((struct sma_str){text.ptr, scheme}, SMA_STR("ws"))))
+        (!url.is_tls &&
+         !sma_str_is_equal_nocase((struct sma_str){text.ptr, scheme}, SMA_STR("ws"))))
         return SMA_ERR_BADINPUT;
     rest.ptr += scheme;
     rest.len -= scheme;
@@ -80,8 +82,14 @@ enum sma_err ws_url_parse(struct sma_str text, struct ws_url *ret_url)
 /* -- the request -------------------------------------------------------------------------------------------------- */
 static bool is_header_allowed(struct sma_str line)
 {
-    static const char *const own[] = {"Host", "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version",
-                                      "Sec-WebSocket-Extensions", "Content-Length", "Transfer-Encoding"};
+    static const char *const own[] = {"Host",
+                                      "Upgrade",
+                                      "Connection",
+                                      "Sec-WebSocket-Key",
+                                      "Sec-WebSocket-Version",
+                                      "Sec-WebSocket-Extensions",
+                                      "Content-Length",
+                                      "Transfer-Encoding"};
     struct sma_str name = {line.ptr, find_any(line, ":")};
     if (name.len == 0 || name.len == line.len || !is_plain(name))
         return false;
@@ -98,9 +106,11 @@ enum sma_err ws_put_request(struct sma_buf *buf, const struct ws_url *url, const
                             const char *const *headers, size_t header_count)
 {
     bool has_slash = url->target.len > 0 && url->target.ptr[0] == '/';
-    sma_buf_printf(buf, "GET %s%.*s HTTP/1.1\r\n", has_slash ? "" : "/", (int)url->target.len, url->target.ptr);
-    sma_buf_printf(buf, "Host: %s%s%s%s%s\r\n", url->is_ipv6 ? "[" : "", url->host, url->is_ipv6 ? "]" : "",
-                   url->is_default_port ? "" : ":", url->is_default_port ? "" : url->port);
+    sma_buf_printf(buf, "GET %s%.*s HTTP/1.1\r\n", has_slash ? "" : "/", (int)url->target.len,
+                   url->target.ptr);
+    sma_buf_printf(buf, "Host: %s%s%s%s%s\r\n", url->is_ipv6 ? "[" : "", url->host,
+                   url->is_ipv6 ? "]" : "", url->is_default_port ? "" : ":",
+                   url->is_default_port ? "" : url->port);
     sma_buf_printf(buf,
                    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
                    "Sec-WebSocket-Version: 13\r\n",
@@ -132,7 +142,8 @@ enum sma_err ws_answer_parse(struct sma_str bytes, struct ws_answer *ret_answer)
     if (end == NULL)
         return SMA_ERR_EMPTY;
     int64_t status;
-    if (sma_parse_i64((struct sma_str){bytes.ptr + version_len, 3}, 100, 599, &status) != SMA_ERR_OK ||
+    if (sma_parse_i64((struct sma_str){bytes.ptr + version_len, 3}, 100, 599, &status) !=
+            SMA_ERR_OK ||
         (bytes.ptr[version_len + 3] != ' ' && bytes.ptr[version_len + 3] != '\r'))
         return SMA_ERR_BADINPUT;
     const char *lines = (const char *)memchr(bytes.ptr, '\n', bytes.len) + 1;
@@ -171,7 +182,8 @@ static bool has_word(struct sma_str list, const char *word)
     return false;
 }
 
-const char *ws_answer_fault(const struct ws_answer *answer, const char *key, bool has_asked_protocol)
+const char *ws_answer_fault(const struct ws_answer *answer, const char *key,
+                            bool has_asked_protocol)
 {
     char text[WS_KEY_BYTES + sizeof GUID];
     unsigned char digest[SHA_DIGEST_LENGTH], accept[32];
@@ -181,7 +193,8 @@ const char *ws_answer_fault(const struct ws_answer *answer, const char *key, boo
     if (!has_word(ws_header(answer->head, "Upgrade"), "websocket") ||
         !has_word(ws_header(answer->head, "Connection"), "Upgrade"))
         return "the server answered 101 without an upgrade to WebSocket";
-    if (!sma_str_is_equal(ws_header(answer->head, "Sec-WebSocket-Accept"), sma_str((const char *)accept)))
+    if (!sma_str_is_equal(ws_header(answer->head, "Sec-WebSocket-Accept"),
+                          sma_str((const char *)accept)))
         return "the server answered 101 with a wrong Sec-WebSocket-Accept";
     if (ws_header(answer->head, "Sec-WebSocket-Extensions").len > 0)
         return "the server answered 101 with an extension nobody asked for";
@@ -193,7 +206,8 @@ const char *ws_answer_fault(const struct ws_answer *answer, const char *key, boo
 size_t ws_refusal_bytes(const struct ws_answer *answer)
 {
     int64_t len = WS_REFUSAL_BYTES_MAX;
-    if (sma_parse_i64(ws_header(answer->head, "Content-Length"), 0, WS_REFUSAL_BYTES_MAX, &len) != SMA_ERR_OK)
+    if (sma_parse_i64(ws_header(answer->head, "Content-Length"), 0, WS_REFUSAL_BYTES_MAX, &len) !=
+        SMA_ERR_OK)
         return WS_REFUSAL_BYTES_MAX;
     return (size_t)len;
 }

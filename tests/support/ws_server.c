@@ -49,7 +49,8 @@ void ws_server_ring(struct ws_server *server)
 }
 
 /* -- what runs when nobody scripts -------------------------------------------------------------------------------- */
-static void default_request(void *user, struct ws_server *server, const struct ws_server_request *request)
+static void default_request(void *user, struct ws_server *server,
+                            const struct ws_server_request *request)
 {
     (void)user;
     if (request->is_upgrade)
@@ -58,7 +59,8 @@ static void default_request(void *user, struct ws_server *server, const struct w
         (void)ws_server_answer(server, request->conn, 404, "text/plain", SMA_STR("not here"));
 }
 
-static void default_message(void *user, struct ws_server *server, unsigned conn, struct sma_str bytes, bool is_binary)
+static void default_message(void *user, struct ws_server *server, unsigned conn,
+                            struct sma_str bytes, bool is_binary)
 {
     (void)user;
     (void)ws_server_send(server, conn, bytes, is_binary);
@@ -144,8 +146,10 @@ static void write_connection(struct ws_conn *conn)
     while (conn->out_start < conn->out.len) {
         const char *bytes = conn->out.ptr + conn->out_start;
         size_t len = conn->out.len - conn->out_start;
-        ssize_t sent = conn->ssl == NULL ? system_result(send(conn->fd, bytes, len, MSG_NOSIGNAL), false)
-                                         : tls_result(conn, SSL_write(conn->ssl, bytes, len > 65536 ? 65536 : (int)len));
+        ssize_t sent =
+            conn->ssl == NULL
+                ? system_result(send(conn->fd, bytes, len, MSG_NOSIGNAL), false)
+                : tls_result(conn, SSL_write(conn->ssl, bytes, len > 65536 ? 65536 : (int)len));
         conn->is_dead = conn->is_dead || sent < 0;
         if (sent <= 0)
             return;
@@ -187,7 +191,8 @@ static void bury_dead(struct ws_server *server)
         }
         *at = conn->next;
         if (conn->phase == WS_CONN_OPEN && server->hooks.closed != NULL)
-            server->hooks.closed(server->user, server, conn->id, conn->close_code, sma_str(conn->close_reason));
+            server->hooks.closed(server->user, server, conn->id, conn->close_code,
+                                 sma_str(conn->close_reason));
         free_connection(conn);
         (void)pthread_cond_broadcast(&server->changed);
         at = &server->conns; /* the hook may have changed the list's states */
@@ -218,11 +223,14 @@ static size_t fill_polls(struct ws_server *server, struct pollfd *polls)
 {
     size_t count = 0;
     polls[count++] = (struct pollfd){.fd = server->bell, .events = POLLIN};
-    polls[count++] = (struct pollfd){.fd = server->listener, .events = POLLIN}; /* -1 is passed over */
-    for (struct ws_conn *conn = server->conns; conn != NULL && count < POLL_COUNT_MAX; conn = conn->next) {
+    polls[count++] =
+        (struct pollfd){.fd = server->listener, .events = POLLIN}; /* -1 is passed over */
+    for (struct ws_conn *conn = server->conns; conn != NULL && count < POLL_COUNT_MAX;
+         conn = conn->next) {
         bool has_output = conn->out_start < conn->out.len && (conn->ssl == NULL || conn->is_shaken);
         short events = (short)((conn->is_paused ? 0 : POLLIN) | (has_output ? POLLOUT : 0));
-        bool is_silent = conn->is_frozen || (conn->is_paused && !has_output); /* or POLLHUP would turn the loop */
+        bool is_silent = conn->is_frozen ||
+                         (conn->is_paused && !has_output); /* or POLLHUP would turn the loop */
         polls[count++] = (struct pollfd){.fd = is_silent ? -1 : conn->fd, .events = events};
     }
     return count;
@@ -270,14 +278,17 @@ static void open_listener(struct ws_server *server)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     struct sockaddr_in in4 = {.sin_family = AF_INET, .sin_port = htons(server->port)};
     in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    struct sockaddr_in6 in6 = {
-        .sin6_family = AF_INET6, .sin6_port = htons(server->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
+                               .sin6_port = htons(server->port),
+                               .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     const struct sockaddr *address =
         server->is_ipv6 ? (const struct sockaddr *)&in6 : (const struct sockaddr *)&in4;
     socklen_t len = server->is_ipv6 ? sizeof in6 : sizeof in4;
     need(bind(fd, address, len) == 0, "bind");
     need(listen(fd, 512) == 0, "listen");
-    need(getsockname(fd, server->is_ipv6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in4, &len) == 0, "getsockname");
+    need(getsockname(fd, server->is_ipv6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in4,
+                     &len) == 0,
+         "getsockname");
     server->port = ntohs(server->is_ipv6 ? in6.sin6_port : in4.sin_port);
     server->listener = fd;
 }
@@ -290,7 +301,9 @@ static void make_lock(struct ws_server *server)
     (void)pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_RECURSIVE);
     (void)pthread_condattr_init(&cond);
     (void)pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-    need(pthread_mutex_init(&server->lock, &mutex) == 0 && pthread_cond_init(&server->changed, &cond) == 0, "lock");
+    need(pthread_mutex_init(&server->lock, &mutex) == 0 &&
+             pthread_cond_init(&server->changed, &cond) == 0,
+         "lock");
     (void)pthread_mutexattr_destroy(&mutex);
     (void)pthread_condattr_destroy(&cond);
 }
@@ -298,7 +311,8 @@ static void make_lock(struct ws_server *server)
 static void make_tls(struct ws_server *server)
 {
     const char *base = getenv("TMPDIR");
-    (void)snprintf(server->dir, sizeof server->dir, "%.40s/ws_server.XXXXXX", base == NULL ? "/tmp" : base);
+    (void)snprintf(server->dir, sizeof server->dir, "%.40s/ws_server.XXXXXX",
+                   base == NULL ? "/tmp" : base);
     need(mkdtemp(server->dir) != NULL, "mkdtemp");
     (void)snprintf(server->ca_file, sizeof server->ca_file, "%s/ca.pem", server->dir);
     server->ssl_ctx = ws_server_tls_create(server->tls, server->ca_file);
@@ -306,7 +320,8 @@ static void make_tls(struct ws_server *server)
 
 struct ws_server *ws_server_start(const struct ws_server_options *options)
 {
-    static const struct ws_server_hooks echo = {.request = default_request, .message = default_message};
+    static const struct ws_server_hooks echo = {.request = default_request,
+                                                .message = default_message};
     struct ws_server *server = calloc(1, sizeof *server);
     need(server != NULL, "calloc");
     make_lock(server);
@@ -326,9 +341,11 @@ struct ws_server *ws_server_start(const struct ws_server_options *options)
     server->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     need(server->bell >= 0, "eventfd");
     open_listener(server);
-    const char *host = server->is_ipv6 ? "[::1]" : "127.0.0.1", *s = server->tls == WS_SERVER_PLAIN ? "" : "s";
+    const char *host = server->is_ipv6 ? "[::1]" : "127.0.0.1",
+               *s = server->tls == WS_SERVER_PLAIN ? "" : "s";
     (void)snprintf(server->url, sizeof server->url, "ws%s://%s:%u", s, host, server->port);
-    (void)snprintf(server->http_url, sizeof server->http_url, "http%s://%s:%u", s, host, server->port);
+    (void)snprintf(server->http_url, sizeof server->http_url, "http%s://%s:%u", s, host,
+                   server->port);
     need(pthread_create(&server->thread, NULL, run, server) == 0, "pthread_create");
     return server;
 }
@@ -398,13 +415,14 @@ void ws_server_listen(struct ws_server *server, bool is_listening)
     ws_server_ring(server);
 }
 
-void ws_server_after(struct ws_server *server, unsigned ms, void (*run_it)(void *user, struct ws_server *server),
-                     void *user)
+void ws_server_after(struct ws_server *server, unsigned ms,
+                     void (*run_it)(void *user, struct ws_server *server), void *user)
 {
     ws_server_lock(server);
     struct ws_timer *timer = calloc(1, sizeof *timer);
     need(timer != NULL, "calloc");
-    *timer = (struct ws_timer){.next = server->timers, .at_ms = now_ms() + ms, .run = run_it, .user = user};
+    *timer = (struct ws_timer){
+        .next = server->timers, .at_ms = now_ms() + ms, .run = run_it, .user = user};
     server->timers = timer;
     ws_server_unlock(server);
     ws_server_ring(server);
@@ -464,7 +482,8 @@ unsigned ws_server_newest(struct ws_server *server)
 bool ws_server_wait_open(struct ws_server *server, size_t count, unsigned timeout_ms)
 {
     uint64_t end_ms = now_ms() + timeout_ms;
-    struct timespec end = {.tv_sec = (time_t)(end_ms / 1000), .tv_nsec = (long)(end_ms % 1000) * 1000000};
+    struct timespec end = {.tv_sec = (time_t)(end_ms / 1000),
+                           .tv_nsec = (long)(end_ms % 1000) * 1000000};
     ws_server_lock(server);
     bool is_late = false;
     while (count_conns(server, true) != count && !is_late)
@@ -510,11 +529,12 @@ static void run_frame(struct ws_conn *conn, const struct command *command)
         ws_conn_put_frame(conn, command->first, command->is_on, command->bytes);
 }
 
-bool ws_server_send_frame(struct ws_server *server, unsigned conn, unsigned char first, bool is_masked,
-                          struct sma_str bytes)
+bool ws_server_send_frame(struct ws_server *server, unsigned conn, unsigned char first,
+                          bool is_masked, struct sma_str bytes)
 {
-    return command(server, conn,
-                   &(struct command){.run = run_frame, .first = first, .is_on = is_masked, .bytes = bytes});
+    return command(
+        server, conn,
+        &(struct command){.run = run_frame, .first = first, .is_on = is_masked, .bytes = bytes});
 }
 
 bool ws_server_send(struct ws_server *server, unsigned conn, struct sma_str bytes, bool is_binary)
@@ -541,11 +561,14 @@ static void run_fragments(struct ws_conn *conn, const struct command *command)
     }
 }
 
-bool ws_server_send_fragments(struct ws_server *server, unsigned conn, struct sma_str bytes, bool is_binary,
-                              size_t count, bool has_ping_between)
+bool ws_server_send_fragments(struct ws_server *server, unsigned conn, struct sma_str bytes,
+                              bool is_binary, size_t count, bool has_ping_between)
 {
     return command(server, conn,
-                   &(struct command){.run = run_fragments, .first = is_binary ? 2 : 1, .bytes = bytes, .count = count,
+                   &(struct command){.run = run_fragments,
+                                     .first = is_binary ? 2 : 1,
+                                     .bytes = bytes,
+                                     .count = count,
                                      .is_on = has_ping_between});
 }
 
@@ -556,7 +579,8 @@ static void run_raw(struct ws_conn *conn, const struct command *command)
 
 bool ws_server_send_raw(struct ws_server *server, unsigned conn, struct sma_str bytes)
 {
-    return command(server, conn, &(struct command){.run = run_raw, .bytes = bytes, .is_for_any = true});
+    return command(server, conn,
+                   &(struct command){.run = run_raw, .bytes = bytes, .is_for_any = true});
 }
 
 static void run_close(struct ws_conn *conn, const struct command *command)
@@ -568,13 +592,15 @@ static void run_close(struct ws_conn *conn, const struct command *command)
     if (len > 0)
         memcpy(payload + 2, command->bytes.ptr, len);
     if (!conn->has_sent_close)
-        ws_conn_put_frame(conn, 0x88, false, (struct sma_str){payload, command->code == 0 ? 0 : len + 2});
+        ws_conn_put_frame(conn, 0x88, false,
+                          (struct sma_str){payload, command->code == 0 ? 0 : len + 2});
     conn->has_sent_close = true;
 }
 
 bool ws_server_close(struct ws_server *server, unsigned conn, unsigned code, const char *reason)
 {
-    return command(server, conn, &(struct command){.run = run_close, .code = code, .bytes = sma_str(reason)});
+    return command(server, conn,
+                   &(struct command){.run = run_close, .code = code, .bytes = sma_str(reason)});
 }
 
 static void run_drop(struct ws_conn *conn, const struct command *command)
@@ -611,7 +637,8 @@ static void run_freeze(struct ws_conn *conn, const struct command *command)
 
 bool ws_server_freeze(struct ws_server *server, unsigned conn, bool is_frozen)
 {
-    return command(server, conn, &(struct command){.run = run_freeze, .is_on = is_frozen, .is_for_any = true});
+    return command(server, conn,
+                   &(struct command){.run = run_freeze, .is_on = is_frozen, .is_for_any = true});
 }
 
 static void run_pause(struct ws_conn *conn, const struct command *command)
@@ -621,7 +648,8 @@ static void run_pause(struct ws_conn *conn, const struct command *command)
 
 bool ws_server_pause(struct ws_server *server, unsigned conn, bool is_paused)
 {
-    return command(server, conn, &(struct command){.run = run_pause, .is_on = is_paused, .is_for_any = true});
+    return command(server, conn,
+                   &(struct command){.run = run_pause, .is_on = is_paused, .is_for_any = true});
 }
 
 static void run_mute(struct ws_conn *conn, const struct command *command)

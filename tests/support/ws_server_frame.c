@@ -100,8 +100,8 @@ static struct ws_conn *find_waiting(struct ws_server *server, unsigned id)
     return NULL;
 }
 
-
-bool ws_server_accept_wrongly(struct ws_server *server, unsigned id, bool is_key_wrong, const char *extra)
+bool ws_server_accept_wrongly(struct ws_server *server, unsigned id, bool is_key_wrong,
+                              const char *extra)
 {
     ws_server_lock(server);
     struct ws_conn *conn = find_waiting(server, id);
@@ -112,10 +112,11 @@ bool ws_server_accept_wrongly(struct ws_server *server, unsigned id, bool is_key
         (void)snprintf(text, sizeof text, "%s%s%s", conn->key, WS_GUID, is_key_wrong ? "?" : "");
         (void)SHA1((const unsigned char *)text, strlen(text), digest);
         (void)EVP_EncodeBlock(encoded, digest, sizeof digest);
-        sma_buf_printf(&conn->out,
-                       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                       "Sec-WebSocket-Accept: %s\r\n%s\r\n",
-                       (const char *)encoded, extra);
+        sma_buf_printf(
+            &conn->out,
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Accept: %s\r\n%s\r\n",
+            (const char *)encoded, extra);
         conn->phase = WS_CONN_OPEN;
         server->accepted_count++;
         (void)pthread_cond_broadcast(&server->changed);
@@ -130,12 +131,14 @@ bool ws_server_accept(struct ws_server *server, unsigned conn)
     return ws_server_accept_wrongly(server, conn, false, "");
 }
 
-bool ws_server_answer_with(struct ws_server *server, unsigned id, int status, const char *headers, struct sma_str body)
+bool ws_server_answer_with(struct ws_server *server, unsigned id, int status, const char *headers,
+                           struct sma_str body)
 {
     ws_server_lock(server);
     struct ws_conn *conn = find_waiting(server, id);
     if (conn != NULL) {
-        sma_buf_printf(&conn->out, "HTTP/1.1 %d Test\r\nContent-Length: %zu\r\n%s\r\n", status, body.len, headers);
+        sma_buf_printf(&conn->out, "HTTP/1.1 %d Test\r\nContent-Length: %zu\r\n%s\r\n", status,
+                       body.len, headers);
         sma_buf_put_str(&conn->out, body);
         conn->phase = WS_CONN_HTTP;
         ws_server_ring(server);
@@ -144,7 +147,8 @@ bool ws_server_answer_with(struct ws_server *server, unsigned id, int status, co
     return conn != NULL;
 }
 
-bool ws_server_answer(struct ws_server *server, unsigned conn, int status, const char *type, struct sma_str body)
+bool ws_server_answer(struct ws_server *server, unsigned conn, int status, const char *type,
+                      struct sma_str body)
 {
     char header[256];
     (void)snprintf(header, sizeof header, "Content-Type: %s\r\n", type);
@@ -152,7 +156,8 @@ bool ws_server_answer(struct ws_server *server, unsigned conn, int status, const
 }
 
 /* -- frames ------------------------------------------------------------------------------------------------------- */
-void ws_conn_put_frame(struct ws_conn *conn, unsigned char first, bool is_masked, struct sma_str bytes)
+void ws_conn_put_frame(struct ws_conn *conn, unsigned char first, bool is_masked,
+                       struct sma_str bytes)
 {
     static const unsigned char mask[4] = {0x11, 0x22, 0x33, 0x44};
     unsigned char bit = is_masked ? 0x80 : 0, head[14] = {first};
@@ -187,8 +192,10 @@ static void handle_close(struct ws_conn *conn, struct sma_str payload)
 {
     conn->close_code = 1005;
     if (payload.len >= 2) {
-        conn->close_code = (unsigned)((unsigned char)payload.ptr[0] << 8 | (unsigned char)payload.ptr[1]);
-        (void)snprintf(conn->close_reason, sizeof conn->close_reason, "%.*s", (int)payload.len - 2, payload.ptr + 2);
+        conn->close_code =
+            (unsigned)((unsigned char)payload.ptr[0] << 8 | (unsigned char)payload.ptr[1]);
+        (void)snprintf(conn->close_reason, sizeof conn->close_reason, "%.*s", (int)payload.len - 2,
+                       payload.ptr + 2);
     }
     if (conn->is_mute)
         return;
@@ -198,10 +205,12 @@ static void handle_close(struct ws_conn *conn, struct sma_str payload)
     conn->is_ending = true;
 }
 
-static void handle_data(struct ws_server *server, struct ws_conn *conn, unsigned char first, struct sma_str payload)
+static void handle_data(struct ws_server *server, struct ws_conn *conn, unsigned char first,
+                        struct sma_str payload)
 {
     unsigned opcode = first & 15u;
-    if ((opcode == 0) != conn->is_message_open) { /* a fragment without a start, or a start inside a message */
+    if ((opcode == 0) !=
+        conn->is_message_open) { /* a fragment without a start, or a start inside a message */
         conn->is_dead = true;
         return;
     }
@@ -212,11 +221,13 @@ static void handle_data(struct ws_server *server, struct ws_conn *conn, unsigned
     if (conn->is_message_open)
         return;
     if (server->hooks.message != NULL)
-        server->hooks.message(server->user, server, conn->id, sma_buf_str(&conn->message), conn->is_binary);
+        server->hooks.message(server->user, server, conn->id, sma_buf_str(&conn->message),
+                              conn->is_binary);
     sma_buf_clear(&conn->message);
 }
 
-static void handle_frame(struct ws_server *server, struct ws_conn *conn, unsigned char first, struct sma_str payload)
+static void handle_frame(struct ws_server *server, struct ws_conn *conn, unsigned char first,
+                         struct sma_str payload)
 {
     switch (first & 15u) {
     case 0:
@@ -243,7 +254,8 @@ static void handle_frame(struct ws_server *server, struct ws_conn *conn, unsigne
 }
 
 /* One frame from bytes; 0 = not whole. */
-static size_t parse_frame(struct ws_server *server, struct ws_conn *conn, unsigned char *bytes, size_t len)
+static size_t parse_frame(struct ws_server *server, struct ws_conn *conn, unsigned char *bytes,
+                          size_t len)
 {
     if (len < 6)
         return 0;
@@ -292,7 +304,8 @@ void ws_conn_parse(struct ws_server *server, struct ws_conn *conn)
         return;
     size_t used = 0;
     while (!conn->is_dead && !conn->is_ending && used < conn->in.len) {
-        size_t len = parse_frame(server, conn, (unsigned char *)conn->in.ptr + used, conn->in.len - used);
+        size_t len =
+            parse_frame(server, conn, (unsigned char *)conn->in.ptr + used, conn->in.len - used);
         if (len == 0)
             break;
         used += len;

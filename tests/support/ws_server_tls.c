@@ -30,8 +30,8 @@ static void add_extension(X509 *certificate, X509 *issuer, int nid, const char *
 }
 
 /* issuer NULL: signed by itself. names NULL: an authority. */
-static X509 *make_certificate(EVP_PKEY *key, X509 *issuer, EVP_PKEY *issuer_key, const char *subject, const char *names,
-                              bool is_expired)
+static X509 *make_certificate(EVP_PKEY *key, X509 *issuer, EVP_PKEY *issuer_key,
+                              const char *subject, const char *names, bool is_expired)
 {
     static long serial;
     X509 *certificate = X509_new();
@@ -52,7 +52,8 @@ static X509 *make_certificate(EVP_PKEY *key, X509 *issuer, EVP_PKEY *issuer_key,
         add_extension(certificate, signer, NID_basic_constraints, "critical,CA:TRUE");
     else
         add_extension(certificate, signer, NID_subject_alt_name, names);
-    need(X509_sign(certificate, issuer_key == NULL ? key : issuer_key, EVP_sha256()) > 0, "X509_sign");
+    need(X509_sign(certificate, issuer_key == NULL ? key : issuer_key, EVP_sha256()) > 0,
+         "X509_sign");
     return certificate;
 }
 
@@ -63,17 +64,21 @@ SSL_CTX *ws_server_tls_create(enum ws_server_tls kind, const char *ca_file)
     need(authority_key != NULL && key != NULL, "EVP_EC_gen");
     X509 *authority = make_certificate(authority_key, NULL, NULL, "test authority", NULL, false);
     bool is_self_signed = kind == WS_SERVER_TLS_SELF_SIGNED;
-    X509 *certificate =
-        make_certificate(key, is_self_signed ? NULL : authority, is_self_signed ? NULL : authority_key, "test server",
-                         kind == WS_SERVER_TLS_WRONG_NAME ? "DNS:elsewhere.example" : here, kind == WS_SERVER_TLS_EXPIRED);
+    X509 *certificate = make_certificate(
+        key, is_self_signed ? NULL : authority, is_self_signed ? NULL : authority_key,
+        "test server", kind == WS_SERVER_TLS_WRONG_NAME ? "DNS:elsewhere.example" : here,
+        kind == WS_SERVER_TLS_EXPIRED);
     FILE *file = fopen(ca_file, "w");
-    need(file != NULL && PEM_write_X509(file, authority) == 1, "writing the authority's certificate");
+    need(file != NULL && PEM_write_X509(file, authority) == 1,
+         "writing the authority's certificate");
     need(fclose(file) == 0, "fclose");
 
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    need(ctx != NULL && SSL_CTX_use_certificate(ctx, certificate) == 1 && SSL_CTX_use_PrivateKey(ctx, key) == 1,
+    need(ctx != NULL && SSL_CTX_use_certificate(ctx, certificate) == 1 &&
+             SSL_CTX_use_PrivateKey(ctx, key) == 1,
          "SSL_CTX");
-    (void)SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    (void)SSL_CTX_set_mode(ctx,
+                           SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     X509_free(certificate);
     X509_free(authority);
     EVP_PKEY_free(key);

@@ -74,7 +74,8 @@ static enum sma_err actor_start(void *state, struct sma_ctx *ctx, struct sma_err
     harness->ctx = ctx;
     harness->async.data = harness;
     CHECK_INT(0, uv_async_init(sma_ctx_loop(ctx), &harness->async, on_async));
-    return sma_ws_open(ctx, &(struct sma_ws_options){.ca_file = harness->ca_file}, &harness->ws, error);
+    return sma_ws_open(ctx, &(struct sma_ws_options){.ca_file = harness->ca_file}, &harness->ws,
+                       error);
 }
 
 static void actor_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -93,8 +94,11 @@ static void actor_stop(void *state, struct sma_ctx *ctx)
     uv_close((uv_handle_t *)&harness->async, NULL);
 }
 
-static const struct sma_actor_ops ops = {
-    .name = "ws-test", .is_on_loop = true, .start = actor_start, .handle = actor_handle, .stop = actor_stop};
+static const struct sma_actor_ops ops = {.name = "ws-test",
+                                         .is_on_loop = true,
+                                         .start = actor_start,
+                                         .handle = actor_handle,
+                                         .stop = actor_stop};
 
 static void *supervise(void *argument)
 {
@@ -195,8 +199,8 @@ void ws_actor_cost(struct ws_harness *harness, long *ret_cpu_us, long *ret_switc
 {
     struct rusage usage;
     ws_on_actor(harness, run_cost, &usage);
-    *ret_cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L + usage.ru_utime.tv_usec +
-                  usage.ru_stime.tv_usec;
+    *ret_cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000L +
+                  usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
     *ret_switches = usage.ru_nvcsw;
 }
 
@@ -221,8 +225,8 @@ static void on_message(void *user, struct sma_str bytes, bool is_binary, uint64_
     client->is_binary = is_binary;
     client->read_ns = read_ns;
     client->text_len = bytes.len;
-    (void)snprintf(client->text, sizeof client->text, "%.*s", bytes.len > 255 ? 255 : (int)bytes.len,
-                   bytes.len == 0 ? "" : bytes.ptr);
+    (void)snprintf(client->text, sizeof client->text, "%.*s",
+                   bytes.len > 255 ? 255 : (int)bytes.len, bytes.len == 0 ? "" : bytes.ptr);
     for (size_t i = 0; i < bytes.len; i++)
         client->hash = (client->hash ^ (unsigned char)bytes.ptr[i]) * 1099511628211u;
     changed(client->harness);
@@ -236,14 +240,16 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
     struct client *client = user;
     struct sma_str diagnosis = sma_ws_closed_header(closed, "Handshake-Status");
     ws_lock(client->harness);
-    void (*then)(struct client *) = client->on_closed; /* without one the client may go once it is unlocked */
+    void (*then)(struct client *) =
+        client->on_closed; /* without one the client may go once it is unlocked */
     client->closed_count++;
     client->conn = NULL;
     client->closed = *closed;
     client->closed.head = client->closed.reason = (struct sma_str){0};
     (void)snprintf(client->reason, sizeof client->reason, "%.*s", (int)closed->reason.len,
                    closed->reason.len == 0 ? "" : closed->reason.ptr);
-    (void)snprintf(client->diagnosis, sizeof client->diagnosis, "%.*s", (int)diagnosis.len, diagnosis.ptr);
+    (void)snprintf(client->diagnosis, sizeof client->diagnosis, "%.*s", (int)diagnosis.len,
+                   diagnosis.ptr);
     changed(client->harness);
     ws_unlock(client->harness);
     if (then != NULL)
@@ -276,7 +282,8 @@ static void run_try(void *user)
     call->client->conn = conn;
 }
 
-enum sma_err client_try(struct ws_harness *harness, struct client *client, const struct sma_ws_ask *ask)
+enum sma_err client_try(struct ws_harness *harness, struct client *client,
+                        const struct sma_ws_ask *ask)
 {
     struct call call = {.client = client, .ask = ask};
     client->harness = harness;
@@ -385,7 +392,8 @@ static void run_try_open(void *user)
 {
     struct try_open *call = user;
     struct sma_ws *ws = NULL;
-    call->err = sma_ws_open(call->harness->ctx, &(struct sma_ws_options){.ca_file = call->ca_file}, &ws, call->error);
+    call->err = sma_ws_open(call->harness->ctx, &(struct sma_ws_options){.ca_file = call->ca_file},
+                            &ws, call->error);
     sma_ws_close(ws);
 }
 

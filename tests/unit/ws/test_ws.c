@@ -19,22 +19,26 @@ static struct /* under the server's lock */
     size_t path_len, query_len;
 } seen;
 
-static void on_request(void *user, struct ws_server *the_server, const struct ws_server_request *request)
+static void on_request(void *user, struct ws_server *the_server,
+                       const struct ws_server_request *request)
 {
     (void)user;
     unsigned conn = request->conn;
     struct sma_str authorization = ws_server_header(request, "Authorization");
     seen.path_len = request->path.len;
     seen.query_len = request->query.len;
-    (void)snprintf(seen.authorization, sizeof seen.authorization, "%.*s", (int)authorization.len, authorization.ptr);
+    (void)snprintf(seen.authorization, sizeof seen.authorization, "%.*s", (int)authorization.len,
+                   authorization.ptr);
     if (sma_str_is_equal(request->path, SMA_STR("/refuse")))
-        (void)ws_server_answer_with(the_server, conn, 403, "Handshake-Status: 514\r\n", SMA_STR("app not\r\nallowed"));
+        (void)ws_server_answer_with(the_server, conn, 403, "Handshake-Status: 514\r\n",
+                                    SMA_STR("app not\r\nallowed"));
     else if (sma_str_is_equal(request->path, SMA_STR("/redirect")))
         (void)ws_server_answer_with(the_server, conn, 302, "Location: /elsewhere\r\n", SMA_STR(""));
     else if (sma_str_is_equal(request->path, SMA_STR("/wrong-key")))
         (void)ws_server_accept_wrongly(the_server, conn, true, "");
     else if (sma_str_is_equal(request->path, SMA_STR("/extension")))
-        (void)ws_server_accept_wrongly(the_server, conn, false, "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+        (void)ws_server_accept_wrongly(the_server, conn, false,
+                                       "Sec-WebSocket-Extensions: permessage-deflate\r\n");
     else if (sma_str_is_equal(request->path, SMA_STR("/garbage")))
         (void)ws_server_send_raw(the_server, conn, SMA_STR("220 ready for mail\r\n"));
     else if (sma_str_is_equal(request->path, SMA_STR("/drop")))
@@ -47,13 +51,15 @@ static void on_request(void *user, struct ws_server *the_server, const struct ws
         (void)ws_server_accept(the_server, conn);
 }
 
-static void on_message(void *user, struct ws_server *the_server, unsigned conn, struct sma_str bytes, bool is_binary)
+static void on_message(void *user, struct ws_server *the_server, unsigned conn,
+                       struct sma_str bytes, bool is_binary)
 {
     (void)user;
     (void)ws_server_send(the_server, conn, bytes, is_binary);
 }
 
-static void on_server_closed(void *user, struct ws_server *the_server, unsigned conn, unsigned code, struct sma_str reason)
+static void on_server_closed(void *user, struct ws_server *the_server, unsigned conn, unsigned code,
+                             struct sma_str reason)
 {
     (void)user;
     (void)the_server;
@@ -195,7 +201,8 @@ static void closed_by_the_peer(void)
     {
         unsigned code, echoed;
         const char *reason;
-    } cases[] = {{1000, 1000, "bye"}, {4004, 4004, "\xe4\xbd\xa0"}, {0, 1005, ""}, {5000, 1002, "odd"}};
+    } cases[] = {
+        {1000, 1000, "bye"}, {4004, 4004, "\xe4\xbd\xa0"}, {0, 1005, ""}, {5000, 1002, "odd"}};
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct client client = {0};
         opened_client(&client);
@@ -277,9 +284,12 @@ static void bad_asks_are_refused_at_once(void)
 {
     struct client client = {0};
     const char *headers[] = {"A: b\r\nC: d"};
-    CHECK_ERR(SMA_ERR_BADINPUT, client_try(harness, &client, &(struct sma_ws_ask){.url = "http://127.0.0.1/"}));
-    CHECK_ERR(SMA_ERR_BADINPUT, client_try(harness, &client,
-                                           &(struct sma_ws_ask){.url = "ws://127.0.0.1/", .headers = headers, .header_count = 1}));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              client_try(harness, &client, &(struct sma_ws_ask){.url = "http://127.0.0.1/"}));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              client_try(harness, &client,
+                         &(struct sma_ws_ask){
+                             .url = "ws://127.0.0.1/", .headers = headers, .header_count = 1}));
 }
 
 static void check_deadline(const char *url, const char *reason)
@@ -306,7 +316,8 @@ static int full_listener(int fillers[8], char *url, size_t url_size)
     CHECK_INT(0, getsockname(fd, (struct sockaddr *)&address, &len));
     for (int i = 0; i < 8; i++) {
         fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-        (void)connect(fillers[i], (struct sockaddr *)&address, len); /* the later ones stay pending */
+        (void)connect(fillers[i], (struct sockaddr *)&address,
+                      len); /* the later ones stay pending */
     }
     (void)snprintf(url, url_size, "ws://127.0.0.1:%u/", ntohs(address.sin_port));
     return fd;
@@ -323,7 +334,8 @@ static void deadlines_of_each_step(void)
     for (int i = 0; i < 8; i++)
         (void)close(fillers[i]);
     (void)close(fd);
-    struct ws_server *silent = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SILENT});
+    struct ws_server *silent =
+        ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SILENT});
     (void)snprintf(url, sizeof url, "%s/", ws_server_url(silent));
     check_deadline(url, "the TLS handshake took longer than 120 ms");
     ws_server_stop(silent);
@@ -346,15 +358,32 @@ static void nobody_there(void)
     CHECK(strstr(nameless.reason, "no.such.name.invalid") != NULL);
 }
 
+static void a_server_that_restarts(void)
+{
+    struct client before = {0}, during = {0}, after = {0};
+    opened_client(&before);
+    ws_server_listen(server, false);
+    CHECK(ws_server_drop(server, 0));
+    client_wait_closed(&before);
+    open_client(&during, "/");
+    client_wait_closed(&during);
+    CHECK_INT(SMA_WS_NOT_CONNECTED, during.closed.end);
+    ws_server_listen(server, true);
+    opened_client(&after);
+    ended(&after);
+}
+
 static void names_and_ipv6(void)
 {
     struct client by_name = {0}, by_address = {0};
     char url[128];
-    (void)snprintf(url, sizeof url, "ws://localhost:%u/", ws_server_port(server)); /* ::1 may come first and refuse */
+    (void)snprintf(url, sizeof url, "ws://localhost:%u/",
+                   ws_server_port(server)); /* ::1 may come first and refuse */
     client_connect(harness, &by_name, url);
     client_wait_open(&by_name);
     ended(&by_name);
-    struct ws_server *six = ws_server_start(&(struct ws_server_options){.is_ipv6 = true, .hooks = &hooks});
+    struct ws_server *six =
+        ws_server_start(&(struct ws_server_options){.is_ipv6 = true, .hooks = &hooks});
     (void)snprintf(url, sizeof url, "%s/", ws_server_url(six));
     client_connect(harness, &by_address, url);
     client_wait_open(&by_address);
@@ -419,7 +448,8 @@ static bool is_closed_thrice(void *user)
 
 static void connects_again_inside_closed(void)
 {
-    static struct client client = {.on_closed = connect_again}; /* the actor looks at it after its last end too */
+    static struct client client = {
+        .on_closed = connect_again}; /* the actor looks at it after its last end too */
     open_client(&client, "/drop");
     ws_wait(harness, is_closed_thrice, &client, "three ends");
 }
@@ -465,6 +495,7 @@ int main(void)
     RUN(bad_asks_are_refused_at_once);
     RUN(deadlines_of_each_step);
     RUN(nobody_there);
+    RUN(a_server_that_restarts);
     RUN(names_and_ipv6);
     RUN(ends_inside_callbacks);
     RUN(ends_before_it_is_open);

@@ -25,8 +25,9 @@ static void feed(struct ws_reader *reader, struct sma_str bytes, struct outcome 
         static const char *const names[] = {"", "message", "ping", "pong", "close", "fault"};
         if (found.kind == WS_FOUND_NOTHING)
             continue;
-        (void)snprintf(outcome->text + at, room, "%s%s%u:%.*s;", names[found.kind], found.is_binary ? "b" : "",
-                       found.code, found.bytes.len > 40 ? 40 : (int)found.bytes.len,
+        (void)snprintf(outcome->text + at, room, "%s%s%u:%.*s;", names[found.kind],
+                       found.is_binary ? "b" : "", found.code,
+                       found.bytes.len > 40 ? 40 : (int)found.bytes.len,
                        found.bytes.len == 0 ? "" : found.bytes.ptr);
         if (found.kind == WS_FOUND_FAULT)
             return;
@@ -80,7 +81,8 @@ static void fragments_with_control_frames_between(void)
     STREAM("\x02\x01"
            "a\x80\x00",
            100, "messageb0:a;");
-    STREAM("\x01\x02\xe4\xbd\x80\x01\xa0", 100, "message0:\xe4\xbd\xa0;"); /* a character across frames */
+    STREAM("\x01\x02\xe4\xbd\x80\x01\xa0", 100,
+           "message0:\xe4\xbd\xa0;"); /* a character across frames */
 }
 
 static void close_frames(void)
@@ -89,7 +91,8 @@ static void close_frames(void)
     STREAM("\x88\x06\x03\xe8"
            "done",
            100, "close1000:done;");
-    STREAM("\x88\x04\x0f\xa4\xff\xfe", 100, "close4004:;"); /* a reason that is not UTF-8 is left out */
+    STREAM("\x88\x04\x0f\xa4\xff\xfe", 100,
+           "close4004:;"); /* a reason that is not UTF-8 is left out */
     STREAM("\x88\x01\x03", 100, "fault1002:a close frame of one byte;");
 }
 
@@ -116,8 +119,10 @@ static void what_a_server_may_not_send(void)
            "b",
            100, "fault1002:a new message inside another;");
     STREAM("\x81\x7e\x00\x7d", 1000, "fault1002:a frame with a malformed length;");
-    STREAM("\x81\x7f\x00\x00\x00\x00\x00\x00\xff\xff", 100000, "fault1002:a frame with a malformed length;");
-    STREAM("\x81\x7f\x80\x00\x00\x00\x00\x01\x00\x00", 100000, "fault1002:a frame with a malformed length;");
+    STREAM("\x81\x7f\x00\x00\x00\x00\x00\x00\xff\xff", 100000,
+           "fault1002:a frame with a malformed length;");
+    STREAM("\x81\x7f\x80\x00\x00\x00\x00\x01\x00\x00", 100000,
+           "fault1002:a frame with a malformed length;");
     STREAM("\x81\x02\xff\xfe", 100, "fault1007:a text message that is not UTF-8;");
     STREAM("\x82\x02\xff\xfe", 100, "messageb0:\xff\xfe;");
 }
@@ -189,10 +194,29 @@ static void urls(void)
     CHECK_OK(ws_url_parse(SMA_STR("ws://h"), &url));
     CHECK_TEXT("80", url.port);
     CHECK_STR("", url.target);
-    static const char *const bad[] = {"", "ws", "ws:", "ws:/h", "http://h/", "ws://", "ws:///x", "ws://:80/", "ws://u@h/",
-                                      "ws://u:p@h/", "ws://h:0/", "ws://h:65536/", "ws://h:/", "ws://h:8x/", "ws://[::1/",
-                                      "ws://[]/", "ws://[::1]8/", "ws://h/a b", "ws://h/a\r\nX: y", "ws://h/\xc3\xa4",
-                                      "ws://h\\x/", "ws://%41/", "wsss://h/"};
+    static const char *const bad[] = {"",
+                                      "ws",
+                                      "ws:",
+                                      "ws:/h",
+                                      "http://h/",
+                                      "ws://",
+                                      "ws:///x",
+                                      "ws://:80/",
+                                      "ws://u@h/",
+                                      "ws://u:p@h/",
+                                      "ws://h:0/",
+                                      "ws://h:65536/",
+                                      "ws://h:/",
+                                      "ws://h:8x/",
+                                      "ws://[::1/",
+                                      "ws://[]/",
+                                      "ws://[::1]8/",
+                                      "ws://h/a b",
+                                      "ws://h/a\r\nX: y",
+                                      "ws://h/\xc3\xa4",
+                                      "ws://h\\x/",
+                                      "ws://%41/",
+                                      "wsss://h/"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, ws_url_parse(sma_str(bad[i]), &url));
     static char text[WS_URL_BYTES_MAX + 2] = "ws://h/";
@@ -216,8 +240,15 @@ static void the_request(void)
               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
               "Authorization: Bearer x\r\nX-Empty:\r\n\r\n",
               sma_buf_str(&buf));
-    static const char *const bad[] = {"", "no colon", ": v", "a b: c", "A: b\r\nC: d", "A: b\n", "host: x",
-                                      "Sec-WebSocket-Extensions: permessage-deflate", "Content-Length: 1"};
+    static const char *const bad[] = {"",
+                                      "no colon",
+                                      ": v",
+                                      "a b: c",
+                                      "A: b\r\nC: d",
+                                      "A: b\n",
+                                      "host: x",
+                                      "Sec-WebSocket-Extensions: permessage-deflate",
+                                      "Content-Length: 1"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
         sma_buf_clear(&buf);
         CHECK_ERR(SMA_ERR_BADINPUT, ws_put_request(&buf, &url, "k", &bad[i], 1));
@@ -226,8 +257,9 @@ static void the_request(void)
 }
 
 /* Source: the example of RFC 6455 §1.3. */
-#define GOOD_HEAD                                                                      \
-    "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n" \
+#define GOOD_HEAD                                                                        \
+    "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, " \
+    "Upgrade\r\n"                                                                        \
     "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 #define KEY "dGhlIHNhbXBsZSBub25jZQ=="
 
@@ -246,7 +278,9 @@ static void the_answer(void)
     CHECK(fault_of(GOOD_HEAD "Sec-WebSocket-Protocol: x\r\n\r\n") != NULL);
     CHECK(fault_of("HTTP/1.1 101 \r\n\r\n") != NULL);
     CHECK(fault_of("HTTP/1.1 101\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n") != NULL);
-    CHECK_OK(ws_answer_parse(SMA_STR("HTTP/1.1 403 No\r\nHandshake-Status:  514 \r\nContent-Length: 3\r\n\r\nwhy"), &answer));
+    CHECK_OK(ws_answer_parse(
+        SMA_STR("HTTP/1.1 403 No\r\nHandshake-Status:  514 \r\nContent-Length: 3\r\n\r\nwhy"),
+        &answer));
     CHECK_INT(403, answer.status);
     CHECK_STR("514", ws_header(answer.head, "handshake-status"));
     CHECK_STR("", ws_header(answer.head, "Handshake"));
@@ -258,10 +292,46 @@ static void the_answer(void)
     struct sma_str whole = SMA_STR(GOOD_HEAD "\r\n");
     for (size_t len = 0; len < whole.len; len++)
         CHECK_ERR(SMA_ERR_EMPTY, ws_answer_parse((struct sma_str){whole.ptr, len}, &answer));
-    static const char *const bad[] = {"x", "SSH-2.0", "HTTP/2 101", "HTTP/1.1  101\r\n\r\n", "HTTP/1.1 \r\n\r\n",
-                                      "HTTP/1.1 99 x\r\n\r\n", "HTTP/1.1 1011\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"};
+    static const char *const bad[] = {"x",
+                                      "SSH-2.0",
+                                      "HTTP/2 101",
+                                      "HTTP/1.1  101\r\n\r\n",
+                                      "HTTP/1.1 \r\n\r\n",
+                                      "HTTP/1.1 99 x\r\n\r\n",
+                                      "HTTP/1.1 1011\r\n\r\n",
+                                      "HTTP/1.1 abc\r\n\r\n"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, ws_answer_parse(sma_str(bad[i]), &answer));
+}
+
+/* Whatever the bytes are: the cutting changes nothing, and no look goes beyond the end (the sanitizer sees to that). */
+static void random_bytes_in_any_cutting(void)
+{
+    static const unsigned char seeds[] = {0x81, 0x82, 0x01, 0x00, 0x80, 0x88, 0x89,
+                                          0x8a, 0x7e, 0x7f, 0x02, 0x05, 'a',  0xc3};
+    uint64_t random = 88172645463325252u;
+    for (unsigned round = 0; round < 20000; round++) {
+        size_t len = 1 + round % 60;
+        char *bytes = malloc(len);
+        CHECK(bytes != NULL);
+        for (size_t i = 0; i < len; i++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            bytes[i] = (char)(random % 8 == 0 ? random >> 20 : seeds[(random >> 8) % sizeof seeds]);
+        }
+        struct ws_reader whole, cut;
+        struct outcome of_whole = {0}, of_cut = {0};
+        ws_reader_init(&whole, 40);
+        ws_reader_init(&cut, 40);
+        feed(&whole, (struct sma_str){bytes, len}, &of_whole);
+        for (size_t i = 0; i < len && strstr(of_cut.text, "fault") == NULL; i++)
+            feed(&cut, (struct sma_str){bytes + i, 1}, &of_cut);
+        CHECK_TEXT(of_whole.text, of_cut.text);
+        ws_reader_fini(&whole);
+        ws_reader_fini(&cut);
+        free(bytes);
+    }
 }
 
 static void close_codes(void)
@@ -285,6 +355,7 @@ int main(void)
     RUN(urls);
     RUN(the_request);
     RUN(the_answer);
+    RUN(random_bytes_in_any_cutting);
     RUN(close_codes);
     return check_summary();
 }

@@ -33,7 +33,8 @@ static void check_refused(enum ws_server_tls tls, const char *ca_file, const cha
     if (strstr(client.reason, reason) == NULL)
         (void)fprintf(stderr, "reason: %s\n", client.reason);
     CHECK(strstr(client.reason, reason) != NULL);
-    CHECK_INT(0, ws_server_request_count(server)); /* nothing was said to a peer that is not trusted */
+    CHECK_INT(0,
+              ws_server_request_count(server)); /* nothing was said to a peer that is not trusted */
     stop();
 }
 
