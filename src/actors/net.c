@@ -38,7 +38,8 @@ void net_arm(struct sma_net *net)
     uint64_t now_ns = sma_ctx_now(net->ctx), wait_ms = 0;
     if (due_ns > now_ns) {
         uv_update_time(sma_ctx_loop(net->ctx));
-        wait_ms = (due_ns - now_ns + MS - 1) / MS + 1; /* libuv cuts the present to whole ms: never early */
+        wait_ms = (due_ns - now_ns + MS - 1) / MS +
+                  1; /* libuv cuts the present to whole ms: never early */
     }
     SMA_ASSERT(uv_timer_start(&net->timer, on_due, wait_ms, 0) == 0);
 }
@@ -101,7 +102,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     int count = epoll_wait(net->sockets_fd, ready, NET_READY_COUNT_MAX, 0);
-    for (int i = 0; i < count; i++) { /* more than fit are still ready in the next turn of the loop */
+    for (int i = 0; i < count;
+         i++) { /* more than fit are still ready in the next turn of the loop */
         uint32_t bits = ready[i].events;
         /* An error is found where it is read or written: what had come before it can be read first. */
         int mask = bits & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_IN | CURL_CSELECT_OUT : 0;
@@ -116,7 +118,8 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *i
     struct sma_net *net = user;
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(net->sockets_fd, EPOLL_CTL_DEL, fd, NULL); /* fails when it is not there: good */
+        (void)epoll_ctl(net->sockets_fd, EPOLL_CTL_DEL, fd,
+                        NULL); /* fails when it is not there: good */
         curl_multi_assign(net->multi, fd, NULL);
         return 0;
     }
@@ -180,8 +183,8 @@ static void on_added_ended(void *user, int code)
     ended(ended_user, code);
 }
 
-enum sma_err sma_net_add(struct sma_net *net, CURL_handle *easy, void (*ended)(void *user, int code),
-                         void *user)
+enum sma_err sma_net_add(struct sma_net *net, CURL_handle *easy,
+                         void (*ended)(void *user, int code), void *user)
 {
     SMA_ASSERT(net->magic == NET_MAGIC);
     struct added_drive *added = (struct added_drive *)net->spare_drives;
@@ -251,7 +254,8 @@ enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_net, struct 
     int problem = net->sockets_fd < 0 ? errno : 0;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK)
         net->multi = curl_multi_init();
-    if (problem != 0 || net->multi == NULL || uv_poll_init(loop, &net->sockets, net->sockets_fd) != 0) {
+    if (problem != 0 || net->multi == NULL ||
+        uv_poll_init(loop, &net->sockets, net->sockets_fd) != 0) {
         free_net(net);
         return sma_fail(error, SMA_ERR_IO, "HTTP out cannot be set up: %s",
                         problem != 0 ? strerror(problem) : "libcurl or the event loop refuses");
@@ -287,7 +291,8 @@ void sma_net_close(struct sma_net *net)
         net->spare_drives = drive->next;
         free(drive->user);
     }
-    curl_multi_cleanup(net->multi); /* while its callbacks still have a timer and a set to speak to */
+    curl_multi_cleanup(
+        net->multi); /* while its callbacks still have a timer and a set to speak to */
     net->multi = NULL;
     net->handle_count = 2;
     uv_close((uv_handle_t *)&net->timer, on_closed);

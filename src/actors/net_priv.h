@@ -67,8 +67,8 @@ struct sma_net
     CURLM *multi;
     uv_timer_t timer;
     uv_poll_t sockets;
-    int sockets_fd; /* epoll: the sockets libcurl waits for */
-    int handle_count; /* handles still closing */
+    int sockets_fd;                     /* epoll: the sockets libcurl waits for */
+    int handle_count;                   /* handles still closing */
     uint64_t curl_due_ns, quiet_due_ns; /* UINT64_MAX = not */
     uint64_t armed_ns;                  /* what the timer is set to */
     bool is_inside;                     /* libcurl is running: nothing may be added or removed */

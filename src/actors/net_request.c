@@ -366,7 +366,8 @@ static void set_for_good(struct sma_net_request *request)
 {
     CURL *easy = request->easy;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for a name look-up */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT,
+                     1L); /* cancelling must not wait for a name look-up */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* no settings from the environment */
@@ -425,7 +426,8 @@ static void note_host(struct sma_net_request *request, const char *url)
             len -= i;
             break;
         }
-    (void)snprintf(request->host, sizeof request->host, "%.*s", (int)(len < 255 ? len : 255), begin);
+    (void)snprintf(request->host, sizeof request->host, "%.*s", (int)(len < 255 ? len : 255),
+                   begin);
 }
 
 static bool is_good(const struct sma_net_ask *ask)

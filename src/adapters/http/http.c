@@ -29,8 +29,8 @@ static enum sma_err read_number(const json_t *root, const char *name, json_int_t
 static enum sma_err read_options(struct sma_http *http, const struct sma_config_adapter *block,
                                  struct sma_error *error)
 {
-    json_int_t deadline_ms = SMA_HTTP_REQUEST_DEADLINE_S * 1000,
-               webhook_ms = HTTP_WEBHOOK_S * 1000, connections = SMA_HTTP_CONNECTION_COUNT_MAX;
+    json_int_t deadline_ms = SMA_HTTP_REQUEST_DEADLINE_S * 1000, webhook_ms = HTTP_WEBHOOK_S * 1000,
+               connections = SMA_HTTP_CONNECTION_COUNT_MAX;
     if (block != NULL && block->json != NULL && block->json[0] != '\0') {
         json_t *root = json_loads(block->json, 0, NULL);
         enum sma_err err =

@@ -39,7 +39,7 @@
 #define HTTP_HALF_CLOSED_S 5 /* a client that sends no more is waited with this long */
 #define HTTP_POLL_S_MAX 60   /* GET /api/runs/:id?wait= */
 #define HTTP_RETRY_S 1       /* Retry-After where the store gave none */
-#define HTTP_PENDING_COUNT_MAX                               \
+#define HTTP_PENDING_COUNT_MAX                             \
     (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX + \
      SMA_ADAPTER_COUNT_MAX * SMA_ASK_WEBHOOK_COUNT_MAX)
 #define HTTP_WEBHOOK_S 30 /* an adapter answers within this time, else 503 */
@@ -97,7 +97,7 @@ struct http_conn
     size_t scanned, sent, counted_bytes;
     uint64_t deadline_ns; /* UINT64_MAX = none */
     uint64_t read_ns, wait_end_ns;
-    uint64_t seq; /* the run waited for */
+    uint64_t seq;            /* the run waited for */
     uint64_t webhook_ask_id; /* the webhook question waited for, 0 = none */
     size_t message_id_len;
     char message_id[SMA_ID_BYTES_MAX];

@@ -20,7 +20,7 @@ struct sma_http_request
 {
     enum sma_http_method method;
     struct sma_str path, query; /* query without '?' */
-    struct sma_str headers; /* all header lines, each with CR LF */
+    struct sma_str headers;     /* all header lines, each with CR LF */
     struct sma_str host, origin, authorization, api_token, accept, prefer;
     uint64_t content_bytes; /* of the body; 0 = none */
     size_t head_bytes;      /* up to and including the empty line */

@@ -97,7 +97,8 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (!request->has_host)
         return refuse(conn, request, 400, NULL, "The Host header is missing");
     enum http_route route = find_route(http, request);
-    if (route == HTTP_ROUTE_WEBHOOK) /* comes from anywhere: its adapter knows a secret of its own */
+    if (route ==
+        HTTP_ROUTE_WEBHOOK) /* comes from anywhere: its adapter knows a secret of its own */
         return admit_intake(conn, request) && admit_body(conn, request);
     if (!http_auth_allows_host(&http->auth, request))
         return refuse(conn, request, 403, NULL,

@@ -85,5 +85,6 @@ void http_webhook_answered(struct sma_http *http, const struct http_pending *pen
     if (answer->retry_after_s > 0)
         (void)snprintf(extra, sizeof extra, "Retry-After: %u\r\n", answer->retry_after_s);
     int status = answer->status < 200 || answer->status > 599 ? 500 : answer->status;
-    http_respond(conn, status, HTTP_JSON, answer->body.ptr == NULL ? SMA_STR("") : answer->body, extra);
+    http_respond(conn, status, HTTP_JSON, answer->body.ptr == NULL ? SMA_STR("") : answer->body,
+                 extra);
 }

@@ -263,8 +263,8 @@ static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
 
 /* -- fake platform adapter -------------------------------------------------------------------------------------- */
 
-static void answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id, int status,
-                           const char *json)
+static void answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
+                           int status, const char *json)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_WEBHOOK_ANSWER, struct sma_webhook_answer, 2048);
     struct sma_webhook_answer *answer = SMA_MSG_BODY(msg, struct sma_webhook_answer);

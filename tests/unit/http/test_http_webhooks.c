@@ -13,8 +13,9 @@ static struct harness *harness;
 static void post(int fd, const char *target, const char *headers, const void *body, size_t len)
 {
     char head[1024];
-    snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: hooks.example\r\nContent-Length: %zu\r\n%s\r\n",
-             target, len, headers);
+    snprintf(head, sizeof head,
+             "POST %s HTTP/1.1\r\nHost: hooks.example\r\nContent-Length: %zu\r\n%s\r\n", target,
+             len, headers);
     client_text(fd, head);
     client_send(fd, body, len);
 }
@@ -60,11 +61,15 @@ static void an_event_arrives_as_it_was_sent(void)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
-    post(fd, "/webhooks/fake?a=1&b=%20", "X-Secret:  s3cret \r\nOrigin: https://else.where\r\n", "a\0b", 3);
+    post(fd, "/webhooks/fake?a=1&b=%20", "X-Secret:  s3cret \r\nOrigin: https://else.where\r\n",
+         "a\0b", 3);
     read_text(fd, 200,
-              "{\"get\":0,\"path\":\"/webhooks/fake\",\"query\":\"a=1&b=%20\",\"secret\":\"s3cret\",\"bytes\":3}");
+              "{\"get\":0,\"path\":\"/webhooks/"
+              "fake\",\"query\":\"a=1&b=%20\",\"secret\":\"s3cret\",\"bytes\":3}");
     client_text(fd, "GET /webhooks/fake?challenge=7 HTTP/1.1\r\nHost: h\r\n\r\n");
-    read_text(fd, 200, "{\"get\":1,\"path\":\"/webhooks/fake\",\"query\":\"challenge=7\",\"secret\":\"\",\"bytes\":0}");
+    read_text(fd, 200,
+              "{\"get\":1,\"path\":\"/webhooks/"
+              "fake\",\"query\":\"challenge=7\",\"secret\":\"\",\"bytes\":0}");
     post_text(fd, "refuse this");
     struct reply reply = client_read(fd);
     CHECK_INT(503, reply.status);
@@ -172,7 +177,8 @@ static void as_many_as_the_edge_holds_may_be_open(void)
     CHECK(reply_has(&reply, "Retry-After: 1\r\n"));
     reply_free(&reply);
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
-    harness_begin_stop(harness); /* nobody can release them any more: they hear that the service stops */
+    harness_begin_stop(
+        harness); /* nobody can release them any more: they hear that the service stops */
     for (unsigned i = 0; i < SMA_ASK_WEBHOOK_COUNT_MAX - 1; i++) {
         read_text(fds[i], 503, "Retry-After: 5\r\n");
         close(fds[i]);
@@ -253,7 +259,8 @@ static void what_cannot_be_passed_on_is_refused(void)
     int fd = client_connect(harness);
     post(fd, "/webhooks/ghost", "", "x", 1);
     read_text(fd, 503, "Retry-After: 1\r\n");
-    client_text(fd, "POST /webhooks/fake HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client_text(fd,
+                "POST /webhooks/fake HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
     CHECK_INT(411, read_status(fd));
     close(fd);
     CHECK_INT(0, harness_webhook_count(harness));

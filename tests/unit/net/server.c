@@ -46,8 +46,8 @@ static bool send_all(int fd, const char *bytes, size_t len)
 static bool send_answer(int fd, int status, const char *headers, const char *body, size_t len)
 {
     char head[512];
-    int head_len = snprintf(head, sizeof head, "HTTP/1.1 %d X\r\n%sContent-Length: %zu\r\n\r\n", status,
-                            headers, len);
+    int head_len = snprintf(head, sizeof head, "HTTP/1.1 %d X\r\n%sContent-Length: %zu\r\n\r\n",
+                            status, headers, len);
     return send_all(fd, head, (size_t)head_len) && send_all(fd, body, len);
 }
 
@@ -62,9 +62,11 @@ static bool answer_status(int fd, const char *path)
 {
     char headers[256];
     const char *after = strstr(path, "/after/");
-    int len = snprintf(headers, sizeof headers, "X-Tt-Logid: log-%d\r\n", (int)strtol(path + 8, NULL, 10));
+    int len = snprintf(headers, sizeof headers, "X-Tt-Logid: log-%d\r\n",
+                       (int)strtol(path + 8, NULL, 10));
     if (after != NULL) {
-        len += snprintf(headers + len, sizeof headers - (size_t)len, "Retry-After: %s\r\n", after + 7);
+        len +=
+            snprintf(headers + len, sizeof headers - (size_t)len, "Retry-After: %s\r\n", after + 7);
         for (char *at = headers; *at != '\0'; at++)
             *at = *at == '_' ? ' ' : *at;
     }

@@ -6,9 +6,9 @@
 
 #include "support/check.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <arpa/inet.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,7 +68,8 @@ static void every_method_is_what_it_says(void)
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(methods); i++) {
         bool has_body = strcmp(methods[i], "GET") != 0 && i < 5;
-        CHECK_INT(200, world_get(&world, methods[i], "/echo", has_body ? "{\"a\":1}" : NULL)->status);
+        CHECK_INT(200,
+                  world_get(&world, methods[i], "/echo", has_body ? "{\"a\":1}" : NULL)->status);
         server_last(world.server, head, sizeof head);
         snprintf(wanted, sizeof wanted, "%s /echo HTTP/1.1\r\n", methods[i]);
         CHECK(strncmp(head, wanted, strlen(wanted)) == 0);
@@ -150,7 +151,8 @@ static void start_limited(struct world *world, void *user)
 
 static void an_answer_over_its_limit_is_too_big(void)
 {
-    static const char *const paths[] = {"/bytes/999", "/bytes/1000", "/bytes/1001", "/bytes/3000000"};
+    static const char *const paths[] = {"/bytes/999", "/bytes/1000", "/bytes/1001",
+                                        "/bytes/3000000"};
     struct world world;
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(paths); i++) {
@@ -215,7 +217,10 @@ static void start_upload(struct world *world, void *user)
     memset(big, 'm', sizeof big);
     struct sma_net_field fields[] = {
         {.name = "chat_id", .value = SMA_STR("42")},
-        {.name = "photo", .value = {big, sizeof big}, .file_name = "a \"b\".jpg", .type = "image/jpeg"},
+        {.name = "photo",
+         .value = {big, sizeof big},
+         .file_name = "a \"b\".jpg",
+         .type = "image/jpeg"},
         {.name = "document", .path = user, .file_name = "other.txt", .type = "text/plain"},
     };
     static struct sma_net_field kept[3];
@@ -239,10 +244,15 @@ static void uploads_from_memory_and_from_a_file(void)
     server_last(world.server, text, sizeof text);
     CHECK(strstr(text, "Content-Type: multipart/form-data; boundary=") != NULL);
     CHECK(strstr(text, "name=\"chat_id\"\r\n\r\n42\r\n") != NULL);
-    CHECK(strstr(text, "name=\"photo\"; filename=\"a %22b%22.jpg\"\r\nContent-Type: image/jpeg\r\n\r\nmmm") !=
-          NULL);
-    CHECK(strstr(text, "name=\"document\"; filename=\"other.txt\"\r\nContent-Type: text/plain\r\n\r\nfile "
-                       "content\r\n") != NULL);
+    CHECK(
+        strstr(
+            text,
+            "name=\"photo\"; filename=\"a %22b%22.jpg\"\r\nContent-Type: image/jpeg\r\n\r\nmmm") !=
+        NULL);
+    CHECK(
+        strstr(text,
+               "name=\"document\"; filename=\"other.txt\"\r\nContent-Type: text/plain\r\n\r\nfile "
+               "content\r\n") != NULL);
     close(fd);
     unlink(path);
     world_run(&world, start_upload, path); /* gone now */
@@ -251,7 +261,8 @@ static void uploads_from_memory_and_from_a_file(void)
     CHECK(strstr(reply->error, "cannot be read") != NULL);
     world_run(&world, start_upload, (void *)"/tmp"); /* no file */
     CHECK_INT(SMA_NET_FILE_FAILED, world_wait(&world, 3)->end);
-    CHECK_TEXT("{}", world_get(&world, "POST", "/echo", "{}")->body); /* the handle is good for others */
+    CHECK_TEXT("{}",
+               world_get(&world, "POST", "/echo", "{}")->body); /* the handle is good for others */
     CHECK_INT(2, server_requests(world.server));
     world_close(&world);
 }
@@ -337,6 +348,20 @@ static void start_timed(struct world *world, void *user)
     CHECK_OK(sma_net_ask(world->net, &ask, NULL));
 }
 
+/* Time runs out before TLS stands: the server is there, but nothing of the request has left. */
+static void a_handshake_that_never_ends_is_not_sent(void)
+{
+    struct world world;
+    char url[128];
+    world_open(&world);
+    snprintf(url, sizeof url, "https://127.0.0.1:%d/x", server_port(world.server));
+    struct timed silent = {.path = url, .total_ms = 100};
+    world_run(&world, start_timed, &silent);
+    CHECK_INT(SMA_NET_NOT_SENT, world_wait(&world, 1)->end);
+    CHECK_INT(1, server_connections(world.server));
+    world_close(&world);
+}
+
 static void what_left_without_an_answer_is_unknown(void)
 {
     struct world world;
@@ -412,8 +437,9 @@ static void a_connection_closed_while_idle_is_replaced(void)
 /* -- bad input -------------------------------------------------------------------------------------------------- */
 static void refuse_all(struct world *world, void *user)
 {
-    static const char *const urls[] = {"",      "ftp://h/",         "file:///etc/passwd", "127.0.0.1/",
-                                       "http:", "gopher://x/http://", "http://",            "//h"};
+    static const char *const urls[] = {"",           "ftp://h/", "file:///etc/passwd",
+                                       "127.0.0.1/", "http:",    "gopher://x/http://",
+                                       "http://",    "//h"};
     static const char *const bad_headers[] = {"X: a\r\nY: b", "no colon", ": empty", "X: a\nY: b"};
     char url[128], many[64];
     struct sma_net_ask ask = world_ask(world, url, "POST", "/echo");
@@ -568,7 +594,8 @@ static void an_idle_net_never_wakes(void)
     struct timed quiet = {.path = "/drip/1", .idle_ms = 50};
     world_run(&world, start_timed, &quiet);
     world_wait(&world, PARALLEL_COUNT + 1);
-    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); /* what is due for the last request is over */
+    nanosleep(&(struct timespec){.tv_nsec = 100000000},
+              NULL); /* what is due for the last request is over */
     long before = world_wakeups(&world);
     nanosleep(&(struct timespec){.tv_nsec = 600000000}, NULL);
     long after = world_wakeups(&world);
@@ -588,6 +615,7 @@ int main(void)
     RUN(uploads_from_memory_and_from_a_file);
     RUN(statuses_are_answers);
     RUN(what_never_left_is_not_sent);
+    RUN(a_handshake_that_never_ends_is_not_sent);
     RUN(what_left_without_an_answer_is_unknown);
     RUN(silence_in_an_answer_ends_it);
     RUN(nothing_is_sent_twice_over_a_dying_connection);

@@ -25,7 +25,7 @@ static void on_bell(uv_async_t *bell)
 {
     struct world *world = bell->data;
     pthread_mutex_lock(&world->priv->lock);
-    void (*job)(struct world *world, void *user) = world->priv->job;
+    void (*job)(struct world * world, void *user) = world->priv->job;
     pthread_mutex_unlock(&world->priv->lock);
     if (job == NULL)
         return;
@@ -60,11 +60,8 @@ static void on_stop(void *state, struct sma_ctx *ctx)
     uv_close((uv_handle_t *)&world->priv->bell, NULL);
 }
 
-static const struct sma_actor_ops ops = {.name = "net",
-                                         .is_on_loop = true,
-                                         .start = on_start,
-                                         .handle = on_message,
-                                         .stop = on_stop};
+static const struct sma_actor_ops ops = {
+    .name = "net", .is_on_loop = true, .start = on_start, .handle = on_message, .stop = on_stop};
 
 static void *supervise(void *argument)
 {
@@ -142,13 +139,15 @@ void world_done(void *user, const struct sma_net_answer *answer)
     reply->body_bytes = answer->body_bytes;
     reply->retry_after_ms = answer->retry_after_ms;
     snprintf(reply->body, sizeof reply->body, "%.*s", (int)answer->body.len, answer->body.ptr);
-    snprintf(reply->log_id, sizeof reply->log_id, "%.*s", (int)answer->log_id.len, answer->log_id.ptr);
+    snprintf(reply->log_id, sizeof reply->log_id, "%.*s", (int)answer->log_id.len,
+             answer->log_id.ptr);
     snprintf(reply->error, sizeof reply->error, "%s", answer->error);
     pthread_cond_broadcast(&world->priv->changed);
     pthread_mutex_unlock(&world->priv->lock);
 }
 
-struct sma_net_ask world_ask(struct world *world, char url[128], const char *method, const char *path)
+struct sma_net_ask world_ask(struct world *world, char url[128], const char *method,
+                             const char *path)
 {
     if (strstr(path, "://") != NULL)
         snprintf(url, 128, "%s", path);
@@ -173,7 +172,8 @@ static void start_get(struct world *world, void *user)
     CHECK_OK(sma_net_ask(world->net, &ask, NULL));
 }
 
-const struct reply *world_get(struct world *world, const char *method, const char *path, const char *body)
+const struct reply *world_get(struct world *world, const char *method, const char *path,
+                              const char *body)
 {
     struct get get = {method, path, body};
     size_t count = world->reply_count; /* nothing else is in flight */

@@ -39,9 +39,11 @@ const struct reply *world_wait(struct world *world, size_t count);
 /** The done callback; user is the world. */
 void world_done(void *user, const struct sma_net_answer *answer);
 /** Actor's thread: POST JSON to this path of the server, filled in for changes. */
-struct sma_net_ask world_ask(struct world *world, char url[128], const char *method, const char *path);
+struct sma_net_ask world_ask(struct world *world, char url[128], const char *method,
+                             const char *path);
 /** From the test's thread: ask with this method and body, wait, give the answer. */
-const struct reply *world_get(struct world *world, const char *method, const char *path, const char *body);
+const struct reply *world_get(struct world *world, const char *method, const char *path,
+                              const char *body);
 /** Voluntary context switches of the actor's thread so far. */
 long world_wakeups(struct world *world);
 
