@@ -1,0 +1,274 @@
+/*
+ * Aim: one attempt, one message, one honest answer; what can be mended is mended without a second message.
+ * Method: the adapter and the real dispatcher against the simulated platform.
+ */
+#include "actor_world.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ADA "501"
+#define GROUP "-1001"
+
+static struct world_receipt receipt_of(uint64_t row)
+{
+    struct world_receipt receipt;
+    WORLD_WAIT(world_has_receipt(row, &receipt));
+    return receipt;
+}
+
+static void fault(const char *method, const char *kind, int status, const char *text)
+{
+    telegram_tell(&world_platform, "{s:s,s:s,s:s,s:i,s:s,s:i}", "do", "fault", "method", method,
+                  "kind", kind, "status", status, "text", text, "seconds", 1);
+}
+
+static json_t *last_message(int64_t chat)
+{
+    json_t *list = world_chat(chat), *messages = json_object_get(list, "messages");
+    json_t *last = json_array_get(messages, json_array_size(messages) - 1);
+    json_incref(last);
+    json_decref(list);
+    return last;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", world_dir, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    fputs(text, file);
+    CHECK(fclose(file) == 0);
+}
+
+/* -- text ----------------------------------------------------------------------------------------------------------- */
+static void markdown_arrives_as_marks(void)
+{
+    world_open("");
+    struct world_receipt receipt = receipt_of(world_deliver(1, ADA, "", "", "some **bold** words"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK(receipt.platform_id[0] != '\0');
+    json_t *message = last_message(WORLD_ADA);
+    CHECK_TEXT("some bold words", json_string_value(json_object_get(message, "text")));
+    CHECK(!json_is_true(json_object_get(message, "is_plain")));
+    json_decref(message);
+    world_close();
+}
+
+static void refused_markup_goes_out_plain_in_the_same_attempt(void)
+{
+    world_open("");
+    fault("sendMessage", "status", 400, "Bad Request: can't parse entities: asked to fail");
+    uint64_t row = world_deliver(1, ADA, "", "", "some **bold** words");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    json_t *message = last_message(WORLD_ADA);
+    CHECK(json_is_true(json_object_get(message, "is_plain")));
+    json_decref(message);
+    CHECK_INT(2, world_calls("sendmessage"));
+    world_close();
+}
+
+static void a_reply_to_what_is_gone_is_sent_without(void)
+{
+    world_open("");
+    char id[24];
+    snprintf(id, sizeof id, "%lld",
+             (long long)world_say(WORLD_GROUP, WORLD_ADA, "@helper_bot hello"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(1, GROUP, "", id, "first")).state);
+    json_t *message = last_message(WORLD_GROUP);
+    CHECK_TEXT(id, (snprintf(id, sizeof id, "%lld",
+                             (long long)json_integer_value(json_object_get(message, "reply_to"))),
+                    id));
+    json_decref(message);
+    fault("sendMessage", "status", 400, "Bad Request: message to be replied not found");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(2, GROUP, "", id, "second")).state);
+    message = last_message(WORLD_GROUP);
+    CHECK_INT(0, json_integer_value(json_object_get(message, "reply_to")));
+    json_decref(message);
+    world_close();
+}
+
+static void a_group_that_moved_is_followed(void)
+{
+    world_open("");
+    telegram_tell(&world_platform, "{s:s,s:i,s:s}", "do", "chat", "id", -77, "type", "group");
+    telegram_tell(&world_platform, "{s:s,s:i,s:I}", "do", "migrate", "chat", -77, "to",
+                  (json_int_t)-100177);
+    WORLD_WAIT(world_event_count() == 2); /* both service messages, one key */
+    CHECK_TEXT("telegram:chat:-100177", world_event_at(0).chat_key);
+    CHECK_TEXT("telegram:chat:-77", world_event_at(0).migrated_from);
+    CHECK_TEXT(world_event_at(0).event_key, world_event_at(1).event_key);
+    CHECK_INT(SMA_DELIVERY_SENT,
+              receipt_of(world_deliver(1, "-77", "", "3", "for the old one")).state);
+    CHECK_INT(1, world_shown(-100177, "for the old one"));
+    WORLD_WAIT(world_event_count() == 3); /* sending found out by itself, too */
+    CHECK_TEXT("telegram:chat:-77", world_event_at(2).migrated_from);
+    CHECK_TEXT(world_event_at(0).event_key, world_event_at(2).event_key);
+    CHECK_INT(2, world_calls("sendmessage"));
+    CHECK_INT(SMA_DELIVERY_SENT,
+              receipt_of(world_deliver(2, "-77", "", "", "straight there")).state);
+    CHECK_INT(3, world_calls("sendmessage"));
+    CHECK_INT(3, world_event_count());
+    world_close();
+}
+
+static void a_limit_is_waited_for(void)
+{
+    world_open("");
+    fault("sendMessage", "status", 429, "");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(1, ADA, "", "", "after a second")).state);
+    CHECK_INT(2, world_calls("sendmessage"));
+    CHECK_INT(1, world_shown(WORLD_ADA, "after a second"));
+    world_close();
+}
+
+static void what_will_never_work_is_given_up_with_a_reason(void)
+{
+    world_open("");
+    telegram_tell(&world_platform, "{s:s,s:i}", "do", "block", "chat", WORLD_BOB);
+    struct world_receipt receipt = receipt_of(world_deliver(1, "502", "", "", "hello?"));
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+    CHECK(receipt.error[0] != '\0');
+    CHECK_INT(1, world_calls("sendmessage"));
+    world_close();
+}
+
+static void a_lost_answer_is_the_one_window(void)
+{
+    world_open("");
+    fault("sendMessage", "lose_answer", 0, "");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(1, ADA, "", "", "perhaps twice")).state);
+    CHECK_INT(2, world_shown(WORLD_ADA, "perhaps twice")); /* never more than twice, never lost */
+    world_close();
+}
+
+static void a_refused_connection_is_no_window(void)
+{
+    world_open("");
+    fault("sendMessage", "html", 503, "");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(1, ADA, "", "", "just once")).state);
+    CHECK_INT(1, world_shown(WORLD_ADA, "just once"));
+    world_close();
+}
+
+static void many_attempts_are_open_at_once(void)
+{
+    world_open(",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}");
+    uint64_t rows[60];
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char chat[16], text[16];
+        telegram_tell(&world_platform, "{s:s,s:i}", "do", "user", "id", 1000 + (int)i);
+        snprintf(chat, sizeof chat, "%zu", 1000 + i);
+        snprintf(text, sizeof text, "to %zu", i);
+        rows[i] = world_deliver(i + 1, chat, "", "", text);
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        CHECK_INT(SMA_DELIVERY_SENT, receipt_of(rows[i]).state);
+    CHECK_INT(1, world_shown(1059, "to 59"));
+    world_close();
+}
+
+/* -- files ---------------------------------------------------------------------------------------------------------- */
+static void files_of_the_project_are_uploaded(void)
+{
+    world_open("");
+    write_file("plan.txt", "what we do");
+    uint64_t row =
+        world_deliver(1, ADA, "", "", "here it is\n@attach document plan.txt | the plan");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    CHECK_INT(1, world_shown(WORLD_ADA, "here it is"));
+    json_t *message = last_message(WORLD_ADA);
+    CHECK_TEXT("document", json_string_value(json_object_get(message, "kind")));
+    CHECK_TEXT("plan.txt", json_string_value(json_object_get(message, "file_name")));
+    CHECK_TEXT("what we do", json_string_value(json_object_get(message, "file_text")));
+    CHECK_TEXT("the plan", json_string_value(json_object_get(message, "text")));
+    json_decref(message);
+    world_close();
+}
+
+static void what_is_outside_or_secret_is_never_sent(void)
+{
+    static const char *const targets[] = {
+        "link.txt",
+        "folder/../link.txt",
+        "linked/hosts",
+        "../outside.txt",
+        "/etc/hosts",
+        ".env",
+        "./.env",
+        "folder/../.env",
+        ".env.local",
+        "hard.txt",
+        ".ship/api-token",
+        ".ship//state.db",
+        "ship.json",
+        "folder",
+        "nothing.txt",
+        "empty.txt",
+        "pipe",
+    };
+    char path[512], other[512];
+    world_open(",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}");
+    snprintf(path, sizeof path, "%s/link.txt", world_dir);
+    CHECK(symlink("/etc/hosts", path) == 0);
+    snprintf(path, sizeof path, "%s/linked", world_dir);
+    CHECK(symlink("/etc", path) == 0);
+    snprintf(path, sizeof path, "%s/folder", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(path, sizeof path, "%s/.ship", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(path, sizeof path, "%s/pipe", world_dir);
+    CHECK(mkfifo(path, 0600) == 0);
+    write_file(".env", "SECRET=1");
+    write_file(".env.local", "SECRET=1");
+    write_file("ship.json", "{}");
+    write_file(".ship/api-token", "secret");
+    write_file(".ship/state.db", "secret");
+    write_file("empty.txt", "");
+    snprintf(path, sizeof path, "%s/.env", world_dir);
+    snprintf(other, sizeof other, "%s/hard.txt", world_dir);
+    CHECK(link(path, other) == 0);
+    for (size_t i = 0; i < SMA_COUNT_OF(targets); i++) {
+        char text[128];
+        snprintf(text, sizeof text, "@attach document %s", targets[i]);
+        struct world_receipt receipt = receipt_of(world_deliver(i + 1, ADA, "", "", text));
+        fprintf(stderr, "   %s: %s\n", targets[i], receipt.error);
+        CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+        CHECK(receipt.error[0] != '\0');
+    }
+    CHECK_INT(0, world_calls("senddocument"));
+    world_close();
+}
+
+static void a_file_over_the_limit_is_refused_here(void)
+{
+    char path[512];
+    world_open("");
+    write_file("big.jpg", "x");
+    snprintf(path, sizeof path, "%s/big.jpg", world_dir);
+    CHECK(truncate(path, 10 * 1024 * 1024 + 1) == 0);
+    struct world_receipt receipt =
+        receipt_of(world_deliver(1, ADA, "", "", "@attach photo big.jpg"));
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+    CHECK(strstr(receipt.error, "at most 10485760") != NULL);
+    CHECK_INT(0, world_calls("sendphoto"));
+    world_close();
+}
+
+int main(void)
+{
+    RUN(markdown_arrives_as_marks);
+    RUN(refused_markup_goes_out_plain_in_the_same_attempt);
+    RUN(a_reply_to_what_is_gone_is_sent_without);
+    RUN(a_group_that_moved_is_followed);
+    RUN(a_limit_is_waited_for);
+    RUN(what_will_never_work_is_given_up_with_a_reason);
+    RUN(a_lost_answer_is_the_one_window);
+    RUN(a_refused_connection_is_no_window);
+    RUN(many_attempts_are_open_at_once);
+    RUN(files_of_the_project_are_uploaded);
+    RUN(what_is_outside_or_secret_is_never_sent);
+    RUN(a_file_over_the_limit_is_refused_here);
+    return check_summary();
+}
