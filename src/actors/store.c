@@ -212,6 +212,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
                     "or answered twice");
     sma_store_check_disk(store);
     sma_store_publish_disk(store);
+    if (sma_store_sweep_windows(store) != SMA_ERR_OK)
+        sma_ctx_log(ctx, SMA_LOG_WARN, "closed follow-up windows could not be removed: %s",
+                    sma_state_error(store->state)->text);
     SMA_METRIC_SET(chats, (int64_t)counts.chats);
     /* What is open from before starts with the first batch, when every other actor listens. */
     sma_ctx_wake_at(ctx, sma_ctx_now(ctx));

@@ -466,7 +466,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
         return SMA_ERR_OK;
     }
     bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
-                      store->disk_level == 0 &&
+                      in->addressed != SMA_ADDRESSED_NONE && store->disk_level == 0 &&
                       sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
     struct sma_access_outcome outcome = {.decision = SMA_ACCESS_RECORD};
     enum sma_err err = save_cursor(store, in);

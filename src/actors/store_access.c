@@ -255,7 +255,7 @@ static SMA_CHECKED enum sma_err remove_keys(struct sma_store *store, const struc
 
 enum sma_err sma_store_sweep_windows(struct sma_store *store)
 {
-    struct window_sweep sweep = {.now_ms = store->sys->wall_ms(store->sys->self)};
+    struct window_sweep sweep = {.now_ms = sma_ctx_wall(store->ctx)};
     sma_buf_init(&sweep.keys, 64 * 1024 * 1024);
     enum sma_err err = sma_state_each_access(store->state, note_closed, &sweep);
     if (err == SMA_ERR_OK && sweep.keys.len > 0)

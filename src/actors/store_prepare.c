@@ -92,14 +92,31 @@ static void remove_question(struct sma_store *store, struct store_question *ques
     free(question);
 }
 
+/* The album ends before its pieces are prepared: their questions go on alone, until each is released itself. */
+static void leave_group(struct sma_store *store, struct store_group *group)
+{
+    for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
+        struct store_question *lists[] = {store->adapters[i].asked.first,
+                                          store->adapters[i].unasked.first};
+        for (size_t k = 0; k < SMA_COUNT_OF(lists); k++)
+            for (struct store_question *at = lists[k]; at != NULL; at = at->next)
+                if (at->group == group)
+                    at->group = NULL;
+    }
+    group->question_count = 0;
+}
+
 void sma_store_release(struct sma_store *store, uint64_t seq)
 {
     struct store_question *question = sma_store_map_get(&store->questions, seq);
     if (question != NULL)
         remove_question(store, question);
     struct store_group *group = sma_store_group_of_leader(store, seq);
-    if (group != NULL)
-        sma_store_group_drop(store, group);
+    if (group == NULL)
+        return;
+    if (group->question_count > 0)
+        leave_group(store, group);
+    sma_store_group_drop(store, group);
 }
 
 /* -- reading the queue again ------------------------------------------------------------------------------------ */

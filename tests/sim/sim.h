@@ -26,6 +26,7 @@
 #define ROW_COUNT_MAX 16384 /* deliveries; a power of two */
 #define PART_COUNT_MAX 4
 #define LIFE_COUNT_MAX 32
+#define PREPARE_COUNT_MAX (PLATFORM_COUNT * SMA_ASK_PREPARE_COUNT_MAX)
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
@@ -70,7 +71,8 @@ struct event
     uint64_t seq;
     uint32_t tries, crash_count_first; /* crashes before the first try */
     char id[24], user[8], text[160];
-    uint32_t line_count; /* in history, while that is read */
+    char preparation[8], group_key[16]; /* empty = none */
+    uint32_t line_count;                /* in history, while that is read */
 };
 
 /* -- what users saw ---------------------------------------------------------------------------------------------- */
@@ -107,6 +109,9 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
+    bool has_people;         /* groups, roles, attachments, albums */
+    bool is_strict;          /* in groups only the first one and administrators */
+    uint32_t silent_percent; /* PREPARE that gets no answer */
 
     /* the program */
     char dir[64], life_dir[96], state_dir[112];
@@ -133,6 +138,12 @@ struct world
     uint64_t sys_random;
 
     /* people and platforms */
+    struct sma_msg *prepares[PREPARE_COUNT_MAX]; /* open PREPARE questions */
+    uint8_t prepare_platform[PREPARE_COUNT_MAX];
+    bool is_prepare_silent[PREPARE_COUNT_MAX];
+    uint64_t prepare_ns[PREPARE_COUNT_MAX]; /* when it came */
+    bool has_late_prepare;                  /* some answer came when the store no longer waited */
+    uint32_t prepare_count;
     struct event events[EVENT_COUNT_MAX];
     uint32_t event_count;
     struct row rows[ROW_COUNT_MAX];
@@ -164,6 +175,12 @@ bool load_redeliver(struct world *world);
 void load_duplicate(struct world *world);
 bool load_is_all_acked(const struct world *world);
 void load_forget_questions(struct world *world); /* the program is gone: nobody answers */
+/* Every second chat of a project with people is a group; every second person is an administrator of it. */
+bool load_is_group(const struct world *world, const struct event *event);
+bool load_may_be_refused(const struct world *world, const struct event *event);
+void load_take_prepare(struct world *world, unsigned platform, struct sma_msg **msg);
+/* Answer one of the open PREPARE questions. false: there is none that gets an answer. */
+bool load_answer_prepare(struct world *world);
 void load_plan(void *user, const struct sma_attempt *attempt, unsigned number,
                struct fake_plan *plan);
 void load_accepted(void *user, const struct fake_accepted *accepted);

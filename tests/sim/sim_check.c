@@ -334,7 +334,7 @@ static void check_event(struct world *world, const struct event *event)
             complain(world, "%s spoke to the bot and was ignored in the end", event->id);
         return;
     case SMA_ROW_BUSY:
-        if (event->is_accepted_told)
+        if (event->is_accepted_told && !load_may_be_refused(world, event))
             complain(world, "%s was accepted and then refused", event->id);
         return;
     default:
@@ -360,6 +360,11 @@ void check_rest(struct world *world)
     if (sma_state_open_count(store->state) != 0)
         complain(world, "%" PRIu64 " messages are open at rest",
                  sma_state_open_count(store->state));
+    uint32_t asked, unasked;
+    sma_store_count_questions(store, &asked, &unasked);
+    if (asked + unasked + store->group_count + store->orphan_count != 0)
+        complain(world, "at rest the store counts %u questions, %u albums, %u pieces",
+                 asked + unasked, store->group_count, store->orphan_count);
     if (store->runs_open != 0 || store->outbox_open != 0 || sma_queue_waiting(store->queue) != 0)
         complain(world, "at rest the store counts %u runs, %u deliveries, %u waiting",
                  store->runs_open, store->outbox_open, sma_queue_waiting(store->queue));

@@ -74,23 +74,140 @@ static void write_text(struct world *world, struct event *event, uint32_t number
     }
 }
 
+/* As fake_adapter_inject, with everything that an event of this world may have. */
+static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
+{
+    struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
+    const char *channel = world->adapter_ops[event->platform].channel;
+    char chat[8], chat_key[64];
+    snprintf(chat, sizeof chat, "%u", event->chat);
+    snprintf(chat_key, sizeof chat_key, "%s:chat:%s", channel, chat);
+    const struct sma_route route = {.adapter = (uint8_t)sma_ctx_self(ctx),
+                                    .channel = sma_str(channel),
+                                    .chat_key = sma_str(chat_key),
+                                    .chat_id = sma_str(chat),
+                                    .message_id = sma_str(event->id),
+                                    .user_id = sma_str(event->user),
+                                    .user_name = sma_str(event->user)};
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
+                                      sma_route_space(&route) + sizeof event->text + 128);
+    SMA_ASSERT(msg != NULL);
+    struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    in->route = sma_route_dup(msg, &route);
+    in->text = sma_msg_dup(msg, sma_str(event->text));
+    in->event_key = sma_msg_dup(msg, sma_str(event->id));
+    in->preparation = sma_msg_dup(msg, sma_str(event->preparation));
+    in->group_key = sma_msg_dup(msg, sma_str(event->group_key));
+    in->control = (uint8_t)sma_control_parse(sma_str(event->text));
+    in->kind = in->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
+    in->addressed = event->addressed;
+    in->is_group = load_is_group(world, event);
+    in->wall_ms = sma_ctx_wall(ctx);
+    in->stamps.read_ns = in->stamps.parsed_ns = sma_ctx_now(ctx);
+    return sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, &event->ask_id);
+}
+
 static void deliver_event(struct world *world, struct event *event)
 {
-    char chat[8];
-    snprintf(chat, sizeof chat, "%u", event->chat);
-    const struct fake_event fake = {.channel = world->adapter_ops[event->platform].channel,
-                                    .id = event->id,
-                                    .chat = chat,
-                                    .user = event->user,
-                                    .text = event->text,
-                                    .addressed = event->addressed};
     SMA_ASSERT(event->ask_id == 0);
-    struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
     if (event->tries++ == 0)
         event->crash_count_first = world->crash_count;
-    enum sma_err err = fake_adapter_inject(ctx, &fake, &event->ask_id);
+    enum sma_err err = inject(world, event);
     if (err != SMA_ERR_OK)
         event->ask_id = 0; /* the edge is full: the platform comes again */
+}
+
+/* -- people and platforms that need preparing -------------------------------------------------------------------- */
+bool load_is_group(const struct world *world, const struct event *event)
+{
+    return world->has_people && event->chat % 2 == 1;
+}
+
+static bool is_admin(const char *user)
+{
+    return (user[1] - '0') % 2 == 0;
+}
+
+bool load_may_be_refused(const struct world *world, const struct event *event)
+{
+    /* A platform that does not answer makes everybody a member. */
+    return load_is_group(world, event) && world->is_strict &&
+           (!is_admin(event->user) || world->silent_percent > 0 || world->has_late_prepare);
+}
+
+void load_take_prepare(struct world *world, unsigned platform, struct sma_msg **msg)
+{
+    SMA_ASSERT(world->prepare_count < PREPARE_COUNT_MAX);
+    uint32_t place = world->prepare_count++;
+    world->prepares[place] = *msg;
+    world->prepare_platform[place] = (uint8_t)platform;
+    world->is_prepare_silent[place] = draw_percent(&world->chance, world->silent_percent);
+    world->prepare_ns[place] = world_now(world);
+    *msg = NULL;
+}
+
+static void answer_prepare(struct world *world, uint32_t place)
+{
+    struct sma_msg *question = world->prepares[place];
+    struct sma_ctx *ctx =
+        sma_system_ctx(world->system, world->adapters[world->prepare_platform[place]].actor);
+    const struct sma_prepare *prepare = SMA_MSG_BODY(question, struct sma_prepare);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 64);
+    SMA_ASSERT(msg != NULL);
+    struct sma_prepared *prepared = SMA_MSG_BODY(msg, struct sma_prepared);
+    prepared->seq = prepare->seq;
+    if (prepare->wants_role)
+        prepared->role = is_admin(prepare->route.user_id.ptr) ? SMA_ROLE_ADMIN : SMA_ROLE_MEMBER;
+    if (prepare->preparation.len > 0)
+        prepared->context = sma_msg_dup(msg, SMA_STR("a file was fetched"));
+    sma_ctx_answer(ctx, question, &msg);
+    sma_msg_destroy(question);
+    if (world_now(world) - world->prepare_ns[place] >= (SMA_PREPARE_S - 1) * SECOND)
+        world->has_late_prepare = true;
+    uint32_t last = --world->prepare_count;
+    world->prepare_ns[place] = world->prepare_ns[last];
+    world->prepares[place] = world->prepares[last];
+    world->prepare_platform[place] = world->prepare_platform[last];
+    world->is_prepare_silent[place] = world->is_prepare_silent[last];
+}
+
+bool load_answer_prepare(struct world *world)
+{
+    if (world->prepare_count == 0)
+        return false;
+    uint32_t first = (uint32_t)draw(&world->chance, world->prepare_count);
+    for (uint32_t i = 0; i < world->prepare_count; i++) {
+        uint32_t place = (first + i) % world->prepare_count;
+        if (world->is_prepare_silent[place])
+            continue;
+        answer_prepare(world, place);
+        return true;
+    }
+    return false;
+}
+
+/* A photo, or several of one album at once. */
+static void draw_extras(struct world *world, struct event *event)
+{
+    if (!world->has_people || event->type == EVENT_COMMAND)
+        return;
+    const struct event *before = world->event_count > 1 ? event - 1 : NULL;
+    bool is_next_piece =
+        before != NULL && before->group_key[0] != '\0' && draw(&world->chance, 3) > 0;
+    if (draw(&world->chance, 6) == 0)
+        snprintf(event->preparation, sizeof event->preparation, "[1]");
+    if (is_next_piece) {
+        event->platform = before->platform;
+        event->chat = before->chat;
+        memcpy(event->user, before->user, sizeof event->user);
+        memcpy(event->group_key, before->group_key, sizeof event->group_key);
+    } else if (draw(&world->chance, 12) == 0) {
+        snprintf(event->group_key, sizeof event->group_key, "g%u", world->event_count);
+    }
+    if (load_is_group(world, event) && draw(&world->chance, 3) == 0)
+        event->addressed = SMA_ADDRESSED_NONE;
+    event->first_addressed = event->addressed;
 }
 
 void load_new_event(struct world *world)
@@ -108,6 +225,7 @@ void load_new_event(struct world *world)
     snprintf(event->id, sizeof event->id, "e%u", world->event_count);
     snprintf(event->user, sizeof event->user, "u%u", (unsigned)draw(chance, 5));
     write_text(world, event, world->event_count);
+    draw_extras(world, event);
     deliver_event(world, event);
 }
 
@@ -151,6 +269,8 @@ void load_forget_questions(struct world *world)
 {
     for (uint32_t i = 0; i < world->event_count; i++)
         world->events[i].ask_id = 0;
+    while (world->prepare_count > 0)
+        sma_msg_destroy(world->prepares[--world->prepare_count]);
 }
 
 /* -- acknowledgements -------------------------------------------------------------------------------------------- */
@@ -165,7 +285,8 @@ static void take_first(struct world *world, struct event *event,
         complain(world, "%s was acknowledged without a number", event->id);
     if (accepted->verdict == SMA_VERDICT_DUPLICATE && event->tries < 2)
         complain(world, "%s was called a duplicate the first time it came", event->id);
-    if (accepted->verdict == SMA_VERDICT_IGNORED && event->first_addressed != SMA_ADDRESSED_NONE)
+    if (accepted->verdict == SMA_VERDICT_IGNORED && event->first_addressed != SMA_ADDRESSED_NONE &&
+        !load_may_be_refused(world, event))
         complain(world, "%s spoke to the bot and was ignored", event->id);
     if (accepted->verdict == SMA_VERDICT_BUSY)
         world->busy_count++;

@@ -33,6 +33,8 @@ static void act(void)
         (void)load_redeliver(&world);
     else
         load_duplicate(&world);
+    if (world.prepare_count > 0 && draw(chance, 2) == 0)
+        (void)load_answer_prepare(&world);
     if (draw_percent(chance, world.shift_percent))
         sma_sim_shift_wall(world.system, ((int64_t)draw(chance, 48) - 24) * 3600 * 1000);
     if (draw_percent(chance, world.disk_percent))
@@ -62,6 +64,14 @@ static void live(uint64_t steps)
     }
 }
 
+static bool has_answer_left(void)
+{
+    for (uint32_t i = 0; i < world.prepare_count; i++)
+        if (!world.is_prepare_silent[i])
+            return true;
+    return false;
+}
+
 /* Until everything was acknowledged and nothing moves any more. */
 static void rest(void)
 {
@@ -70,10 +80,12 @@ static void rest(void)
     do {
         while (load_redeliver(&world)) {
         }
-        while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX) {
-        }
+        while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX)
+            while (load_answer_prepare(&world)) {
+            }
         world.step_count++;
-    } while (!load_is_all_acked(&world) && steps < REST_STEPS_MAX && ++steps);
+    } while ((!load_is_all_acked(&world) || has_answer_left()) && steps < REST_STEPS_MAX &&
+             ++steps);
     if (steps >= REST_STEPS_MAX)
         complain(&world, "the service does not come to rest");
 }

@@ -176,6 +176,22 @@ static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
 }
 
 /* -- making ------------------------------------------------------------------------------------------------------ */
+/* Drawn only for some seeds, so that older ones keep what they draw. */
+static void draw_people(struct world *world)
+{
+    uint64_t seed = world->options.seed;
+    world->has_people = seed % 4 == 1 || (seed >= 1000 && seed % 2 == 1);
+    if (!world->has_people)
+        return;
+    world->is_strict = draw(&world->chance, 3) > 0;
+    world->silent_percent = draw(&world->chance, 3) == 0 ? 10 : 0;
+    static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
+    for (size_t i = 0; i < PLATFORM_COUNT; i++)
+        world->config.adapters[i] = (struct sma_config_adapter){
+            .name = names[i], .json = world->is_strict ? "" : "{\"groupAccess\":\"anyone\"}"};
+    world->config.adapter_count = PLATFORM_COUNT;
+}
+
 static void draw_settings(struct world *world)
 {
     static const int concurrencies[] = {1, 3, 16}, bounds[] = {64, 64, 3};
@@ -215,6 +231,7 @@ static void draw_settings(struct world *world)
     world->shift_percent = draw(chance, 2) == 0 ? 0 : 1;
     world->disk_percent = draw(chance, 3) == 0 ? 4 : 0;
     world->is_chatty = draw(chance, 3) == 0;
+    draw_people(world);
 }
 
 static void set_adapters(struct world *world)
@@ -279,6 +296,19 @@ static void must(enum sma_err err, const struct sma_error *error)
     exit(1);
 }
 
+/* The fake platform, and a person who answers PREPARE when the load says so. */
+static struct world *the_world;
+
+static void handle_platform(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    if ((*msg)->kind == SMA_MSG_PREPARE)
+        load_take_prepare(the_world, (unsigned)sma_ctx_self(ctx) - SMA_ACTOR_ADAPTER_0, msg);
+    else
+        fake_adapter_handle(state, msg, ctx);
+}
+static const struct sma_actor_ops platform_ops = {
+    .name = "platform", .handle = handle_platform, .wake = fake_adapter_wake};
+
 static void make_actors(struct world *world)
 {
     struct sma_error error = {0};
@@ -305,6 +335,7 @@ static void make_actors(struct world *world)
 void world_open(struct world *world)
 {
     SMA_ASSERT(world->system == NULL);
+    the_world = world;
     world->idle_ns = NOW_START_NS; /* as after a reboot */
     make_actors(world);
     struct sma_error error = {0};
@@ -314,8 +345,7 @@ void world_open(struct world *world)
     SMA_ASSERT(system != NULL);
     must(sma_system_add(system, SMA_ACTOR_LOG, &log_ops, world), &error);
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
-        must(sma_system_add(system, world->adapters[i].actor, &fake_adapter_actor_ops,
-                            world->fakes[i]),
+        must(sma_system_add(system, world->adapters[i].actor, &platform_ops, world->fakes[i]),
              &error);
     must(sma_system_add(system, SMA_ACTOR_MODEL, &sma_model_offline_actor_ops, world->model),
          &error);

@@ -34,6 +34,7 @@ struct world
     struct keeper agent, dispatcher, test, api;
     uint64_t disk_free, seed;
     const struct sma_sys *sys; /* for the store's files; NULL = real */
+    const char *test_json;     /* ship.json's block of the platform "test" */
 };
 
 /* -- actors that keep ------------------------------------------------------------------------------------------- */
@@ -121,6 +122,11 @@ static inline void run(struct world *world)
 static inline void open_world_only(struct world *world)
 {
     struct sma_error error = {0};
+    if (world->test_json != NULL) {
+        world->config.adapters[0] =
+            (struct sma_config_adapter){.name = "test", .json = world->test_json};
+        world->config.adapter_count = 1;
+    }
     struct sma_store_options options = {
         .config = &world->config, .adapters = world->adapters, .adapter_count = 2};
     struct sma_store_hooks hooks = {
@@ -205,7 +211,8 @@ struct saying
     uint8_t kind, control, addressed;
     uint64_t body_hash;
     int64_t cursor;
-    bool is_record_only;
+    bool is_record_only, is_group;
+    const char *preparation, *group_key, *context, *migrated_from;
 };
 
 static inline struct sma_route route_of(unsigned adapter, const char *key)
@@ -216,6 +223,11 @@ static inline struct sma_route route_of(unsigned adapter, const char *key)
                               .chat_id = sma_str(strrchr(key, ':') + 1)};
 }
 
+static inline struct sma_str dup_or_empty(struct sma_msg *msg, const char *text)
+{
+    return text == NULL ? SMA_STR("") : sma_msg_dup(msg, sma_str(text));
+}
+
 static inline uint64_t say_as(struct world *world, unsigned adapter, const struct saying *saying)
 {
     char key[128];
@@ -223,7 +235,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     struct sma_route route = route_of(adapter, key);
     route.user_id = sma_str(saying->user != NULL ? saying->user : "u1");
     route.user_name = SMA_STR("Ann");
-    size_t space = sma_route_space(&route) + strlen(saying->id) + strlen(saying->text) + 64;
+    size_t space = sma_route_space(&route) + strlen(saying->id) + strlen(saying->text) + 1024;
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
     struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     in->route = sma_route_dup(msg, &route);
@@ -234,6 +246,11 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->addressed = saying->addressed;
     in->body_hash = saying->body_hash;
     in->is_record_only = saying->is_record_only;
+    in->is_group = saying->is_group;
+    in->preparation = dup_or_empty(msg, saying->preparation);
+    in->group_key = dup_or_empty(msg, saying->group_key);
+    in->context = dup_or_empty(msg, saying->context);
+    in->migrated_from = dup_or_empty(msg, saying->migrated_from);
     in->wall_ms = 1700000000000;
     if (saying->cursor != 0) {
         in->cursor_name = sma_msg_dup(msg, SMA_STR("test.offset"));
@@ -349,6 +366,43 @@ static inline int verdict(struct world *world, unsigned kind)
     int answer = SMA_MSG_BODY(msg, struct sma_step_done)->verdict;
     sma_msg_destroy(msg);
     return answer;
+}
+
+/* The next PREPARE, taken and answered; its seq, 0 when there was none. */
+static inline uint64_t prepare(struct world *world, enum sma_role role, const char *context)
+{
+    struct sma_msg *question = take(&world->test, SMA_MSG_PREPARE);
+    if (question == NULL)
+        return 0;
+    uint64_t seq = SMA_MSG_BODY(question, struct sma_prepare)->seq;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, strlen(context) + 1);
+    struct sma_prepared *body = SMA_MSG_BODY(msg, struct sma_prepared);
+    body->seq = seq;
+    body->role = (uint8_t)role;
+    body->context = sma_msg_dup(msg, sma_str(context));
+    sma_ctx_answer(sma_system_ctx(world->system, TEST), question, &msg);
+    sma_msg_destroy(question);
+    return seq;
+}
+
+/* The next RUN; the caller destroys it. */
+static inline struct sma_msg *next_run(struct world *world)
+{
+    return take(&world->agent, SMA_MSG_RUN);
+}
+
+/* The text of the next DELIVER, or "" when there is none, in static memory. */
+static inline const char *next_delivery(struct world *world)
+{
+    static char text[4096];
+    struct sma_msg *msg = take(&world->dispatcher, SMA_MSG_DELIVER);
+    text[0] = '\0';
+    if (msg == NULL)
+        return text;
+    struct sma_str from = SMA_MSG_BODY(msg, struct sma_deliver)->text;
+    snprintf(text, sizeof text, "%.*s", (int)from.len, from.ptr);
+    sma_msg_destroy(msg);
+    return text;
 }
 
 /* The next DELIVER; the caller destroys it. */

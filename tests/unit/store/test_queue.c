@@ -195,11 +195,64 @@ static void two_hundred_thousand_wait_without_trouble(void)
     sma_queue_destroy(queue);
 }
 
+static void held_message_keeps_its_place_and_its_chat_waits(void)
+{
+    struct sma_queue *queue = make(false, 64, 1000);
+    uint32_t chat = 9;
+    uint64_t seq = 0;
+    CHECK_OK(sma_queue_push_held(queue, 0, 1));
+    CHECK_OK(sma_queue_push(queue, 0, 2));
+    CHECK_OK(sma_queue_push(queue, 1, 3));
+    CHECK_INT(3, (long long)start_next(queue, &chat));
+    CHECK_INT(0, (long long)start_next(queue, &chat));
+    CHECK(!sma_queue_start(queue, 0, &seq));
+    CHECK(!sma_queue_take_more(queue, 0, &seq));
+    CHECK(sma_queue_first(queue, 0, &seq) && seq == 1);
+    CHECK_INT(1, sma_queue_position(queue, 0, 2));
+    sma_queue_set_held(queue, 0, 2, true); /* behind the first: changes nothing yet */
+    sma_queue_set_held(queue, 0, 1, false);
+    CHECK_INT(1, (long long)start_next(queue, &chat));
+    CHECK(!sma_queue_take_more(queue, 0, &seq));
+    sma_queue_finish(queue, 0);
+    CHECK_INT(0, (long long)start_next(queue, &chat));
+    sma_queue_set_held(queue, 0, 2, false);
+    sma_queue_set_held(queue, 0, 77, true); /* waits nowhere */
+    CHECK_INT(2, (long long)start_next(queue, &chat));
+    CHECK_OK(sma_queue_push_held(queue, 2, 8));
+    CHECK(sma_queue_take_below(queue, 2, 9, &seq) && seq == 8);
+    sma_queue_destroy(queue);
+}
+
+static void any_waiting_message_can_be_removed(void)
+{
+    struct sma_queue *queue = make(false, 64, 1000);
+    uint32_t chat = 9;
+    for (uint64_t seq = 1; seq <= 4; seq++)
+        CHECK_OK(sma_queue_push(queue, 0, seq));
+    CHECK(!sma_queue_remove(queue, 0, 9));
+    CHECK(!sma_queue_remove(queue, 7, 1));
+    CHECK(sma_queue_remove(queue, 0, 2));
+    CHECK(sma_queue_remove(queue, 0, 4));
+    CHECK(!sma_queue_remove(queue, 0, 4));
+    CHECK_OK(sma_queue_push(queue, 0, 5));
+    CHECK_INT(3, sma_queue_waiting(queue));
+    CHECK_INT(2, sma_queue_position(queue, 0, 5));
+    CHECK(sma_queue_remove(queue, 0, 1));
+    CHECK_INT(3, (long long)start_next(queue, &chat));
+    sma_queue_finish(queue, 0);
+    CHECK_INT(5, (long long)start_next(queue, &chat));
+    sma_queue_finish(queue, 0);
+    CHECK_INT(0, sma_queue_waiting(queue));
+    sma_queue_destroy(queue);
+}
+
 int main(void)
 {
     RUN(fifo_serves_by_age_and_never_a_busy_chat);
     RUN(fair_lets_chats_take_turns);
     RUN(resumed_messages_go_first);
+    RUN(held_message_keeps_its_place_and_its_chat_waits);
+    RUN(any_waiting_message_can_be_removed);
     RUN(bounds_hold_exactly);
     RUN(random_work_agrees_with_the_model);
     RUN(two_hundred_thousand_wait_without_trouble);

@@ -1,0 +1,250 @@
+/* Aim: a message waits for what must be fetched, in its place, and no longer than it has to. Method: the store actor
+ * between actors that keep what they get. */
+#include "store_support.h"
+
+#define WITH(name, number, ...) \
+    (&(struct saying){          \
+        .chat = (name), .id = (number), .text = "see this", .preparation = "[1]", __VA_ARGS__})
+
+static struct sma_str context_of(const struct sma_msg *msg)
+{
+    return SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_run_order)->context;
+}
+
+static void run_waits_for_the_answer_and_carries_it(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1", .context = "a quote"));
+    say(&world, "a", "2", "behind it");
+    say(&world, "b", "3", "another chat");
+    run(&world);
+    CHECK_INT(3, (int)run_seq(&world)); /* others pass */
+    CHECK(run_seq(&world) == 0);
+    const struct sma_msg *question = world.test.msgs[world.test.count - 1];
+    CHECK_INT(SMA_MSG_PREPARE, question->kind);
+    CHECK_STR("[1]",
+              SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_prepare)->preparation);
+    done(&world, 3, "ok", NULL, 0);
+    CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "one file could not be fetched") == 1);
+    run(&world);
+    struct sma_msg *msg = next_run(&world);
+    CHECK(msg != NULL);
+    CHECK_STR("a quote\n\none file could not be fetched", context_of(msg));
+    sma_msg_destroy(msg);
+    /* the same after a crash, and it is not asked again */
+    crash_world(&world);
+    msg = next_run(&world);
+    CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_run_order)->is_resumed);
+    CHECK_STR("a quote\n\none file could not be fetched", context_of(msg));
+    sma_msg_destroy(msg);
+    CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    step(&world, 1, 1, NULL, 0); /* no suspect any more */
+    done(&world, 1, "ok", NULL, 0);
+    run(&world);
+    CHECK_INT(2, (int)run_seq(&world));
+    end_world(&world);
+}
+
+static void restart_asks_again_for_what_was_not_begun(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    (void)say_as(&world, TEST, WITH("a", "2"));
+    run(&world);
+    CHECK_INT(2, (int)count_kept(&world.test, SMA_MSG_PREPARE)); /* both at once */
+    crash_world(&world);
+    CHECK_INT(2, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, ""));
+    run(&world);
+    CHECK_INT(1, (int)run_seq(&world));
+    restart_world(&world);
+    CHECK_INT(1, (int)run_seq(&world)); /* resumed, with nothing to ask */
+    CHECK_INT(2, (int)prepare(&world, SMA_ROLE_UNKNOWN, "x"));
+    CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "") == 0);
+    done(&world, 1, "ok", NULL, 0);
+    run(&world);
+    CHECK_INT(2, (int)run_seq(&world));
+    end_world(&world);
+}
+
+static void order_in_the_chat_is_kept(void)
+{
+    struct world world;
+    make_world(&world);
+    world.config.agent_concurrency = 4;
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    (void)say_as(&world, TEST, WITH("a", "2"));
+    run(&world);
+    struct sma_msg *first = take(&world.test, SMA_MSG_PREPARE);
+    CHECK_INT(2, (int)prepare(&world, SMA_ROLE_UNKNOWN, ""));
+    run(&world);
+    CHECK(run_seq(&world) == 0); /* the second is ready and waits for the first */
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 0);
+    SMA_MSG_BODY(answer, struct sma_prepared)->seq = 1;
+    sma_ctx_answer(sma_system_ctx(world.system, TEST), first, &answer);
+    sma_msg_destroy(first);
+    run(&world);
+    CHECK_INT(1, (int)run_seq(&world));
+    CHECK(run_seq(&world) == 0);
+    end_world(&world);
+}
+
+static void silence_ends_after_a_while(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    run_for(&world, (SMA_PREPARE_S - 1) * SECOND);
+    CHECK(run_seq(&world) == 0);
+    run_for(&world, 2 * SECOND);
+    CHECK_INT(1, (int)run_seq(&world));
+    /* too late: nobody listens, nothing breaks */
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "late"));
+    run(&world);
+    crash_world(&world);
+    struct sma_msg *msg = next_run(&world);
+    CHECK(msg != NULL);
+    CHECK_STR("", context_of(msg));
+    sma_msg_destroy(msg);
+    end_world(&world);
+}
+
+static void only_so_many_questions_at_once(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    enum
+    {
+        COUNT = SMA_ASK_PREPARE_COUNT_MAX * 2 + 3
+    };
+    for (int i = 0; i < COUNT; i++) {
+        char chat[16], id[16];
+        snprintf(chat, sizeof chat, "c%d", i);
+        snprintf(id, sizeof id, "%d", i);
+        (void)say_as(&world, TEST, WITH(chat, id));
+    }
+    run(&world);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "") != 0);
+    run(&world);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    uint32_t asked, waiting;
+    sma_store_count_questions(world.store, &asked, &waiting);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX, asked);
+    CHECK_INT(COUNT - SMA_ASK_PREPARE_COUNT_MAX - 1, waiting);
+    /* an adapter that answers nobody holds nobody up for ever */
+    run_for(&world, (2 * SMA_PREPARE_S + 2) * SECOND);
+    sma_store_count_questions(world.store, &asked, &waiting);
+    CHECK_INT(0, asked + waiting);
+    CHECK_INT(COUNT, (int)sma_queue_waiting(world.store->queue) + 1);
+    /* and when it speaks again there are places again */
+    while (prepare(&world, SMA_ROLE_UNKNOWN, "") != 0) {
+    }
+    (void)say_as(&world, TEST, WITH("new", "new"));
+    run(&world);
+    CHECK_INT(1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    end_world(&world);
+}
+
+static void stop_cancels_what_is_being_prepared(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    run(&world);
+    CHECK_INT(0, (int)count_kept(&world.dispatcher, SMA_MSG_DELIVER)); /* it waits for nobody */
+    command(&world, "a", "2", SMA_CONTROL_STOP);
+    run(&world);
+    CHECK_STR("Stopped.", sma_str(next_delivery(&world)));
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "late"));
+    run(&world);
+    CHECK(run_seq(&world) == 0);
+    CHECK_INT(0, (int)sma_state_open_count(world.store->state));
+    say(&world, "a", "3", "on with it");
+    run(&world);
+    CHECK_INT(3, (int)run_seq(&world));
+    end_world(&world);
+}
+
+static void waiting_for_others_is_told(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    say(&world, "a", "1", "long work");
+    run(&world);
+    CHECK_INT(1, (int)run_seq(&world));
+    (void)say_as(&world, TEST, WITH("a", "2"));
+    run(&world);
+    CHECK(strstr(next_delivery(&world), "still working") != NULL);
+    end_world(&world);
+}
+
+static void failed_commit_asks_again(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    run(&world);
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "lost"));
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 0);
+    /* the answer is in the batch that fails */
+    SMA_MSG_BODY(msg, struct sma_prepared)->seq = 1;
+    struct store_question *question = sma_store_map_get(&world.store->questions, 1);
+    CHECK(question != NULL);
+    msg->ask_id = question->ask_id;
+    sma_store_prepared(world.store, &msg);
+    sma_msg_destroyp(&msg);
+    CHECK(sma_store_map_get(&world.store->questions, 1) == NULL);
+    sma_store_fail_batch(world.store, SMA_ERR_NOSPACE);
+    CHECK(sma_store_map_get(&world.store->questions, 1) != NULL);
+    run_for(&world, 2 * SECOND);
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "found"));
+    run(&world);
+    msg = next_run(&world);
+    CHECK(msg != NULL);
+    CHECK_STR("found", context_of(msg));
+    sma_msg_destroy(msg);
+    end_world(&world);
+}
+
+static void stopping_leaves_it_for_the_next_start(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    run(&world);
+    stop_world(&world);
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "while stopping"));
+    run(&world);
+    close_system(&world);
+    open_world(&world);
+    CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "now"));
+    run(&world);
+    CHECK_INT(1, (int)run_seq(&world));
+    end_world(&world);
+}
+
+int main(void)
+{
+    RUN(run_waits_for_the_answer_and_carries_it);
+    RUN(restart_asks_again_for_what_was_not_begun);
+    RUN(order_in_the_chat_is_kept);
+    RUN(silence_ends_after_a_while);
+    RUN(only_so_many_questions_at_once);
+    RUN(stop_cancels_what_is_being_prepared);
+    RUN(waiting_for_others_is_told);
+    RUN(failed_commit_asks_again);
+    RUN(stopping_leaves_it_for_the_next_start);
+    return check_summary();
+}
