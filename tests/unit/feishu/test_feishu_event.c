@@ -1,0 +1,860 @@
+/*
+ * Aim: every event becomes the one INGRESS it should be, or is ignored quietly; bad input never does harm.
+ * Method: the recorded events, then a table of events built around one message.
+ */
+#include "adapters/feishu/feishu_event.h"
+#include "adapters/feishu/feishu_frame.h"
+
+#include "sma/limits.h"
+#include "sma/text.h"
+#include "vectors.h"
+
+#define NOW_MS 1763755100000ll
+
+/* What was told in the callback, copied: slices end with it. */
+struct seen
+{
+    int count;
+    enum feishu_event_kind kind;
+    bool is_callback, is_group;
+    uint8_t event_kind, control, addressed;
+    int64_t wall_ms;
+    uint64_t read_ns;
+    char why[128], type[128], id[128], chat_key[600], chat_id[600], chat_type[64], thread[64],
+        message_id[600];
+    char user_id[128], user_name[8], language[8], key[600], callback_token[64];
+    char text[8192], context[2048], meta[512], preparation[16384];
+    size_t text_len;
+};
+
+static void copy(char *to, size_t size, struct sma_str from)
+{
+    CHECK(from.len == 0 || from.ptr != NULL);
+    size_t len = from.len < size ? from.len : size - 1;
+    if (len > 0)
+        memcpy(to, from.ptr, len);
+    to[len] = '\0';
+}
+#define COPY(field, slice) copy(seen->field, sizeof seen->field, (slice))
+
+static void see(void *user, const struct feishu_event *event)
+{
+    struct seen *seen = user;
+    const struct sma_ingress *ingress = &event->ingress;
+    seen->count++;
+    seen->kind = event->kind;
+    seen->is_callback = event->is_callback;
+    seen->is_group = ingress->is_group;
+    seen->event_kind = ingress->kind;
+    seen->control = ingress->control;
+    seen->addressed = ingress->addressed;
+    seen->wall_ms = ingress->wall_ms;
+    seen->read_ns = ingress->stamps.read_ns;
+    seen->text_len = ingress->text.len;
+    COPY(why, sma_str(event->why));
+    COPY(type, event->event_type);
+    COPY(id, event->event_id);
+    COPY(callback_token, event->callback_token);
+    COPY(chat_key, ingress->route.chat_key);
+    COPY(chat_id, ingress->route.chat_id);
+    COPY(chat_type, ingress->route.chat_type);
+    COPY(thread, ingress->route.thread_id);
+    COPY(message_id, ingress->route.message_id);
+    COPY(user_id, ingress->route.user_id);
+    COPY(user_name, ingress->route.user_name);
+    COPY(language, ingress->route.language);
+    COPY(key, ingress->event_key);
+    COPY(text, ingress->text);
+    COPY(context, ingress->context);
+    COPY(meta, ingress->meta_json);
+    COPY(preparation, ingress->preparation);
+    if (event->kind == FEISHU_EVENT_INGRESS) {
+        CHECK(sma_utf8_is_valid(ingress->text) && sma_utf8_is_valid(ingress->context));
+        CHECK_STR("feishu", ingress->route.channel);
+        CHECK_INT(9, ingress->route.adapter);
+    }
+    CHECK((event->kind == FEISHU_EVENT_IGNORED) == (event->why[0] != '\0'));
+}
+
+static enum sma_err parse_bytes(struct sma_str body, struct seen *seen)
+{
+    struct feishu_event_options options = {.bot_open_id = SMA_STR("ou_bot"),
+                                           .app_id = SMA_STR("cli_0123456789abcdef"),
+                                           .adapter = 9,
+                                           .now_wall_ms = NOW_MS,
+                                           .read_ns = 77};
+    struct sma_error error = {0};
+    *seen = (struct seen){0};
+    enum sma_err err = feishu_event_parse(&options, body, see, seen, &error);
+    CHECK((err == SMA_ERR_OK) == (seen->count == 1));
+    CHECK((err == SMA_ERR_OK) == (error.text[0] == '\0'));
+    return err;
+}
+
+static struct seen parse(const char *body)
+{
+    struct seen seen;
+    CHECK_OK(parse_bytes(sma_str(body), &seen));
+    return seen;
+}
+
+/* A message of the new envelope. content: JSON; mentions: JSON list or NULL; more: further members, begin with ',' */
+static struct seen message(const char *chat_type, const char *type, const char *content,
+                           const char *mentions, const char *more)
+{
+    static char body[65536];
+    struct sma_buf escaped;
+    sma_buf_init(&escaped, sizeof body);
+    sma_buf_put_json_string(&escaped, sma_str(content));
+    CHECK_OK(escaped.err);
+    int len =
+        snprintf(body, sizeof body,
+                 "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"ev_1\",\"event_type\":\"im."
+                 "message.receive_v1\","
+                 "\"create_time\":\"1763755000000\",\"token\":\"t\"},\"event\":{\"sender\":{"
+                 "\"sender_id\":{\"open_id\":\"ou_user\","
+                 "\"union_id\":\"on_user\",\"user_id\":\"u1\"},\"sender_type\":\"user\"},"
+                 "\"message\":{\"message_id\":\"om_1\","
+                 "\"create_time\":\"1763755000123\",\"chat_id\":\"oc_1\",\"chat_type\":\"%s\","
+                 "\"message_type\":\"%s\","
+                 "\"content\":%.*s%s%s%s}}}",
+                 chat_type, type, (int)escaped.len, escaped.ptr,
+                 mentions == NULL ? "" : ",\"mentions\":", mentions == NULL ? "" : mentions, more);
+    CHECK(len > 0 && (size_t)len < sizeof body);
+    sma_buf_fini(&escaped);
+    return parse(body);
+}
+
+static const char BOT[] =
+    "[{\"key\":\"@_user_1\",\"id\":{\"open_id\":\"ou_bot\",\"user_id\":\"\"},\"name\":\"simbot\"}]";
+static const char TOM[] =
+    "[{\"key\":\"@_user_1\",\"id\":{\"open_id\":\"ou_tom\"},\"name\":\"Tom\"}]";
+
+static void recorded_message_is_read(void)
+{
+    json_t *vectors = load_vectors("feishu_ws_frames.json");
+    const json_t *fields =
+        json_object_get(named(json_object_get(vectors, "vectors"), "event_single"), "frame");
+    struct seen seen = parse(json_string_value(json_object_get(fields, "payload_utf8")));
+    CHECK_INT(FEISHU_EVENT_INGRESS, seen.kind);
+    CHECK_INT(SMA_EVENT_MESSAGE, seen.event_kind);
+    CHECK_TEXT("hello 你好", seen.text);
+    CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
+    CHECK_TEXT("oc_1", seen.chat_id);
+    CHECK_TEXT("group", seen.chat_type);
+    CHECK_TEXT("u1", seen.user_id);
+    CHECK_TEXT("", seen.user_name);
+    CHECK_TEXT("", seen.language);
+    CHECK_TEXT("om_1", seen.key);
+    CHECK_TEXT("om_1", seen.message_id);
+    CHECK_TEXT("ev_1", seen.id);
+    CHECK_TEXT("{\"chatType\":\"group\"}", seen.meta);
+    CHECK_TEXT("", seen.preparation);
+    CHECK_TEXT("", seen.context);
+    CHECK_INT(SMA_ADDRESSED_MENTION, seen.addressed);
+    CHECK(seen.is_group && !seen.is_callback);
+    CHECK_INT(1763755000000, seen.wall_ms);
+    CHECK_INT(77, seen.read_ns);
+    json_decref(vectors);
+}
+
+static void recorded_card_press_is_read(void)
+{
+    json_t *vectors = load_vectors("feishu_ws_frames.json");
+    const json_t *fields =
+        json_object_get(named(json_object_get(vectors, "vectors"), "card_action"), "frame");
+    struct seen seen = parse(json_string_value(json_object_get(fields, "payload_utf8")));
+    CHECK_INT(SMA_EVENT_CALLBACK, seen.event_kind);
+    CHECK(seen.is_callback);
+    CHECK_TEXT("{\"approve\":\"1\"}", seen.text);
+    CHECK_TEXT("ev_card", seen.key);
+    CHECK_TEXT("c-tok", seen.callback_token);
+    CHECK_TEXT("u1", seen.user_id);
+    CHECK_TEXT("", seen.chat_type);
+    CHECK_INT(SMA_ADDRESSED_REPLY, seen.addressed);
+    json_decref(vectors);
+}
+
+static void recorded_sessions_are_read(void)
+{
+    json_t *session = load_vectors("feishu_ws_session.json");
+    const char *key;
+    json_t *steps;
+    int ingress_count = 0;
+    json_object_foreach(session, key, steps)
+    {
+        for (size_t i = 0; i < json_array_size(steps); i++) {
+            const json_t *hex = json_object_get(json_array_get(steps, i), "hex");
+            struct feishu_frame frame;
+            struct seen seen;
+            if (!json_is_string(hex))
+                continue;
+            struct sma_str bytes =
+                from_hex((struct sma_str){json_string_value(hex), json_string_length(hex)});
+            if (feishu_frame_decode(bytes, &frame) == SMA_ERR_OK) {
+                if (feishu_frame_type(&frame) == FEISHU_FRAME_EVENT &&
+                    parse_bytes(frame.payload, &seen) == SMA_ERR_OK)
+                    ingress_count += seen.kind == FEISHU_EVENT_INGRESS;
+                feishu_frame_fini(&frame);
+            }
+            free_str(bytes);
+        }
+    }
+    CHECK(ingress_count >= 3);
+    json_decref(session);
+}
+
+struct text_row
+{
+    const char *chat_type, *content, *mentions;
+    const char *text; /* NULL = IGNORED */
+    enum sma_addressed addressed;
+};
+
+static void mentions_are_resolved_and_the_bots_own_removed(void)
+{
+    static const char two[] =
+        "[{\"key\":\"@_user_1\",\"id\":{\"open_id\":\"ou_a\"},\"name\":\"Ann\"},"
+        "{\"key\":\"@_user_10\",\"id\":{\"open_id\":\"ou_b\"},\"name\":\"Bob\"}]";
+    static const char both[] =
+        "[{\"key\":\"@_user_1\",\"id\":{\"open_id\":\"ou_bot\"},\"name\":\"simbot\"},"
+        "{\"key\":\"@_user_2\",\"id\":{\"open_id\":\"ou_a\"},\"name\":\"Ann\\nEvil\"}]";
+    static const char all[] = "[{\"key\":\"@_all\",\"id\":{\"open_id\":\"\"},\"name\":\"所有人\"}]";
+    static const struct text_row rows[] = {
+        {"group", "{\"text\":\"@_user_1 hi\"}", BOT, "hi", SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"a @_user_1 b\"}", BOT, "a b", SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"a@_user_1b\"}", BOT, "ab", SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"one\\ntwo  three @_user_1\"}", BOT, "one\ntwo  three",
+         SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"@_user_1\"}", BOT, NULL, SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_user_1 @_user_1 \"}", BOT, NULL, SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_user_1 hi\"}", TOM, "@Tom hi", SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_user_10 and @_user_1, @_user_1\"}", two, "@Bob and @Ann, @Ann",
+         SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_user_12 @_user_\"}", two, "@_user_12 @_user_", SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_user_1 ask @_user_2\"}", both, "ask @Ann Evil",
+         SMA_ADDRESSED_MENTION},
+        {"group", "{\"text\":\"@_all meeting\"}", NULL, "@all meeting", SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"@_all meeting\"}", all, "@所有人 meeting", SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"mail me at a@b.c\"}", NULL, "mail me at a@b.c", SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"<at user_id=\\\"ou_bot\\\">simbot</at> go\"}", NULL, "go",
+         SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"<at user_id=\\\"ou_x\\\">Xi</at> go\"}", NULL, "@Xi go",
+         SMA_ADDRESSED_NONE},
+        {"group", "{\"text\":\"a < b <at> <at x> </at>\"}", NULL, "a < b <at> <at x> </at>",
+         SMA_ADDRESSED_NONE},
+        {"topic_group", "{\"text\":\"@_user_1 hi\"}", BOT, "hi", SMA_ADDRESSED_MENTION},
+        {"", "{\"text\":\"hi\"}", NULL, "hi", SMA_ADDRESSED_NONE},
+        {"p2p", "{\"text\":\"  as it is \"}", NULL, "  as it is ", SMA_ADDRESSED_PRIVATE},
+        {"p2p", "{\"text\":\"@_user_1 hi\"}", BOT, "hi", SMA_ADDRESSED_PRIVATE},
+        {"p2p", "{\"text\":\" \\n \"}", NULL, NULL, SMA_ADDRESSED_NONE},
+        {"p2p", "{\"text\":5}", NULL, NULL, SMA_ADDRESSED_NONE},
+        {"p2p", "{\"text\":\"a\\u0000b\"}", NULL, "a",
+         SMA_ADDRESSED_PRIVATE}, /* seen as a C string here */
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen =
+            message(rows[i].chat_type, "text", rows[i].content, rows[i].mentions, "");
+        if (rows[i].text == NULL) {
+            CHECK_INT(FEISHU_EVENT_IGNORED, seen.kind);
+            continue;
+        }
+        CHECK_INT(FEISHU_EVENT_INGRESS, seen.kind);
+        CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_INT(rows[i].addressed, seen.addressed);
+        CHECK_INT(SMA_EVENT_MESSAGE, seen.event_kind);
+        CHECK(seen.is_group == (strcmp(rows[i].chat_type, "p2p") != 0));
+    }
+}
+
+static void commands_are_recognised(void)
+{
+    static const struct
+    {
+        const char *chat_type, *text, *mentions;
+        enum sma_control control;
+    } rows[] = {
+        {"p2p", "/stop", NULL, SMA_CONTROL_STOP},
+        {"p2p", "/STOP now", NULL, SMA_CONTROL_STOP},
+        {"p2p", "/停止", NULL, SMA_CONTROL_STOP},
+        {"p2p", "/清除", NULL, SMA_CONTROL_CLEAR},
+        {"p2p", "/状态", NULL, SMA_CONTROL_STATUS},
+        {"p2p", "/帮助", NULL, SMA_CONTROL_HELP},
+        {"p2p", "/foo", NULL, SMA_CONTROL_UNKNOWN},
+        {"p2p", "/etc/passwd is what?", NULL, SMA_CONTROL_NONE},
+        {"group", "@_user_1 /help", BOT, SMA_CONTROL_HELP},
+        {"group", "@_user_1 /foo", BOT, SMA_CONTROL_UNKNOWN},
+        {"group", "/foo", NULL, SMA_CONTROL_NONE},
+        {"group", "/stop", NULL, SMA_CONTROL_STOP},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char content[128];
+        snprintf(content, sizeof content, "{\"text\":\"%s\"}", rows[i].text);
+        struct seen seen = message(rows[i].chat_type, "text", content, rows[i].mentions, "");
+        CHECK_INT(rows[i].control, seen.control);
+        CHECK_INT(rows[i].control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL,
+                  seen.event_kind);
+    }
+}
+
+static void threads_and_replies_are_routed(void)
+{
+    struct seen seen =
+        message("group", "text", "{\"text\":\"x\"}", BOT,
+                ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\",\"thread_id\":\"omt_1\"");
+    CHECK_TEXT("omt_1", seen.thread);
+    CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
+    CHECK_TEXT("", seen.context);
+    seen = message("group", "text", "{\"text\":\"x\"}", BOT,
+                   ",\"root_id\":\"om_0\",\"parent_id\":\"om_0\"");
+    CHECK_TEXT("", seen.thread);
+    CHECK(strstr(seen.context, "replies to an earlier message") != NULL);
+}
+
+static void check_file(const struct seen *seen, const char *kind, const char *type, const char *key,
+                       const char *path)
+{
+    struct feishu_preparation preparation;
+    CHECK_OK(feishu_preparation_parse(sma_str(seen->preparation), &preparation));
+    CHECK_INT(1, preparation.file_count);
+    CHECK_STR(kind, preparation.files[0].kind);
+    CHECK_STR(type, preparation.files[0].type);
+    CHECK_STR(key, preparation.files[0].file_key);
+    CHECK_STR("om_1", preparation.files[0].message_id);
+    CHECK_STR(path, preparation.files[0].path);
+    struct sma_buf note;
+    sma_buf_init(&note, 4096);
+    feishu_put_prepare_note(&note, &preparation.files[0], "too large");
+    CHECK(memmem(note.ptr, note.len, path, strlen(path)) != NULL &&
+          strstr(note.ptr, "too large") != NULL);
+    sma_buf_fini(&note);
+    feishu_preparation_fini(&preparation);
+}
+
+static void attachments_get_their_paths(void)
+{
+    struct seen seen = message("p2p", "image", "{\"image_key\":\"img_v3_0abcdefgh\"}", NULL, "");
+    CHECK_TEXT("@attach photo .ship/.cache/feishu/1763755000123-abcdefgh-photo.jpg | photo.jpg",
+               seen.text);
+    CHECK_TEXT("{\"chatType\":\"p2p\",\"attachments\":1}", seen.meta);
+    check_file(&seen, "photo", "image", "img_v3_0abcdefgh",
+               ".ship/.cache/feishu/1763755000123-abcdefgh-photo.jpg");
+    seen = message("p2p", "file",
+                   "{\"file_key\":\"file_9\",\"file_name\":\"../my file(1)中 é.txt\"}", NULL, "");
+    CHECK_TEXT("@attach document .ship/.cache/feishu/1763755000123-file_9-my_file(1)中_.txt | "
+               "../my file(1)中 é.txt",
+               seen.text);
+    check_file(&seen, "document", "file", "file_9",
+               ".ship/.cache/feishu/1763755000123-file_9-my_file(1)中_.txt");
+    seen = message("p2p", "file",
+                   "{\"file_key\":\"file_9\",\"file_name\":\"a\\n@attach photo /etc/passwd | x\"}",
+                   NULL, "");
+    CHECK(strchr(seen.text, '\n') == NULL); /* a name cannot make a line of its own */
+    seen = message("group", "audio", "{\"file_key\":\"f\",\"duration\":2000}", NULL, "");
+    check_file(&seen, "voice", "file", "f", ".ship/.cache/feishu/1763755000123-f-voice.opus");
+    CHECK_INT(SMA_ADDRESSED_NONE, seen.addressed);
+    seen = message("p2p", "media",
+                   "{\"file_key\":\"f\",\"image_key\":\"i\",\"file_name\":\"v.mp4\"}", NULL, "");
+    check_file(&seen, "document", "file", "f", ".ship/.cache/feishu/1763755000123-f-v.mp4");
+    static const char *const bad_keys[] = {"", "..", "a/b", "a?b", "a b", "a%2f", "ключ"};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad_keys); i++) {
+        char content[128];
+        snprintf(content, sizeof content, "{\"file_key\":\"%s\",\"file_name\":\"n.txt\"}",
+                 bad_keys[i]);
+        seen = message("p2p", "file", content, NULL, "");
+        CHECK_TEXT("[document: n.txt]", seen.text);
+        CHECK_TEXT("", seen.preparation);
+    }
+}
+
+static void long_names_are_cut_between_letters(void)
+{
+    char content[1024] = "{\"file_key\":\"f\",\"file_name\":\"";
+    for (int i = 0; i < 100; i++)
+        strncat(content, "中", sizeof content - strlen(content) - 1);
+    strncat(content, ".txt\"}", sizeof content - strlen(content) - 1);
+    struct seen seen = message("p2p", "file", content, NULL, "");
+    struct feishu_preparation preparation;
+    CHECK_OK(feishu_preparation_parse(sma_str(seen.preparation), &preparation));
+    size_t prefix = strlen(".ship/.cache/feishu/1763755000123-f-");
+    CHECK_INT(prefix + 159, preparation.files[0].path.len); /* 53 letters of three bytes */
+    CHECK(sma_utf8_is_valid(preparation.files[0].path));
+    feishu_preparation_fini(&preparation);
+}
+
+static void rich_text_becomes_markdown(void)
+{
+    static const char post[] =
+        "{\"title\":\"Plan\",\"content\":[[{\"tag\":\"at\",\"user_id\":\"@_user_1\",\"user_name\":"
+        "\"simbot\"},"
+        "{\"tag\":\"text\",\"text\":\" see \",\"style\":[]},{\"tag\":\"text\",\"text\":\"this "
+        "\",\"style\":[\"bold\",\"italic\"]},"
+        "{\"tag\":\"a\",\"text\":\"link\",\"href\":\"https://x.y/"
+        "z\"},{\"tag\":\"at\",\"user_id\":\"ou_9\",\"user_name\":\"Ann\"}],"
+        "[{\"tag\":\"img\",\"image_key\":\"img_v3_01111aaaa\"},{\"tag\":\"img\",\"image_key\":"
+        "\"img_v3_01111aaaa\"}],"
+        "[{\"tag\":\"code_block\",\"language\":\"C\",\"text\":\"int a; // ```` "
+        "x\"}],[{\"tag\":\"hr\"}],"
+        "[{\"tag\":\"emotion\",\"emoji_type\":\"SMILE\"},{\"tag\":\"md\",\"text\":\"- a\\n- "
+        "@_user_1 b\"}],"
+        "[{\"tag\":\"text\",\"text\":\"gone\",\"style\":[\"lineThrough\"]}],[]]}";
+    struct seen seen = message("group", "post", post, BOT, "");
+    CHECK_TEXT("@attach photo .ship/.cache/feishu/1763755000123-1111aaaa-photo.jpg | photo.jpg\n"
+               "@attach photo .ship/.cache/feishu/1763755000123-1111aaaa-2-photo.jpg | photo.jpg\n"
+               "\n"
+               "# Plan\n\n see ***this*** [link](https://x.y/z)@Ann\n"
+               "[image 1][image 2]\n"
+               "`````C\nint a; // ```` x\n`````\n"
+               "---\n"
+               "[SMILE]- a\n- b\n"
+               "~~gone~~",
+               seen.text);
+    CHECK_INT(SMA_ADDRESSED_MENTION, seen.addressed);
+    CHECK_TEXT("{\"chatType\":\"group\",\"attachments\":2}", seen.meta);
+    seen =
+        message("p2p", "post",
+                "{\"zh_cn\":{\"title\":\"\",\"content\":[[{\"tag\":\"text\",\"text\":\"你好\"}]]}}",
+                NULL, "");
+    CHECK_TEXT("你好", seen.text);
+    seen = message("p2p", "post",
+                   "{\"content\":[[{\"tag\":\"text\",\"text\":\"old\"}]],"
+                   "\"content_v2\":[[{\"tag\":\"md\",\"text\":\"**new**\"}]]}",
+                   NULL, "");
+    CHECK_TEXT("**new**", seen.text);
+    seen = message("p2p", "interactive",
+                   "{\"title\":\"Card\",\"elements\":[[{\"tag\":\"text\",\"text\":\"inside\"}]]}",
+                   NULL, "");
+    CHECK_TEXT("# Card\n\ninside", seen.text);
+    static const char *const nasty[] = {
+        "{\"content\":5}",
+        "{\"content\":[5,null,{}]}",
+        "{\"content\":[[5,[],null]]}",
+        "{\"title\":{}}",
+        "{}",
+        "{\"content\":[[{\"tag\":\"img\"},{\"tag\":\"at\"},{\"tag\":\"a\"}]]}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(nasty); i++)
+        (void)message("p2p", "post", nasty[i], NULL, "");
+}
+
+static void images_beyond_the_count_are_named(void)
+{
+    static char post[16384] = "{\"content\":[[";
+    for (int i = 0; i < SMA_ATTACHMENT_COUNT_MAX + 1; i++) {
+        char element[64];
+        snprintf(element, sizeof element, "%s{\"tag\":\"img\",\"image_key\":\"k%d\"}",
+                 i == 0 ? "" : ",", i);
+        strncat(post, element, sizeof post - strlen(post) - 1);
+    }
+    strncat(post, "]]}", sizeof post - strlen(post) - 1);
+    struct seen seen = message("p2p", "post", post, NULL, "");
+    CHECK(strstr(seen.text, "[image 16][image, not fetched]") != NULL);
+    struct feishu_preparation preparation;
+    CHECK_OK(feishu_preparation_parse(sma_str(seen.preparation), &preparation));
+    CHECK_INT(SMA_ATTACHMENT_COUNT_MAX, preparation.file_count);
+    for (size_t i = 0; i < preparation.file_count; i++) /* every path is its own */
+        for (size_t k = 0; k < i; k++)
+            CHECK(!sma_str_is_equal(preparation.files[i].path, preparation.files[k].path));
+    feishu_preparation_fini(&preparation);
+}
+
+static void other_types_come_in_words(void)
+{
+    static const struct
+    {
+        const char *type, *content, *text; /* NULL = IGNORED */
+        enum sma_event_kind kind;
+    } rows[] = {
+        {"sticker", "{\"file_key\":\"f\"}", "[sticker]", SMA_EVENT_NOTE},
+        {"location", "{\"name\":\"Here\",\"longitude\":\"1.5\",\"latitude\":\"2.5\"}",
+         "[location: Here] latitude 2.5, longitude 1.5", SMA_EVENT_MESSAGE},
+        {"share_chat", "{\"chat_id\":\"oc_9\"}", "[shared chat: oc_9]", SMA_EVENT_MESSAGE},
+        {"share_user", "{\"user_id\":\"ou_9\"}", "[shared contact: ou_9]", SMA_EVENT_MESSAGE},
+        {"folder", "{\"file_key\":\"f\",\"file_name\":\"d\"}",
+         "[folder, which cannot be fetched: d]", SMA_EVENT_MESSAGE},
+        {"merge_forward", "{\"x\":\"Merged\"}", "[forwarded messages, whose text is not included]",
+         SMA_EVENT_MESSAGE},
+        {"vote", "{\"topic\":\"Lunch?\",\"options\":[\"a\"]}", "[vote: Lunch?]", SMA_EVENT_MESSAGE},
+        {"hongbao", "{}", "[hongbao]", SMA_EVENT_NOTE},
+        {"never_heard_of", "{\"a\":[]}", "[never_heard_of]", SMA_EVENT_NOTE},
+        {"system", "{\"template\":\"{from_user} joined\"}", NULL, SMA_EVENT_NOTE},
+        {"text", "[]", NULL, SMA_EVENT_NOTE},
+        {"text", "no json", NULL, SMA_EVENT_NOTE},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen = message("p2p", rows[i].type, rows[i].content, NULL, "");
+        CHECK_INT(rows[i].text == NULL ? FEISHU_EVENT_IGNORED : FEISHU_EVENT_INGRESS, seen.kind);
+        if (rows[i].text == NULL)
+            continue;
+        CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_INT(rows[i].kind, seen.event_kind);
+        CHECK_TEXT("om_1", seen.key);
+    }
+}
+
+static const char *with(const char *header, const char *event)
+{
+    static char body[4096];
+    snprintf(body, sizeof body, "{\"schema\":\"2.0\",\"header\":%s,\"event\":%s}", header, event);
+    return body;
+}
+
+#define MESSAGE_HEADER "{\"event_id\":\"e\",\"event_type\":\"im.message.receive_v1\"}"
+#define MESSAGE_OF(sender)                                                                \
+    "{\"sender\":" sender                                                                 \
+    ",\"message\":{\"message_id\":\"om_1\",\"chat_id\":\"oc_1\",\"chat_type\":\"group\"," \
+    "\"message_type\":\"text\",\"content\":\"{\\\"text\\\":\\\"hi\\\"}\"}}"
+
+static void senders_are_known_by_the_first_id_present(void)
+{
+    static const struct
+    {
+        const char *event, *user; /* NULL = IGNORED */
+    } rows[] = {
+        {MESSAGE_OF("{\"sender_id\":{\"user_id\":\"u\",\"open_id\":\"o\",\"union_id\":\"n\"}}"),
+         "u"},
+        {MESSAGE_OF("{\"sender_id\":{\"user_id\":\"\",\"open_id\":\"o\",\"union_id\":\"n\"}}"),
+         "o"},
+        {MESSAGE_OF(
+             "{\"sender_id\":{\"user_id\":null,\"union_id\":\"n\"},\"sender_type\":\"user\"}"),
+         "n"},
+        {MESSAGE_OF("{\"sender_id\":{}}"), NULL},
+        {MESSAGE_OF("{}"), NULL},
+        {MESSAGE_OF("5"), NULL},
+        {MESSAGE_OF("{\"sender_id\":{\"open_id\":\"o\"},\"sender_type\":\"app\"}"), NULL},
+        {MESSAGE_OF("{\"sender_id\":{\"open_id\":\"o\"},\"sender_type\":\"bot\"}"), NULL},
+        {MESSAGE_OF("{\"sender_id\":{\"open_id\":\"ou_bot\"},\"sender_type\":\"user\"}"), NULL},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen = parse(with(MESSAGE_HEADER, rows[i].event));
+        CHECK_INT(rows[i].user == NULL ? FEISHU_EVENT_IGNORED : FEISHU_EVENT_INGRESS, seen.kind);
+        if (rows[i].user != NULL) {
+            CHECK_TEXT(rows[i].user, seen.user_id);
+            CHECK_INT(NOW_MS, seen.wall_ms); /* no time given: now */
+        }
+    }
+}
+
+static void callbacks_carry_what_was_pressed(void)
+{
+    static const char header[] = "{\"event_id\":\"ev_9\",\"event_type\":\"card.action.trigger\","
+                                 "\"create_time\":\"1763755000123456\"}";
+    static const struct
+    {
+        const char *action, *text, *context;
+    } rows[] = {
+        {"{\"value\":{\"k\":\"v\",\"n\":[1,2]},\"tag\":\"button\"}", "{\"k\":\"v\",\"n\":[1,2]}",
+         ""},
+        {"{\"value\":\"approve:7\"}", "approve:7", ""},
+        {"{\"value\":{},\"option\":\"b\",\"name\":\"pick\"}",
+         "{\"name\":\"pick\",\"option\":\"b\"}", "option of the card: \"b\""},
+        {"{\"input_value\":\"typed\"}", "{\"input_value\":\"typed\"}", ""},
+        {"{\"value\":{\"k\":1},\"form_value\":{\"a\":\"b\"}}", "{\"k\":1}",
+         "form_value of the card: {\"a\":\"b\"}"},
+        {"{}", "{}", ""},
+        {"5", "{}", ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char event[1024];
+        snprintf(event, sizeof event,
+                 "{\"operator\":{\"open_id\":\"ou_user\"},\"token\":\"c-1\",\"action\":%s,"
+                 "\"context\":{\"open_message_id\":\"om_7\",\"open_chat_id\":\"oc_7\"}}",
+                 rows[i].action);
+        struct seen seen = parse(with(header, event));
+        CHECK_INT(FEISHU_EVENT_INGRESS, seen.kind);
+        CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_TEXT(rows[i].context, seen.context);
+        CHECK_TEXT("ev_9", seen.key);
+        CHECK_TEXT("om_7", seen.message_id);
+        CHECK_TEXT("feishu:chat:oc_7", seen.chat_key);
+        CHECK_TEXT("ou_user", seen.user_id);
+        CHECK_INT(1763755000123, seen.wall_ms);
+    }
+    struct seen seen = parse(with(header, "{\"token\":\"c-1\",\"action\":{}}"));
+    CHECK_INT(FEISHU_EVENT_IGNORED, seen.kind); /* no chat to answer in */
+    CHECK(seen.is_callback);
+    json_t *vectors = load_vectors("feishu_webhook_crypto.json");
+    const json_t *legacy = json_object_get(vectors, "legacy_card_signature");
+    const json_t *card = json_is_array(legacy) ? json_array_get(legacy, 0) : legacy;
+    seen = parse(json_string_value(json_object_get(card, "raw_body")));
+    CHECK_INT(SMA_EVENT_CALLBACK, seen.event_kind);
+    CHECK_TEXT("{\"a\":\"1\"}", seen.text);
+    CHECK_TEXT("c-tok", seen.key);
+    CHECK_TEXT("oc_1", seen.chat_id);
+    CHECK_TEXT("om_card", seen.message_id);
+    json_decref(vectors);
+}
+
+static void comings_and_goings_are_noted(void)
+{
+    static const struct
+    {
+        const char *body, *text; /* NULL = IGNORED */
+    } rows[] = {
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.chat.member.bot."
+         "added_v1\"},"
+         "\"event\":{\"chat_id\":\"oc_1\",\"operator_id\":{\"open_id\":\"o\"},\"name\":\"Team\\n]"
+         "\"}}",
+         "[the bot was added to the group: Team ]]"},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.chat.member.bot."
+         "deleted_v1\"},"
+         "\"event\":{\"chat_id\":\"oc_1\"}}",
+         "[the bot was removed from the group]"},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\","
+         "\"event_type\":\"im.chat.access_event.bot_p2p_chat_entered_v1\"},\"event\":{\"chat_id\":"
+         "\"oc_1\"}}",
+         "[the user opened the chat for the first time]"},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\","
+         "\"event_type\":\"im.chat.access_event.bot_p2p_chat_entered_v1\"},"
+         "\"event\":{\"chat_id\":\"oc_1\",\"last_message_id\":\"om_5\"}}",
+         NULL},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"\",\"event_type\":\"im.chat.member.bot."
+         "added_v1\"},"
+         "\"event\":{\"chat_id\":\"oc_1\"}}",
+         NULL},
+        {"{\"uuid\":\"e\",\"type\":\"event_callback\",\"event\":{\"type\":\"add_bot\",\"open_chat_"
+         "id\":\"oc_1\","
+         "\"chat_name\":\"Team\"}}",
+         "[the bot was added to the group: Team]"},
+        {"{\"uuid\":\"e\",\"type\":\"event_callback\",\"event\":{\"type\":\"remove_bot\",\"open_"
+         "chat_id\":\"oc_1\"}}",
+         "[the bot was removed from the group]"},
+        {"{\"uuid\":\"e\",\"event\":{\"type\":\"p2p_chat_create\",\"chat_id\":\"oc_1\"}}",
+         "[the user opened the chat for the first time]"},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"im.message.recalled_"
+         "v1\"},"
+         "\"event\":{\"chat_id\":\"oc_1\",\"message_id\":\"om_1\"}}",
+         NULL},
+        {"{\"schema\":\"2.0\",\"header\":{\"event_id\":\"e\",\"event_type\":\"brand.new_v9\"},"
+         "\"event\":{}}",
+         NULL},
+        {"{\"uuid\":\"e\",\"event\":{\"type\":\"brand_new\"}}", NULL},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct seen seen = parse(rows[i].body);
+        CHECK_INT(rows[i].text == NULL ? FEISHU_EVENT_IGNORED : FEISHU_EVENT_INGRESS, seen.kind);
+        if (rows[i].text == NULL)
+            continue;
+        CHECK_INT(SMA_EVENT_NOTE, seen.event_kind);
+        CHECK_TEXT(rows[i].text, seen.text);
+        CHECK_TEXT("e", seen.key);
+        CHECK_TEXT("feishu:chat:oc_1", seen.chat_key);
+    }
+}
+
+static void old_messages_are_read(void)
+{
+    struct seen seen = parse("{\"uuid\":\"u-1\",\"token\":\"t\",\"ts\":\"1.2\",\"type\":\"event_"
+                             "callback\",\"event\":{\"type\":\"message\","
+                             "\"open_chat_id\":\"oc_1\",\"chat_type\":\"group\",\"msg_type\":"
+                             "\"text\",\"open_id\":\"ou_user\","
+                             "\"open_message_id\":\"om_1\",\"is_mention\":true,\"text\":\"<at "
+                             "open_id=\\\"ou_bot\\\">@simbot</at> hi\","
+                             "\"text_without_at_bot\":\" hi\"}}");
+    CHECK_TEXT("hi", seen.text);
+    CHECK_TEXT("om_1", seen.key);
+    CHECK_TEXT("u-1", seen.id);
+    CHECK_TEXT("ou_user", seen.user_id);
+    CHECK_INT(SMA_ADDRESSED_MENTION, seen.addressed);
+    seen = parse("{\"uuid\":\"u-1\",\"event\":{\"type\":\"message\",\"open_chat_id\":\"oc_1\","
+                 "\"chat_type\":\"private\","
+                 "\"msg_type\":\"image\",\"employee_id\":\"e7\",\"open_message_id\":\"om_1\","
+                 "\"image_key\":\"img_1\"}}");
+    CHECK_TEXT("p2p", seen.chat_type);
+    CHECK_TEXT("e7", seen.user_id);
+    CHECK_INT(SMA_ADDRESSED_PRIVATE, seen.addressed);
+    CHECK(strstr(seen.preparation, "img_1") != NULL);
+}
+
+static void what_is_no_event_is_refused(void)
+{
+    static const char *const bad[] = {
+        "",
+        "x",
+        "[]",
+        "{}",
+        "null",
+        "5",
+        "\"\"",
+        "{\"schema\":\"2.0\"}",
+        "{\"schema\":\"2.0\",\"header\":{},\"event\":{}}",
+        "{\"schema\":\"2.0\",\"header\":{\"event_type\":5},\"event\":{}}",
+        "{\"schema\":\"2.0\",\"header\":{\"event_type\":\"im.message.receive_v1\"},\"event\":[]}",
+        "{\"schema\":\"2.0\",\"header\":[],\"event\":{}}",
+        "{\"event\":{}}",
+        "{\"event\":{\"type\":[]}}",
+        "{\"a\":1}x",
+    };
+    struct seen seen;
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, parse_bytes(sma_str(bad[i]), &seen));
+    static const char *const ignored[] = {
+        "{}",
+        "{\"message\":5}",
+        "{\"message\":{\"message_id\":5}}",
+        "{\"message\":{\"message_id\":\"a/../b\"}}",
+        "{\"message\":{\"message_id\":\"om_1\",\"chat_id\":{}}}",
+        "{\"message\":{\"message_id\":\"om_1\",\"chat_id\":\"o c\"}}",
+        "{\"message\":{\"message_id\":\"om_1\",\"chat_id\":\"oc_1\",\"chat_type\":\"p2p\","
+        "\"content\":{\"text\":\"x\"}}}",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(ignored); i++)
+        CHECK_INT(FEISHU_EVENT_IGNORED, parse(with(MESSAGE_HEADER, ignored[i])).kind);
+}
+
+static void depth_is_bounded(void)
+{
+    static char body[400000];
+    struct seen seen;
+    for (int depth = SMA_JSON_DEPTH_MAX - 1; depth <= SMA_JSON_DEPTH_MAX + 1; depth++) {
+        size_t len = (size_t)snprintf(body, sizeof body,
+                                      "{\"uuid\":\"e\",\"event\":{\"type\":\"brand_new\",\"x\":");
+        for (int i = 2; i < depth; i++)
+            body[len++] = '[';
+        for (int i = 2; i < depth; i++)
+            body[len++] = ']';
+        len += (size_t)snprintf(body + len, sizeof body - len, "}}");
+        CHECK_ERR(depth <= SMA_JSON_DEPTH_MAX ? SMA_ERR_OK : SMA_ERR_BADINPUT,
+                  parse_bytes((struct sma_str){body, len}, &seen));
+    }
+    memset(body, '[', sizeof body);
+    CHECK_ERR(SMA_ERR_BADINPUT, parse_bytes((struct sma_str){body, sizeof body}, &seen));
+}
+
+static void bytes_that_are_not_utf8_are_replaced(void)
+{
+    struct seen seen;
+    char body[1024];
+    snprintf(body, sizeof body, "%s",
+             with(MESSAGE_HEADER, MESSAGE_OF("{\"sender_id\":{\"open_id\":\"o\"}}")));
+    char *hi = strstr(body, "hi");
+    CHECK(hi != NULL);
+    hi[0] = (char)0xff;
+    CHECK_OK(parse_bytes(sma_str(body), &seen));
+    CHECK_TEXT("\xef\xbf\xbdi", seen.text);
+}
+
+/* A text message around a text of `len` letters. */
+static enum sma_err parse_long(size_t len, struct seen *seen)
+{
+    static const char head[] =
+        "{\"uuid\":\"e\",\"event\":{\"type\":\"message\",\"open_chat_id\":\"oc_1\",\"chat_type\":"
+        "\"private\",\"msg_type\":\"text\",\"open_id\":\"o\",\"open_message_id\":\"om_1\",\"text\":"
+        "\"";
+    char *body = malloc(sizeof head + len + 8);
+    CHECK(body != NULL);
+    memcpy(body, head, sizeof head - 1);
+    memset(body + sizeof head - 1, 'a', len);
+    memcpy(body + sizeof head - 1 + len, "\"}}", 3);
+    enum sma_err err = parse_bytes((struct sma_str){body, sizeof head - 1 + len + 3}, seen);
+    free(body);
+    return err;
+}
+
+static void texts_have_a_limit(void)
+{
+    struct seen seen;
+    for (size_t len = SMA_TEXT_BYTES_MAX - 1; len <= SMA_TEXT_BYTES_MAX + 1; len++) {
+        CHECK_OK(parse_long(len, &seen));
+        CHECK_INT(len <= SMA_TEXT_BYTES_MAX ? FEISHU_EVENT_INGRESS : FEISHU_EVENT_IGNORED,
+                  seen.kind);
+        CHECK_INT(len <= SMA_TEXT_BYTES_MAX ? len : 0, seen.text_len);
+    }
+    CHECK_ERR(SMA_ERR_TOOBIG, parse_long(FEISHU_EVENT_BYTES_MAX, &seen));
+}
+
+static void ids_have_a_limit(void)
+{
+    for (size_t len = SMA_ID_BYTES_MAX - 1; len <= SMA_ID_BYTES_MAX + 1; len++) {
+        char id[SMA_ID_BYTES_MAX + 2], event[2048];
+        memset(id, 'i', sizeof id);
+        id[len] = '\0';
+        snprintf(event, sizeof event,
+                 "{\"sender\":{\"sender_id\":{\"open_id\":\"o\"}},\"message\":{\"message_id\":\"%"
+                 "s\",\"chat_id\":\"oc_1\","
+                 "\"chat_type\":\"p2p\",\"message_type\":\"text\",\"content\":\"{\\\"text\\\":"
+                 "\\\"hi\\\"}\"}}",
+                 id);
+        CHECK_INT(len <= SMA_ID_BYTES_MAX ? FEISHU_EVENT_INGRESS : FEISHU_EVENT_IGNORED,
+                  parse(with(MESSAGE_HEADER, event)).kind);
+    }
+}
+
+static void times_are_believed_within_reason(void)
+{
+    static const struct
+    {
+        const char *time;
+        int64_t wanted;
+    } rows[] = {{"\"1763755000123\"", 1763755000123},
+                {"1763755000123", 1763755000123},
+                {"\"1763755000\"", 1763755000000},
+                {"\"1763755000123456\"", 1763755000123},
+                {"\"9999999999999\"", NOW_MS},
+                {"\"x\"", NOW_MS},
+                {"\"-5\"", NOW_MS},
+                {"null", NOW_MS},
+                {"[]", NOW_MS}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char event[1024];
+        snprintf(event, sizeof event,
+                 "{\"sender\":{\"sender_id\":{\"open_id\":\"o\"}},\"message\":{\"message_id\":\"om_"
+                 "1\",\"chat_id\":\"oc_1\","
+                 "\"chat_type\":\"p2p\",\"message_type\":\"text\",\"content\":\"{\\\"text\\\":"
+                 "\\\"hi\\\"}\","
+                 "\"create_time\":%s}}",
+                 rows[i].time);
+        CHECK_INT(rows[i].wanted, parse(with(MESSAGE_HEADER, event)).wall_ms);
+    }
+}
+
+static void foreign_preparations_are_refused(void)
+{
+    static const char *const bad[] = {
+        "",
+        "x",
+        "[]",
+        "{}",
+        "[5]",
+        "[{}]",
+        "[{\"kind\":\"photo\",\"message_id\":\"m\",\"file_key\":\"k\",\"path\":\"/etc/"
+        "passwd\",\"name\":\"n\"}]",
+        "[{\"kind\":\"photo\",\"message_id\":\"m\",\"file_key\":\"k\",\"path\":\".ship/.cache/"
+        "feishu/../x\",\"name\":\"n\"}]",
+        "[{\"kind\":\"photo\",\"message_id\":\"m\",\"file_key\":\"k\",\"path\":\".ship/.cache/"
+        "feishu/\",\"name\":\"n\"}]",
+        "[{\"kind\":\"photo\",\"message_id\":\"m\",\"file_key\":\"a/b\",\"path\":\".ship/.cache/"
+        "feishu/x\",\"name\":\"n\"}]",
+        "[{\"kind\":\"other\",\"message_id\":\"m\",\"file_key\":\"k\",\"path\":\".ship/.cache/"
+        "feishu/x\",\"name\":\"n\"}]",
+    };
+    struct feishu_preparation preparation;
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, feishu_preparation_parse(sma_str(bad[i]), &preparation));
+}
+
+int main(void)
+{
+    RUN(recorded_message_is_read);
+    RUN(recorded_card_press_is_read);
+    RUN(recorded_sessions_are_read);
+    RUN(mentions_are_resolved_and_the_bots_own_removed);
+    RUN(commands_are_recognised);
+    RUN(threads_and_replies_are_routed);
+    RUN(attachments_get_their_paths);
+    RUN(long_names_are_cut_between_letters);
+    RUN(rich_text_becomes_markdown);
+    RUN(images_beyond_the_count_are_named);
+    RUN(other_types_come_in_words);
+    RUN(senders_are_known_by_the_first_id_present);
+    RUN(callbacks_carry_what_was_pressed);
+    RUN(comings_and_goings_are_noted);
+    RUN(old_messages_are_read);
+    RUN(what_is_no_event_is_refused);
+    RUN(depth_is_bounded);
+    RUN(bytes_that_are_not_utf8_are_replaced);
+    RUN(texts_have_a_limit);
+    RUN(ids_have_a_limit);
+    RUN(times_are_believed_within_reason);
+    RUN(foreign_preparations_are_refused);
+    return check_summary();
+}
