@@ -268,10 +268,9 @@ void telegram_prepare_clean(struct telegram *telegram);
 struct telegram_run
 {
     uint64_t seq, heard_ns, typing_due_ns, draft_due_ns, draft_sent_ns;
-    struct sma_msg *where; /* a PROGRESS with its route */
-    struct sma_msg *text;  /* the latest TEXT, NULL = none */
-    bool is_shown;         /* text is what the draft shows */
-    bool is_over;          /* a delivery has begun: no draft any more */
+    struct sma_msg *last; /* a PROGRESS: its route, and when has_text the text to show */
+    bool has_text;
+    bool is_over; /* a delivery has begun: no draft any more */
     bool is_private;
 };
 void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg);

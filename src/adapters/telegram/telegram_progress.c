@@ -26,13 +26,12 @@ static struct telegram_run *find_run(struct telegram *telegram, uint64_t seq)
 
 static void forget_run(struct telegram *telegram, struct telegram_run *run)
 {
-    sma_msg_destroy(run->where);
-    sma_msg_destroy(run->text);
+    sma_msg_destroy(run->last);
     *run = telegram->runs[--telegram->run_count];
 }
 
 /* -- requests --------------------------------------------------------------------------------------------------------- */
-/* 0: not shown for its own sake; any trouble only means less of it. */
+/* Any trouble only means less of it. */
 static void hold_for(struct telegram *telegram, const struct telegram_outcome *outcome)
 {
     if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
@@ -84,8 +83,7 @@ static void show_typing(struct telegram *telegram, const struct telegram_run *ru
 {
     struct sma_buf body;
     sma_buf_init(&body, 4096);
-    telegram_put_chat_action(&body, &SMA_MSG_BODY(run->where, struct sma_progress)->route,
-                             "typing");
+    telegram_put_chat_action(&body, &SMA_MSG_BODY(run->last, struct sma_progress)->route, "typing");
     (void)show(telegram, "sendChatAction", &body, on_shown); /* the next one is 4 s away */
     sma_buf_fini(&body);
 }
@@ -109,17 +107,17 @@ static void put_preview(void *user, struct sma_str part_bytes)
         preview->draft_id);
 }
 
-static void show_draft(struct telegram *telegram, struct telegram_run *run)
+static void show_draft(struct telegram *telegram, const struct telegram_run *run)
 {
     struct sma_buf body;
-    const struct sma_progress *text = SMA_MSG_BODY(run->text, struct sma_progress);
+    const struct sma_progress *text = SMA_MSG_BODY(run->last, struct sma_progress);
     sma_buf_init(&body, DRAFT_BYTES_MAX);
     struct preview preview = {.route = &text->route,
                               .draft_id = (int64_t)(run->seq % INT32_MAX) + 1, /* an int, never 0 */
                               .body = &body};
-    if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0 &&
-        show(telegram, "sendMessageDraft", &body, on_draft_shown))
-        run->is_shown = true;
+    if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0)
+        (void)show(telegram, "sendMessageDraft", &body,
+                   on_draft_shown); /* the next text comes anyway */
     sma_buf_fini(&body);
 }
 
@@ -135,7 +133,7 @@ static uint64_t tick_run(struct telegram *telegram, struct telegram_run *run, ui
 {
     bool is_held = now_ns < telegram->progress_hold_ns;
     if (run->draft_due_ns <= now_ns) {
-        if (!is_held && has_drafts(telegram, run) && run->text != NULL) {
+        if (!is_held && has_drafts(telegram, run) && run->has_text) {
             show_draft(telegram, run);
             run->typing_due_ns =
                 now_ns + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS; /* the draft says it as well */
@@ -171,10 +169,9 @@ uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns)
 }
 
 /* -- signals ---------------------------------------------------------------------------------------------------------- */
-static struct telegram_run *open_run(struct telegram *telegram, struct sma_msg **msg,
+static struct telegram_run *open_run(struct telegram *telegram, const struct sma_progress *progress,
                                      uint64_t now_ns)
 {
-    const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
     struct telegram_run *run = find_run(telegram, progress->seq);
     if (run != NULL || telegram->run_count == TELEGRAM_RUN_COUNT_MAX)
         return run;
@@ -183,20 +180,14 @@ static struct telegram_run *open_run(struct telegram *telegram, struct sma_msg *
         .seq = progress->seq,
         .typing_due_ns = now_ns + TELEGRAM_TYPING_FIRST_MS * TELEGRAM_NS_PER_MS,
         .draft_due_ns = UINT64_MAX,
-        .where = SMA_TAKE(*msg),
         .is_private = !telegram_is_group(&progress->route),
     };
     return run;
 }
 
-static void take_text(struct telegram *telegram, struct telegram_run *run, struct sma_msg **msg,
-                      uint64_t now_ns)
+/* The latest text wins; it goes out when a second has passed since the last one. */
+static void plan_draft(struct telegram_run *run, uint64_t now_ns)
 {
-    if (!has_drafts(telegram, run))
-        return;
-    sma_msg_destroy(run->text);
-    run->text = SMA_TAKE(*msg);
-    run->is_shown = false;
     uint64_t due_ns = run->draft_sent_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS;
     if (run->draft_sent_ns == 0) /* a short run shows nothing at all */
         due_ns = least(run->typing_due_ns, now_ns + TELEGRAM_DRAFT_MS * TELEGRAM_NS_PER_MS);
@@ -206,22 +197,27 @@ static void take_text(struct telegram *telegram, struct telegram_run *run, struc
 void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg)
 {
     const struct sma_progress *progress = SMA_MSG_BODY(*msg, struct sma_progress);
-    uint64_t now_ns = sma_ctx_now(telegram->ctx), seq = progress->seq;
-    uint8_t kind = progress->kind;
+    uint64_t now_ns = sma_ctx_now(telegram->ctx);
     if (telegram->settings.progress == TELEGRAM_PROGRESS_OFF || telegram->is_closed)
         return;
-    if (kind == SMA_PROGRESS_FINISHED) {
-        struct telegram_run *done = find_run(telegram, seq);
+    if (progress->kind == SMA_PROGRESS_FINISHED) {
+        struct telegram_run *done = find_run(telegram, progress->seq);
         if (done != NULL)
             forget_run(telegram, done);
         return;
     }
-    struct telegram_run *run = open_run(telegram, msg, now_ns);
+    struct telegram_run *run = open_run(telegram, progress, now_ns);
     if (run == NULL)
         return;
     run->heard_ns = now_ns;
-    if (kind == SMA_PROGRESS_TEXT && *msg != NULL)
-        take_text(telegram, run, msg, now_ns);
+    bool is_draft = progress->kind == SMA_PROGRESS_TEXT && has_drafts(telegram, run);
+    if (is_draft)
+        plan_draft(run, now_ns);
+    if (is_draft || run->last == NULL) {
+        sma_msg_destroy(run->last);
+        run->last = SMA_TAKE(*msg);
+        run->has_text = is_draft;
+    }
     telegram->progress_due_ns =
         least(telegram->progress_due_ns, least(run->typing_due_ns, run->draft_due_ns));
 }
@@ -232,9 +228,8 @@ void telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq)
     if (run == NULL)
         return;
     run->is_over = true;
+    run->has_text = false;
     run->draft_due_ns = UINT64_MAX;
-    sma_msg_destroy(run->text);
-    run->text = NULL;
     /* sending ends the typing on the screen; if the run goes on, it comes back */
     run->typing_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
 }

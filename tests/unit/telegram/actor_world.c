@@ -438,6 +438,12 @@ static void start_service(void)
     CHECK(pthread_create(&service.thread, NULL, supervise, NULL) == 0);
 }
 
+void world_make_project(void)
+{
+    snprintf(world_dir, sizeof world_dir, "/tmp/telegram-test-XXXXXX");
+    CHECK(mkdtemp(world_dir) != NULL);
+}
+
 void world_open(const char *members)
 {
     seen.event_count = seen.refuse_skip = seen.refuse_count = seen.held_count = 0;
@@ -447,8 +453,8 @@ void world_open(const char *members)
     memset(seen.has_prepared, 0, sizeof seen.has_prepared);
     memset(seen.hooks, 0, sizeof seen.hooks);
     world_secret = "AAE-fake_token";
-    snprintf(world_dir, sizeof world_dir, "/tmp/telegram-test-XXXXXX");
-    CHECK(mkdtemp(world_dir) != NULL);
+    if (world_dir[0] == '\0')
+        world_make_project();
     if (world_platform.fake == NULL)
         world_make_platform();
     make_service(members);
@@ -463,7 +469,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-void world_close(void)
+void world_stop(void)
 {
     CHECK(write(service.stop_pipe[1], "x", 1) == 1);
     CHECK(pthread_join(service.thread, NULL) == 0);
@@ -481,7 +487,20 @@ void world_close(void)
     seen.log_count = 0;
     for (size_t i = 0; i < seen.held_count; i++)
         sma_msg_destroy(seen.held[i]);
+    while (seen.order_count > 0)
+        free_order(&seen.orders[--seen.order_count]);
+}
+
+void world_clean(void)
+{
     CHECK(nftw(world_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0);
+    world_dir[0] = '\0';
+}
+
+void world_close(void)
+{
+    world_stop();
+    world_clean();
 }
 
 void world_pause(void)

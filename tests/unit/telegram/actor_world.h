@@ -25,7 +25,11 @@ extern const char *world_secret; /* bytes the log must never show; set by world_
 void world_make_platform(void);
 /** Everything starts; members: further members of adapters.telegram, e.g. ",\"mode\":\"webhook\"". */
 void world_open(const char *members);
-void world_close(void); /* orderly; checks the exit status, and that no log line held the token */
+void world_stop(void);  /* orderly; checks the exit status, and that no log line held the token */
+void world_clean(void); /* removes the project */
+void world_close(void); /* both */
+/** The project alone, for files that are to be there before. world_open makes one if there is none. */
+void world_make_project(void);
 
 /* Wait for something, at most 10 s. */
 #define WORLD_WAIT(condition)                                                                      \
