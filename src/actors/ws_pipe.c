@@ -286,19 +286,26 @@ void ws_pipe_pause(struct ws_pipe *pipe, bool is_paused)
     if (is_paused)
         set_reading(pipe, false);
     else
-        arm(pipe, 0);
+        arm(pipe, 0); /* not from inside the caller's call */
 }
 
 /* -- the timer: not running on a healthy connection --------------------------------------------------------------- */
 static void on_timer(uv_timer_t *timer)
 {
     struct ws_pipe *pipe = timer->data;
-    if (pipe->state == PIPE_LINGERING)
+    if (pipe->state == PIPE_LINGERING) {
         ws_pipe_close(pipe);
-    else if (pipe->is_broken)
+        return;
+    }
+    if (!is_reading_wanted(pipe))
+        return; /* paused again: a broken pipe tells its end when it is resumed */
+    if (pipe->is_reading) {
         end(pipe, "the connection broke while sending");
-    else if (is_reading_wanted(pipe))
-        resume(pipe);
+        return;
+    }
+    resume(pipe);
+    if (pipe->is_broken && is_reading_wanted(pipe))
+        arm(pipe, WS_LINGER_MS); /* for what is still to be read */
 }
 
 static void arm(struct ws_pipe *pipe, uint64_t wait_ms)

@@ -4,6 +4,7 @@
  * Method: an actor on a loop against the scriptable server, each fault by itself.
  */
 #include "harness.h"
+#include "names.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -41,6 +42,8 @@ static void on_request(void *user, struct ws_server *the_server,
                                        "Sec-WebSocket-Extensions: permessage-deflate\r\n");
     else if (sma_str_is_equal(request->path, SMA_STR("/garbage")))
         (void)ws_server_send_raw(the_server, conn, SMA_STR("220 ready for mail\r\n"));
+    else if (sma_str_is_equal(request->path, SMA_STR("/half-refuse")))
+        (void)ws_server_send_raw(the_server, conn, SMA_STR("HTTP/1.1 502 Bad\r\n\r\nhalf a"));
     else if (sma_str_is_equal(request->path, SMA_STR("/drop")))
         (void)ws_server_drop(the_server, conn);
     else if (sma_str_is_equal(request->path, SMA_STR("/glued"))) {
@@ -258,6 +261,7 @@ static void refused_upgrades(void)
     check_not_connected("/wrong-key", 0, "wrong Sec-WebSocket-Accept");
     check_not_connected("/extension", 0, "extension");
     check_not_connected("/garbage", 0, "no answer of HTTP/1.1");
+    check_not_connected("/half-refuse", 502, "status 502: half a"); /* its end does not come */
     check_not_connected("/drop", 0, "before it answered the upgrade");
 }
 
@@ -400,6 +404,84 @@ static void end_and_check(struct client *client)
     CHECK_ERR(SMA_ERR_GONE, sma_ws_send(client->conn, SMA_STR("late"), false));
 }
 
+/* 127.0.0.2: nobody there, then one who takes no connection; 127.0.0.1 is good. */
+static void an_address_that_does_not_answer_is_passed_over(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(ws_server_port(server)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1)};
+    int fd = -1, fillers[8];
+    for (int round = 0; round < 2; round++) {
+        struct client client = {0};
+        char url[128];
+        (void)snprintf(url, sizeof url, "ws://two.test:%u/", ws_server_port(server));
+        uint64_t before = sma_sys_real()->now_ns(NULL);
+        CHECK_OK(client_try(harness, &client, &(struct sma_ws_ask){.url = url, .connect_ms = 600}));
+        client_wait_open(&client);
+        CHECK(round == 0 || sma_sys_real()->now_ns(NULL) - before >= 290000000u); /* its share */
+        ended(&client);
+        if (round == 1)
+            break;
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+              listen(fd, 0) == 0);
+        for (int i = 0; i < 8; i++) {
+            fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+            (void)connect(fillers[i], (struct sockaddr *)&address, sizeof address);
+        }
+    }
+    for (int i = 0; i < 8; i++)
+        (void)close(fillers[i]);
+    (void)close(fd);
+}
+
+static void a_name_server_that_hangs_stops_nobody_else(void)
+{
+    struct client hanging = {0}, other = {0};
+    CHECK_OK(client_try(harness, &hanging,
+                        &(struct sma_ws_ask){.url = "ws://hang.test/", .connect_ms = 150}));
+    opened_client(&other);
+    CHECK_OK(client_send(&other, SMA_STR("still here"), false));
+    client_wait_messages(&other, 1);
+    client_wait_closed(&hanging);
+    CHECK_TEXT("cannot connect to hang.test: looking up its address took longer than 150 ms",
+               hanging.reason);
+    names_release(); /* its answer comes to nobody */
+    ended(&other);
+}
+
+static void send_at_once(struct client *client)
+{
+    CHECK_OK(sma_ws_send(client->conn, SMA_STR("as soon as it is open"), false));
+}
+
+static void sends_inside_opened(void)
+{
+    struct client client = {.on_open = send_at_once};
+    open_client(&client, "/");
+    client_wait_messages(&client, 1);
+    CHECK_TEXT("as soon as it is open", client.text);
+    ended(&client);
+}
+
+static void a_paused_connection_tells_its_end_when_resumed(void)
+{
+    struct client client = {0};
+    opened_client(&client);
+    CHECK(ws_server_wait_open(server, 1, 5000));
+    client_pause(&client, true);
+    CHECK(ws_server_send(server, 0, SMA_STR("before the end"), false));
+    CHECK(ws_server_close(server, 0, 4001, "the end"));
+    (void)usleep(50000); /* time in which a broken pause would show */
+    CHECK_INT(0, CLIENT_GET(&client, closed_count) + CLIENT_GET(&client, message_count));
+    client_pause(&client, false);
+    client_wait_closed(&client);
+    CHECK_INT(1, client.message_count);
+    CHECK_INT(SMA_WS_CLOSED_BY_PEER, client.closed.end);
+    CHECK_INT(4001, client.closed.code);
+    CHECK(ws_server_wait_open(server, 0, 5000));
+}
+
 static void ends_inside_callbacks(void)
 {
     struct client in_open = {.on_open = end_and_check}, in_message = {.on_message = end_and_check};
@@ -497,6 +579,10 @@ int main(void)
     RUN(nobody_there);
     RUN(a_server_that_restarts);
     RUN(names_and_ipv6);
+    RUN(an_address_that_does_not_answer_is_passed_over);
+    RUN(a_name_server_that_hangs_stops_nobody_else);
+    RUN(sends_inside_opened);
+    RUN(a_paused_connection_tells_its_end_when_resumed);
     RUN(ends_inside_callbacks);
     RUN(ends_before_it_is_open);
     RUN(connects_again_inside_closed);
