@@ -96,22 +96,19 @@ static SMA_CHECKED enum sma_err emit(struct telegram_in *in, const json_t *updat
 /* *ret_root NULL with OK: this is no JSON, whatever is done to it. */
 static SMA_CHECKED enum sma_err load(struct sma_str json, json_t **ret_root)
 {
-    json_error_t problem;
-    json_t *root = json_loadb(json.ptr, json.len, 0, &problem);
-    if (root == NULL && json_error_code(&problem) != json_error_out_of_memory) {
+    json_t *root = json_loadb(json.ptr, json.len, 0, NULL);
+    if (root == NULL) {
         struct sma_buf copy;
-        /* Every byte may become the six of \ufffd. */
-        sma_buf_init(&copy, json.len * 6 + 16);
+        sma_buf_init(&copy, json.len * 6 + 16); /* every byte may become the six of \ufffd */
         telegram_in_repair(json, &copy);
-        enum sma_err err = copy.err;
-        if (err == SMA_ERR_OK && copy.len > 0)
-            root = json_loadb(copy.ptr, copy.len, 0, &problem);
+        if (copy.err == SMA_ERR_OK && copy.len > 0)
+            root = json_loadb(copy.ptr, copy.len, 0, NULL);
+        bool is_short =
+            copy.err != SMA_ERR_OK || (root == NULL && telegram_in_is_memory_short(json.len));
         sma_buf_fini(&copy);
-        if (err != SMA_ERR_OK)
+        if (is_short)
             return SMA_ERR_NOMEM;
     }
-    if (root == NULL && json_error_code(&problem) == json_error_out_of_memory)
-        return SMA_ERR_NOMEM;
     *ret_root = root;
     return SMA_ERR_OK;
 }

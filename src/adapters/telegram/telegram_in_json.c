@@ -280,6 +280,18 @@ void telegram_in_repair(struct sma_str json, struct sma_buf *buf)
     }
 }
 
+bool telegram_in_is_memory_short(size_t bytes)
+{
+    json_malloc_t take;
+    json_free_t give;
+    json_get_alloc_funcs(&take, &give);
+    void *probe = take(2 * bytes + 65536);
+    if (probe == NULL)
+        return true;
+    give(probe);
+    return false;
+}
+
 /* -- members ----------------------------------------------------------------------------------------------------- */
 
 int64_t telegram_in_int(const json_t *object, const char *name)

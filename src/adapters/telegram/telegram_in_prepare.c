@@ -34,15 +34,13 @@ enum sma_err telegram_preparation_parse(struct sma_str preparation,
                                         struct telegram_preparation *ret_preparation)
 {
     struct telegram_preparation read = {0};
-    json_error_t problem;
     if (preparation.len == 0) {
         *ret_preparation = read;
         return SMA_ERR_OK;
     }
-    json_t *root = json_loadb(preparation.ptr, preparation.len, 0, &problem);
+    json_t *root = json_loadb(preparation.ptr, preparation.len, 0, NULL);
     if (root == NULL)
-        return json_error_code(&problem) == json_error_out_of_memory ? SMA_ERR_NOMEM
-                                                                     : SMA_ERR_BADINPUT;
+        return telegram_in_is_memory_short(preparation.len) ? SMA_ERR_NOMEM : SMA_ERR_BADINPUT;
     read.root = root;
     read.file_count = json_array_size(root);
     bool is_good = json_is_array(root) && read.file_count <= TELEGRAM_FILE_COUNT_MAX;

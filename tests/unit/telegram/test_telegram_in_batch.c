@@ -285,6 +285,38 @@ static void a_webhook_body_is_one_object(void)
     CHECK_INT(4, list.events[1].update_id);
 }
 
+/* -- memory ------------------------------------------------------------------------------------------------------ */
+
+static size_t allocations_left;
+
+static void *scarce_malloc(size_t size)
+{
+    if (allocations_left == 0)
+        return NULL;
+    allocations_left--;
+    return malloc(size);
+}
+
+/* However little memory there is, no update is taken for a broken one: its message would be lost. */
+static void without_memory_no_update_is_passed_by(void)
+{
+    static const char body[] = "{\"ok\":true,\"result\":[" MESSAGE(3, "a") "," MESSAGE(4, "b") "]}";
+    size_t sound_count = 0;
+    json_set_alloc_funcs(scarce_malloc, free);
+    for (size_t limit = 0; limit < 400; limit++) {
+        struct sma_error error = {0};
+        allocations_left = limit;
+        enum sma_err err = parse((struct sma_str){body, sizeof body - 1}, &error);
+        CHECK(err == SMA_ERR_OK || err == SMA_ERR_NOMEM);
+        CHECK(err == SMA_ERR_NOMEM ? list.count < 2 : list.count == 2);
+        for (size_t i = 0; i < list.count; i++)
+            CHECK(list.events[i].is_ingress && list.events[i].update_id == (int64_t)i + 3);
+        sound_count += err == SMA_ERR_OK;
+    }
+    json_set_alloc_funcs(malloc, free);
+    CHECK(sound_count > 0 && sound_count < 400);
+}
+
 /* -- entity ranges ----------------------------------------------------------------------------------------------- */
 
 static void ranges_count_units_and_give_bytes(void)
@@ -392,6 +424,7 @@ int main(void)
     RUN(deep_nesting_is_passed_by);
     RUN(more_updates_than_any_platform_sends_are_no_answer);
     RUN(a_webhook_body_is_one_object);
+    RUN(without_memory_no_update_is_passed_by);
     RUN(ranges_count_units_and_give_bytes);
     RUN(every_range_is_whole_characters);
     RUN(the_vectors_entities_give_their_texts);
