@@ -111,7 +111,8 @@ static void take_success(const struct reading *reading, struct telegram_outcome 
 }
 
 /* -- refusals ---------------------------------------------------------------------------------------------------- */
-static void give_up(struct telegram_outcome *outcome, const struct reading *reading, const char *what)
+static void give_up(struct telegram_outcome *outcome, const struct reading *reading,
+                    const char *what)
 {
     classify_as(outcome, SMA_ATTEMPT_GIVE_UP);
     set_error(outcome, "%s (Telegram: %.*s)", what, DESCRIPTION_BYTES_MAX, reading->description);
@@ -123,8 +124,9 @@ static void take_bot_refused(const struct reading *reading, struct telegram_outc
     outcome->is_adapter_wide = outcome->is_bot_refused = true;
     outcome->retry_after_ms = RETRY_REFUSED_BOT_MS;
     if (reading->code == 401)
-        set_error(outcome, "Telegram refuses the bot token (401): it was revoked or is mistyped; set "
-                           "adapters.telegram.botToken to the one BotFather shows and restart");
+        set_error(outcome,
+                  "Telegram refuses the bot token (401): it was revoked or is mistyped; set "
+                  "adapters.telegram.botToken to the one BotFather shows and restart");
     else
         set_error(outcome,
                   "no Bot API answers there (HTTP %d): check adapters.telegram.botToken and "
@@ -135,21 +137,32 @@ static void take_bot_refused(const struct reading *reading, struct telegram_outc
 /* What the descriptions of 400 say, in the order in which they are tried. */
 static void take_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
 {
-    static const char *const no_chat[] = {"chat not found", "PEER_ID_INVALID", "user not found", NULL};
+    static const char *const no_chat[] = {"chat not found", "PEER_ID_INVALID", "user not found",
+                                          NULL};
     static const char *const no_thread[] = {"message thread not found", "TOPIC_DELETED",
                                             "TOPIC_CLOSED", "TOPIC_ID_INVALID", NULL};
-    static const char *const no_reply[] = {"message to be replied not found", "message to reply not found",
-                                           "replied message not found", "reply message not found",
-                                           "REPLY_MESSAGE_ID_INVALID", NULL};
-    static const char *const markup[] = {"can't parse entities", "can't parse message text",
-                                         "can't parse caption", "text is too long",
-                                         "ENTITY_BOUNDS_INVALID", "ENTITIES_TOO_LONG", NULL};
+    static const char *const no_reply[] = {
+        "message to be replied not found", "message to reply not found",
+        "replied message not found",       "reply message not found",
+        "REPLY_MESSAGE_ID_INVALID",        NULL};
+    static const char *const markup[] = {"can't parse entities",
+                                         "can't parse message text",
+                                         "can't parse caption",
+                                         "text is too long",
+                                         "ENTITY_BOUNDS_INVALID",
+                                         "ENTITIES_TOO_LONG",
+                                         NULL};
     static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
                                           "MESSAGE_ID_INVALID", NULL};
-    static const char *const no_right[] = {"not enough rights", "have no rights", "CHAT_WRITE_FORBIDDEN",
-                                           "CHAT_SEND_", "need administrator rights",
-                                           "CHAT_RESTRICTED", NULL};
-    static const char *const no_fetch[] = {"failed to get HTTP URL content", "wrong file identifier",
+    static const char *const no_right[] = {"not enough rights",
+                                           "have no rights",
+                                           "CHAT_WRITE_FORBIDDEN",
+                                           "CHAT_SEND_",
+                                           "need administrator rights",
+                                           "CHAT_RESTRICTED",
+                                           NULL};
+    static const char *const no_fetch[] = {"failed to get HTTP URL content",
+                                           "wrong file identifier",
                                            "wrong type of the web page content", "WEBPAGE_", NULL};
     if (reading->migrate_to != 0) {
         classify_as(outcome, SMA_ATTEMPT_RETRY);
@@ -169,12 +182,14 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
         give_up(outcome, reading, "Telegram did not take the text's formatting");
         outcome->is_markup_refused = true;
     } else if (says_one_of(reading, no_thread)) {
-        give_up(outcome, reading, "the topic of this chat was deleted or closed; write from another topic");
+        give_up(outcome, reading,
+                "the topic of this chat was deleted or closed; write from another topic");
     } else if (says_one_of(reading, no_chat)) {
         give_up(outcome, reading, "Telegram knows no such chat, or the bot was never in it");
         outcome->is_chat_closed = true;
     } else if (says_one_of(reading, no_right)) {
-        give_up(outcome, reading, "the bot may not write in this chat; an administrator of it can allow that");
+        give_up(outcome, reading,
+                "the bot may not write in this chat; an administrator of it can allow that");
     } else if (says_one_of(reading, no_fetch)) {
         give_up(outcome, reading, "Telegram could not fetch the file from its address");
     } else {
@@ -232,7 +247,8 @@ static void take_refusal(const struct reading *reading, const struct sma_net_ans
         classify_as(outcome, SMA_ATTEMPT_RETRY);
         set_error(outcome, "Telegram: %.*s", DESCRIPTION_BYTES_MAX, reading->description);
     } else if (reading->code == 413) {
-        give_up(outcome, reading, "the file is larger than Telegram takes (10 MB a photo, 50 MB others)");
+        give_up(outcome, reading,
+                "the file is larger than Telegram takes (10 MB a photo, 50 MB others)");
     } else if (reading->code >= 500) {
         take_server_error(reading, answer, outcome);
     } else {
@@ -243,7 +259,8 @@ static void take_refusal(const struct reading *reading, const struct sma_net_ans
 /* -- the whole --------------------------------------------------------------------------------------------------- */
 static void take_answer(const struct sma_net_answer *answer, struct telegram_outcome *outcome)
 {
-    json_t *root = answer->body.len == 0 ? NULL : json_loadb(answer->body.ptr, answer->body.len, 0, NULL);
+    json_t *root =
+        answer->body.len == 0 ? NULL : json_loadb(answer->body.ptr, answer->body.len, 0, NULL);
     struct reading reading = read_answer(root, answer);
     bool is_2xx = answer->status >= 200 && answer->status < 300;
     bool is_no_error = reading.code < 400; /* says nothing, or contradicts itself */
@@ -251,8 +268,10 @@ static void take_answer(const struct sma_net_answer *answer, struct telegram_out
         take_success(&reading, outcome);
     } else if (is_2xx && is_no_error) {
         classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
-        set_error(outcome, "Telegram's answer (HTTP %d) could not be read; whether the message arrived "
-                           "is unknown", answer->status);
+        set_error(outcome,
+                  "Telegram's answer (HTTP %d) could not be read; whether the message arrived "
+                  "is unknown",
+                  answer->status);
     } else {
         take_refusal(&reading, answer, outcome);
     }
@@ -279,15 +298,16 @@ void telegram_classify(const struct sma_net_answer *answer, struct telegram_outc
     case SMA_NET_UNKNOWN:
     default:
         classify_as(&outcome, SMA_ATTEMPT_UNKNOWN);
-        set_error(&outcome, "no whole answer from Telegram; whether the message arrived is unknown: %s",
+        set_error(&outcome,
+                  "no whole answer from Telegram; whether the message arrived is unknown: %s",
                   error);
         break;
     }
     *ret_outcome = outcome;
 }
 
-bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id, uint32_t retry_after_ms,
-                         uint64_t now_ns)
+bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id,
+                         uint32_t retry_after_ms, uint64_t now_ns)
 {
     uint64_t chat = sma_siphash(flood_key, chat_id.ptr, chat_id.len);
     bool is_second = flood->until_ns > now_ns && flood->chat != chat;

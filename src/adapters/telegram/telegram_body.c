@@ -209,12 +209,13 @@ const char *telegram_file_type(struct sma_str path)
     static const struct
     {
         const char *extension, *type;
-    } types[] = {{".png", "image/png"},   {".jpg", "image/jpeg"},      {".jpeg", "image/jpeg"},
-                 {".webp", "image/webp"}, {".gif", "image/gif"},       {".pdf", "application/pdf"},
-                 {".zip", "application/zip"}, {".mp3", "audio/mpeg"},  {".m4a", "audio/mp4"},
-                 {".ogg", "audio/ogg"},   {".opus", "audio/opus"},     {".oga", "audio/ogg"},
-                 {".mp4", "video/mp4"},   {".txt", "text/plain"},      {".md", "text/markdown"},
-                 {".csv", "text/csv"},    {".json", "application/json"}, {".html", "text/html"}};
+    } types[] = {
+        {".png", "image/png"},       {".jpg", "image/jpeg"},        {".jpeg", "image/jpeg"},
+        {".webp", "image/webp"},     {".gif", "image/gif"},         {".pdf", "application/pdf"},
+        {".zip", "application/zip"}, {".mp3", "audio/mpeg"},        {".m4a", "audio/mp4"},
+        {".ogg", "audio/ogg"},       {".opus", "audio/opus"},       {".oga", "audio/ogg"},
+        {".mp4", "video/mp4"},       {".txt", "text/plain"},        {".md", "text/markdown"},
+        {".csv", "text/csv"},        {".json", "application/json"}, {".html", "text/html"}};
     for (size_t i = 0; i < SMA_COUNT_OF(types); i++) {
         struct sma_str extension = sma_str(types[i].extension);
         if (path.len <= extension.len)

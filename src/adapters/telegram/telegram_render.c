@@ -51,7 +51,8 @@ static bool read_attachment(struct sma_str line, struct attachment *ret_attachme
     {
         const char *name;
         uint8_t kind;
-    } kinds[] = {{"photo", 0}, {"image", 0}, {"document", 1}, {"file", 1}, {"voice", 2}, {"audio", 3}};
+    } kinds[] = {{"photo", 0}, {"image", 0}, {"document", 1},
+                 {"file", 1},  {"voice", 2}, {"audio", 3}};
     struct sma_str rest = sma_str_trim(line);
     if (rest.len == 0 || rest.ptr[0] != '@' ||
         !sma_str_is_equal_nocase(take_word(&rest), SMA_STR("@attach")))
@@ -202,8 +203,8 @@ enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, v
     init_output(&output, each, user, PART_ROOM + row->text.len);
     sma_buf_init(&rest, row->text.len + 1);
     bool is_markdown = row->intent == SMA_INTENT_ASSISTANT_TEXT;
-    bool has_files = is_markdown && may_have_attachments(row->text) &&
-                     put_without_attachments(&rest, row->text);
+    bool has_files =
+        is_markdown && may_have_attachments(row->text) && put_without_attachments(&rest, row->text);
     struct sma_str text = has_files ? sma_buf_str(&rest) : row->text;
     enum sma_err err = rest.err;
     if (err == SMA_ERR_OK)

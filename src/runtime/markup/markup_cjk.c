@@ -66,11 +66,15 @@ static bool may_need_signs(struct sma_str text)
 
 bool sma_markup_put_signed(struct sma_buf *buf, struct sma_str text)
 {
-    bool is_needed = may_need_signs(text), has_signs = false;
+    if (!may_need_signs(text)) {
+        sma_buf_put_str(buf, text);
+        return false;
+    }
+    bool has_signs = false;
     size_t done = 0;
     const char *star;
-    for (size_t at = 0; is_needed && at < text.len &&
-                        (star = memchr(text.ptr + at, '*', text.len - at)) != NULL;) {
+    for (size_t at = 0;
+         at < text.len && (star = memchr(text.ptr + at, '*', text.len - at)) != NULL;) {
         size_t from = (size_t)(star - text.ptr), to = from;
         while (to < text.len && text.ptr[to] == '*')
             to++;

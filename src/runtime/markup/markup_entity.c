@@ -11,18 +11,18 @@ static const struct
     const char *name;
     utf8proc_int32_t code;
 } names[] = {
-    {"amp", '&'},      {"lt", '<'},       {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
-    {"nbsp", 0xA0},    {"copy", 0xA9},    {"reg", 0xAE},     {"trade", 0x2122}, {"hellip", 0x2026},
-    {"mdash", 0x2014}, {"ndash", 0x2013}, {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"ldquo", 0x201C},
-    {"rdquo", 0x201D}, {"laquo", 0xAB},   {"raquo", 0xBB},   {"bull", 0x2022},  {"middot", 0xB7},
-    {"times", 0xD7},   {"divide", 0xF7},  {"plusmn", 0xB1},  {"deg", 0xB0},     {"micro", 0xB5},
-    {"para", 0xB6},    {"sect", 0xA7},    {"euro", 0x20AC},  {"pound", 0xA3},   {"yen", 0xA5},
-    {"cent", 0xA2},    {"larr", 0x2190},  {"uarr", 0x2191},  {"rarr", 0x2192},  {"darr", 0x2193},
-    {"harr", 0x2194},  {"rArr", 0x21D2},  {"lArr", 0x21D0},  {"ne", 0x2260},    {"le", 0x2264},
-    {"ge", 0x2265},    {"asymp", 0x2248}, {"infin", 0x221E}, {"sum", 0x2211},   {"radic", 0x221A},
-    {"minus", 0x2212}, {"frac12", 0xBD},  {"frac14", 0xBC},  {"frac34", 0xBE},  {"sup2", 0xB2},
-    {"sup3", 0xB3},    {"alpha", 0x3B1},  {"beta", 0x3B2},   {"gamma", 0x3B3},  {"delta", 0x3B4},
-    {"lambda", 0x3BB}, {"mu", 0x3BC},     {"pi", 0x3C0},     {"sigma", 0x3C3},  {"omega", 0x3C9},
+    {"amp", '&'},      {"lt", '<'},       {"gt", '>'},       {"quot", '"'},      {"apos", '\''},
+    {"nbsp", 0xA0},    {"copy", 0xA9},    {"reg", 0xAE},     {"trade", 0x2122},  {"hellip", 0x2026},
+    {"mdash", 0x2014}, {"ndash", 0x2013}, {"lsquo", 0x2018}, {"rsquo", 0x2019},  {"ldquo", 0x201C},
+    {"rdquo", 0x201D}, {"laquo", 0xAB},   {"raquo", 0xBB},   {"bull", 0x2022},   {"middot", 0xB7},
+    {"times", 0xD7},   {"divide", 0xF7},  {"plusmn", 0xB1},  {"deg", 0xB0},      {"micro", 0xB5},
+    {"para", 0xB6},    {"sect", 0xA7},    {"euro", 0x20AC},  {"pound", 0xA3},    {"yen", 0xA5},
+    {"cent", 0xA2},    {"larr", 0x2190},  {"uarr", 0x2191},  {"rarr", 0x2192},   {"darr", 0x2193},
+    {"harr", 0x2194},  {"rArr", 0x21D2},  {"lArr", 0x21D0},  {"ne", 0x2260},     {"le", 0x2264},
+    {"ge", 0x2265},    {"asymp", 0x2248}, {"infin", 0x221E}, {"sum", 0x2211},    {"radic", 0x221A},
+    {"minus", 0x2212}, {"frac12", 0xBD},  {"frac14", 0xBC},  {"frac34", 0xBE},   {"sup2", 0xB2},
+    {"sup3", 0xB3},    {"alpha", 0x3B1},  {"beta", 0x3B2},   {"gamma", 0x3B3},   {"delta", 0x3B4},
+    {"lambda", 0x3BB}, {"mu", 0x3BC},     {"pi", 0x3C0},     {"sigma", 0x3C3},   {"omega", 0x3C9},
     {"check", 0x2713}, {"cross", 0x2717}, {"star", 0x2606},  {"hearts", 0x2665},
 };
 

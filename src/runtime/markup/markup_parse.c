@@ -15,17 +15,19 @@
 #define FLAGS (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML)
 #define CONTAINER_COUNT_MAX 64 /* lists and quotes inside each other that are told apart */
 #define INDENT_COUNT_MAX 8     /* of these, how many indent: keeps the text linear in the source */
-#define LINK_COUNT_MAX 16      /* links and images inside each other; deeper ones lose their target */
-#define PAD_BYTES 64           /* see parse_copy */
+#define SPAN_COUNT_MAX 256 /* spans inside each other; with more the text is kept as it came */
+#define LINK_COUNT_MAX 16  /* links and images inside each other; as above */
+#define PAD_BYTES 64       /* see make_copy */
 #define PENDING UINT32_MAX
-#define RULE_TEXT "\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94\xE2\x80\x94"
+#define RULE_TEXT "————————"
 
 static const char *const default_schemes[] = {"http:", "https:", NULL};
 
 /* A list or a quote that is open. */
 struct container
 {
-    bool is_list, is_ordered, is_tight, is_marked /* a quote inside a quote: lines begin with "> " */;
+    bool is_list, is_ordered, is_tight;
+    bool is_marked; /* a quote inside a quote: lines begin with "> " */
     char delimiter;
     unsigned next;  /* number of the next item */
     unsigned width; /* indentation of lines of the current item */
@@ -51,6 +53,8 @@ struct reader
     unsigned container_count, quote_count;
     struct link links[LINK_COUNT_MAX];
     unsigned link_count;
+    uint8_t spans[SPAN_COUNT_MAX]; /* MD_SPANTYPE of the open ones */
+    unsigned span_count;
     uint32_t open[SMA_MARK_KIND_COUNT];  /* index of the open mark of this kind */
     uint32_t depth[SMA_MARK_KIND_COUNT]; /* how often it was opened; only the outermost is a mark */
     struct table table;
@@ -144,7 +148,13 @@ static bool open_mark(struct reader *reader, enum sma_mark_kind kind, bool is_pe
 
 static void close_mark(struct reader *reader, enum sma_mark_kind kind)
 {
-    if (reader->is_in_table || --reader->depth[kind] > 0)
+    if (reader->is_in_table)
+        return;
+    if (reader->depth[kind] == 0) {
+        reader->err = SMA_ERR_CORRUPT; /* see push_span */
+        return;
+    }
+    if (--reader->depth[kind] > 0)
         return;
     struct sma_markup *out = reader->out;
     struct sma_mark *mark = &out->marks[reader->open[kind]];
@@ -199,8 +209,11 @@ static bool is_scheme_wanted(const struct reader *reader, struct sma_str target)
 
 static void enter_link(struct reader *reader, const MD_ATTRIBUTE *target, bool is_image)
 {
-    if (reader->link_count++ >= LINK_COUNT_MAX)
+    if (reader->link_count == LINK_COUNT_MAX) {
+        reader->err = SMA_ERR_TOOBIG;
         return;
+    }
+    reader->link_count++;
     begin_line(reader);
     read_attribute(reader, target);
     struct sma_str address = sma_buf_str(&reader->target);
@@ -219,7 +232,8 @@ static void enter_link(struct reader *reader, const MD_ATTRIBUTE *target, bool i
 }
 
 /* Has the text of the link said already where it leads? */
-static bool is_target_said(const struct reader *reader, const struct link *link, struct sma_str text)
+static bool is_target_said(const struct reader *reader, const struct link *link,
+                           struct sma_str text)
 {
     static const struct sma_str mail = SMA_STR("mailto:");
     struct sma_str target = link->target;
@@ -233,9 +247,7 @@ static bool is_target_said(const struct reader *reader, const struct link *link,
 
 static void leave_link(struct reader *reader)
 {
-    if (reader->link_count-- > LINK_COUNT_MAX)
-        return;
-    struct link *link = &reader->links[reader->link_count];
+    struct link *link = &reader->links[--reader->link_count]; /* pop_span knows that there is one */
     struct sma_buf *buf = sink(reader);
     if (buf->err != SMA_ERR_OK || reader->out->details.err != SMA_ERR_OK)
         return;
@@ -337,8 +349,8 @@ static bool is_language(struct sma_str name)
     for (size_t i = 0; i < name.len; i++) {
         char byte = name.ptr[i];
         bool is_letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
-        bool is_other = (byte >= '0' && byte <= '9') ||
-                        (byte != '\0' && strchr("+#._-", byte) != NULL);
+        bool is_other =
+            (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("+#._-", byte) != NULL);
         if (!is_letter && !is_other)
             return false;
     }
@@ -402,10 +414,32 @@ static int verdict(const struct reader *reader)
            reader->table.cells.err != SMA_ERR_OK;
 }
 
+/*
+ * md4c 0.4.8 ends some spans twice, or never, when images and links overlap. Spans that do not nest, or outlive their
+ * block, make the whole text plain: marks built on them would be wrong. @return whether to go on
+ */
+static bool push_span(struct reader *reader, MD_SPANTYPE type)
+{
+    if (reader->span_count == SPAN_COUNT_MAX)
+        return false;
+    reader->spans[reader->span_count++] = (uint8_t)type;
+    return true;
+}
+
+static bool pop_span(struct reader *reader, MD_SPANTYPE type)
+{
+    if (reader->span_count == 0 || reader->spans[reader->span_count - 1] != type)
+        return false;
+    reader->span_count--;
+    return true;
+}
+
 /* -- callbacks --------------------------------------------------------------------------------------------------- */
 static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *user)
 {
     struct reader *reader = user;
+    if (reader->span_count > 0)
+        return -1;
     const MD_BLOCK_UL_DETAIL *bullets = detail;
     const MD_BLOCK_OL_DETAIL *numbers = detail;
     switch (type) {
@@ -449,6 +483,8 @@ static int on_enter_block(MD_BLOCKTYPE type, void *detail, void *user)
 static int on_leave_block(MD_BLOCKTYPE type, void *detail, void *user)
 {
     struct reader *reader = user;
+    if (reader->span_count > 0)
+        return -1;
     switch (type) {
     case MD_BLOCK_QUOTE:
         close_mark(reader, SMA_MARK_QUOTE);
@@ -509,6 +545,8 @@ static int on_enter_span(MD_SPANTYPE type, void *detail, void *user)
 {
     struct reader *reader = user;
     int kind = mark_of(type);
+    if (!push_span(reader, type))
+        return -1;
     if (type == MD_SPAN_A)
         enter_link(reader, &((const MD_SPAN_A_DETAIL *)detail)->href, false);
     else if (type == MD_SPAN_IMG)
@@ -525,6 +563,8 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *user)
     struct reader *reader = user;
     int kind = mark_of(type);
     (void)detail;
+    if (!pop_span(reader, type))
+        return -1;
     if (type == MD_SPAN_A || type == MD_SPAN_IMG)
         leave_link(reader);
     if (kind >= 0)
@@ -535,7 +575,7 @@ static int on_leave_span(MD_SPANTYPE type, void *detail, void *user)
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *user)
 {
     struct reader *reader = user;
-    if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) { /* people who write two lines mean two lines */
+    if (type == MD_TEXT_BR || type == MD_TEXT_SOFTBR) { /* two lines written are two lines meant */
         if (reader->is_in_table)
             sma_buf_put_char(&reader->table.cells, ' ');
         else
@@ -560,8 +600,9 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *us
 /* 0 = read; otherwise the markup is half full. */
 static int parse_copy(struct reader *reader, struct sma_str copy)
 {
-    static const MD_PARSER parser = {0,  FLAGS,   on_enter_block, on_leave_block, on_enter_span,
-                                     on_leave_span, on_text,        NULL,           NULL};
+    static const MD_PARSER parser = {
+        0,    FLAGS, on_enter_block, on_leave_block, on_enter_span, on_leave_span, on_text,
+        NULL, NULL};
     sma_buf_init(&reader->target, SMA_MARKUP_SOURCE_BYTES_MAX);
     int status = md_parse(copy.ptr, (MD_SIZE)copy.len, &parser, reader);
     if (status == 0)

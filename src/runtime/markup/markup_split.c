@@ -16,22 +16,23 @@ struct splitter
     const struct sma_markup_limits *limits;
     struct sma_mark *clipped; /* room for all that one part may have */
     uint32_t next;            /* first mark that begins at or after the part's beginning */
-    uint32_t open[SMA_MARK_KIND_COUNT], open_count; /* marks that began before it and go on; outer first */
+    uint32_t open_count;      /* marks that began before it and go on; outer first */
+    uint32_t open[SMA_MARK_KIND_COUNT];
 };
 
 /* Where a part could end; 0 = no such place. */
 struct scan
 {
     size_t pre_start, paragraph, line, space, inner_space, cluster, code_point;
-    size_t end;      /* where it had to stop */
-    bool is_in_pre;  /* it stopped inside a PRE */
+    size_t end;     /* where it had to stop */
+    bool is_in_pre; /* it stopped inside a PRE */
     bool is_complete;
 };
 /* The walk of one part. */
 struct walk
 {
     size_t units, bytes;
-    uint32_t next;                    /* mark */
+    uint32_t next;                     /* mark */
     size_t pre_from, pre_to, inner_to; /* the last PRE; the end of the last link or code */
 };
 
@@ -108,7 +109,8 @@ static size_t byte_cost(utf8proc_int32_t code, size_t len)
 }
 
 /* -- where to cut ------------------------------------------------------------------------------------------------ */
-static void note_mark(const struct splitter *splitter, struct walk *walk, const struct sma_mark *mark)
+static void note_mark(const struct splitter *splitter, struct walk *walk,
+                      const struct sma_mark *mark)
 {
     walk->bytes += mark_cost(splitter, mark);
     if (mark->kind == SMA_MARK_PRE) {
@@ -119,16 +121,19 @@ static void note_mark(const struct splitter *splitter, struct walk *walk, const 
     }
 }
 
+/* A boundary of clusters, after `before` and before `code`. White space on either side is left out at a cut. */
 static void note_place(struct scan *scan, const struct walk *walk, struct sma_str text, size_t at,
-                       utf8proc_int32_t before)
+                       utf8proc_int32_t before, utf8proc_int32_t code)
 {
     scan->cluster = at;
     bool is_in_pre = at > walk->pre_from && at < walk->pre_to;
-    if (before == '\n') {
+    if (before == '\n' || code == '\n') {
         scan->line = scan->space = at;
-        if (!is_in_pre && at >= 2 && text.ptr[at - 2] == '\n')
+        bool is_after = before == '\n' && at >= 2 && text.ptr[at - 2] == '\n';
+        bool is_before = code == '\n' && at + 1 < text.len && text.ptr[at + 1] == '\n';
+        if (!is_in_pre && (is_after || is_before))
             scan->paragraph = at;
-    } else if (is_word_end(before)) {
+    } else if (is_word_end(before) || code == ' ') {
         if (is_in_pre || at < walk->inner_to)
             scan->inner_space = at;
         else
@@ -173,7 +178,7 @@ static void scan_part(const struct splitter *splitter, size_t start, struct scan
         if (at > start) {
             scan->code_point = at;
             if (is_boundary(before, code, &state))
-                note_place(scan, &walk, text, at, before);
+                note_place(scan, &walk, text, at, before, code);
         }
         if (at > start && (walk.units + wide > units_max || walk.bytes + cost > bytes_max)) {
             scan->end = at;
@@ -240,7 +245,8 @@ static size_t skip_space(const struct splitter *splitter, size_t at)
     size_t len;
     utf8proc_int32_t code;
     (void)step(text, at, &len, &code);
-    bool is_joined = !is_simple(code) && !utf8proc_grapheme_break((unsigned char)text.ptr[at - 1], code);
+    bool is_joined =
+        !is_simple(code) && !utf8proc_grapheme_break((unsigned char)text.ptr[at - 1], code);
     return is_joined ? at - 1 : at;
 }
 

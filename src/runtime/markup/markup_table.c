@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <utf8proc.h>
 
-#define WIDTH_MAX 200 /* padding of a column stops here: one endless cell must not widen every line */
+#define WIDTH_MAX \
+    200 /* padding of a column stops here: one endless cell must not widen every line */
 
 size_t sma_markup_width(struct sma_str text)
 {

@@ -33,7 +33,8 @@ static void check_html(struct sma_str source, struct sma_str plain)
 {
     const char *wrong = html_read(source, &html);
     if (wrong != NULL)
-        fprintf(stderr, "the platform would refuse: %s\n%.*s\n", wrong, (int)source.len, source.ptr);
+        fprintf(stderr, "the platform would refuse: %s\n%.*s\n", wrong, (int)source.len,
+                source.ptr);
     CHECK(wrong == NULL);
     CHECK(sma_str_is_equal(plain, sma_buf_str(&html.text)));
     CHECK(source.len <= 32768);
@@ -123,15 +124,32 @@ static void expect_refused(const char *source)
 /* The reader itself: a test that accepts everything would prove nothing. */
 static void reader_refuses_what_the_platform_refuses(void)
 {
-    static const char *const bad[] = {
-        "<b>a", "a</b>", "<b><i>a</b></i>", "<u2>a</u2>", "<br>", "a < b", "a > b", "a & b", "&nbsp;",
-        "<a>x</a>", "<a href=\"\">x</a>", "<a href=\"x>y</a>", "<code><b>x</b></code>", "<b><b>x</b></b>",
-        "<blockquote>a<blockquote>b</blockquote></blockquote>", "<pre><code class=\"language-c\">x</pre>",
-        "<b></b>", "\xFF", "<b>x</b", "<", "<b class=\"x\">y</b>"};
+    static const char *const bad[] = {"<b>a",
+                                      "a</b>",
+                                      "<b><i>a</b></i>",
+                                      "<u2>a</u2>",
+                                      "<br>",
+                                      "a < b",
+                                      "a > b",
+                                      "a & b",
+                                      "&nbsp;",
+                                      "<a>x</a>",
+                                      "<a href=\"\">x</a>",
+                                      "<a href=\"x>y</a>",
+                                      "<code><b>x</b></code>",
+                                      "<b><b>x</b></b>",
+                                      "<blockquote>a<blockquote>b</blockquote></blockquote>",
+                                      "<pre><code class=\"language-c\">x</pre>",
+                                      "<b></b>",
+                                      "\xFF",
+                                      "<b>x</b",
+                                      "<",
+                                      "<b class=\"x\">y</b>"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
         expect_refused(bad[i]);
-    CHECK(html_read(sma_str("<b>a <i>b</i></b> &lt; <pre><code class=\"language-c\">x</code></pre>"),
-                    &html) == NULL);
+    CHECK(
+        html_read(sma_str("<b>a <i>b</i></b> &lt; <pre><code class=\"language-c\">x</code></pre>"),
+                  &html) == NULL);
     CHECK_STR("a b < x", sma_buf_str(&html.text));
     CHECK_INT(3, html.mark_count);
     html_free(&html);
