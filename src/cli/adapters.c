@@ -10,6 +10,6 @@
 const struct sma_adapter_entry sma_adapter_table[] = {
     {&sma_http_adapter_ops, .is_on_by_default = true, .is_http = true},
     {&sma_terminal_adapter_ops, .is_on_by_default = true},
-    {&sma_telegram_adapter_ops},
+    {.ops = &sma_telegram_adapter_ops},
     {.ops = NULL},
 };
