@@ -556,6 +556,8 @@ struct sma_deliver
     bool is_repeat;            /* the next part was begun before a crash: attempt it under the same key, count it */
     bool has_waiter;           /* the agent will ask SEND for it */
     uint32_t attempt_count;
+    uint32_t reply_count;      /* parts already used in answer to the same message before this row; for platforms that count replies */
+    int64_t message_wall_ms;   /* when the message that is answered was written; 0 = unknown */
     struct sma_stamps stamps;
 };
 struct sma_cancel_deliver
@@ -597,6 +599,8 @@ struct sma_attempt
     struct sma_str idempotency_key; /* same for every attempt of this part, stable over restarts */
     uint8_t intent;
     bool is_repeat;
+    uint32_t reply_count;           /* as in DELIVER: before this row, so this part is reply number reply_count + part */
+    int64_t message_wall_ms;        /* as in DELIVER */
 };
 struct sma_attempt_result
 {
