@@ -73,16 +73,23 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
 static void on_unhooked(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
 {
     (void)user;
-    if (answer->end != SMA_NET_ANSWERED || answer->status != 200)
-        SMA_METRIC_ADD(platform_failures_total,
-                       1); /* tolerated: with one in the way the poll says so */
+    bool is_done = answer->end == SMA_NET_ANSWERED && answer->status == 200;
+    if (!is_done && telegram->bot.id != 0) {
+        step_failed(telegram, "deleteWebhook", answer);
+        return;
+    }
+    if (!is_done) /* tolerated: getMe tells more, and with a webhook in the way the poll says so */
+        SMA_METRIC_ADD(platform_failures_total, 1);
     step_is_done(telegram, telegram->bot.id == 0 ? TELEGRAM_PHASE_WHO : TELEGRAM_PHASE_READY);
 }
 
-void telegram_bot_unhook(struct telegram *telegram)
+void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns)
 {
     telegram->phase = TELEGRAM_PHASE_UNHOOK;
-    next_step(telegram);
+    if (delay_ns == 0)
+        next_step(telegram);
+    else
+        telegram->bot_due_ns = sma_ctx_now(telegram->ctx) + delay_ns;
 }
 
 /* -- getMe -------------------------------------------------------------------------------------------------------- */

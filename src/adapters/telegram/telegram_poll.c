@@ -142,23 +142,27 @@ static void take_updates(struct telegram *telegram)
 static void take_conflict(struct telegram *telegram, const char *description)
 {
     struct telegram_poll *poll = &telegram->poll;
+    poll->conflict_count++;
+    uint64_t delay_ns = telegram_backoff_ns(telegram, poll->conflict_count);
     if (strstr(description, "ebhook") != NULL) {
+        bool is_often = poll->conflict_count >
+                        TELEGRAM_CONFLICT_COUNT_MAX; /* somebody sets it again and again */
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
                     "telegram: a webhook was set for this bot; removing it to poll");
-        telegram_bot_unhook(telegram);
+        telegram_bot_unhook(telegram, is_often ? delay_ns : 0);
         return;
     }
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
     bool is_due = poll->conflict_told_ns == 0 ||
                   now_ns - poll->conflict_told_ns >= CONFLICT_TELL_S * TELEGRAM_NS_PER_S;
-    if (++poll->conflict_count > TELEGRAM_CONFLICT_COUNT_MAX && is_due) {
+    if (poll->conflict_count > TELEGRAM_CONFLICT_COUNT_MAX && is_due) {
         poll->conflict_told_ns = now_ns;
         sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
                     "telegram: another program is polling with the same bot token (409), so "
                     "messages go to either at "
                     "random. Stop the other one, or give this project a bot of its own");
     }
-    poll_again(telegram, telegram_backoff_ns(telegram, poll->conflict_count));
+    poll_again(telegram, delay_ns);
 }
 
 static void take_failure(struct telegram *telegram, const struct sma_net_answer *answer,

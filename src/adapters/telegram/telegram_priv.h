@@ -155,8 +155,8 @@ enum telegram_phase
 };
 void telegram_bot_begin(struct telegram *telegram);
 void telegram_bot_take_cursor(struct telegram *telegram, struct sma_str json);
-/** A webhook stands in the way of polling: remove it, then poll. */
-void telegram_bot_unhook(struct telegram *telegram);
+/** A webhook stands in the way of polling: remove it after this time, then poll. */
+void telegram_bot_unhook(struct telegram *telegram, uint64_t delay_ns);
 void telegram_bot_tick(struct telegram *telegram, uint64_t now_ns);
 /** The token was refused: say so, once until it works again. */
 void telegram_bot_refused(struct telegram *telegram, int status);

@@ -55,9 +55,11 @@ static void on_draft_shown(struct telegram *telegram, void *user,
     (void)user;
     telegram->progress_call_count--;
     telegram_classify(answer, &outcome);
-    hold_for(telegram, &outcome);
-    if (!outcome.is_unsupported && !(answer->end == SMA_NET_ANSWERED && answer->status == 404))
+    bool is_unknown = answer->end == SMA_NET_ANSWERED && answer->status == 404;
+    if (!outcome.is_unsupported && !is_unknown) {
+        hold_for(telegram, &outcome);
         return;
+    }
     if (!telegram->has_no_drafts)
         sma_ctx_log(telegram->ctx, SMA_LOG_INFO,
                     "telegram: this Bot API server knows no message drafts; answers appear when "
