@@ -1,8 +1,6 @@
 /*
- * ws.c — WebSocket connections: the name is looked up, its addresses are tried in turn, the upgrade is asked for, then
- * messages go both ways. One timer bounds everything up to the upgrade; an open connection has none running.
+ * ws.c — an open WebSocket connection and its end, and the public face. How it came to be open: ws_connect.c.
  */
-#include "sma/text.h"
 #include "ws_priv.h"
 
 #include <openssl/err.h>
@@ -11,54 +9,7 @@
 
 #define WS_MAGIC 0x57534f43u
 #define CONN_MAGIC 0x5753434eu
-#define REASON_BYTES 512
 #define PONG_ROOM_BYTES 4096 /* beyond unsent_bytes_max; pongs over it are not sent */
-
-enum phase
-{
-    PHASE_RESOLVING,
-    PHASE_CONNECTING, /* TCP and TLS */
-    PHASE_UPGRADING,
-    PHASE_REFUSED, /* the body of the refusal is read */
-    PHASE_OPEN,
-    PHASE_FAILED, /* could not even begin: told in the next turn */
-    PHASE_ENDED,  /* by us: told in the next turn */
-    PHASE_OVER,
-};
-
-/* A name look-up cannot be called back: it outlives its connection, then conn is NULL. */
-struct lookup
-{
-    uv_getaddrinfo_t request;
-    struct sma_ws *ws;
-    struct sma_ws_conn *conn;
-};
-
-struct sma_ws_conn
-{
-    uint32_t magic;
-    enum phase phase;
-    struct sma_ws *ws;
-    struct sma_ws_conn *previous, *next;
-    struct sma_ws_ask ask; /* url and headers are not kept */
-    struct ws_url url;
-    char key[WS_KEY_BYTES + 1];
-    bool has_asked_protocol;
-    struct sma_buf request, head; /* until the upgrade */
-    struct ws_answer answer;
-    struct lookup *lookup;
-    struct sockaddr_storage addresses[WS_ADDRESS_COUNT_MAX];
-    size_t address_count, address_next;
-    struct ws_pipe *pipe;
-    struct ws_reader reader;
-    uv_timer_t timer;
-    uint64_t deadline_ms; /* on the loop's clock */
-    unsigned end_code;
-    char reason[REASON_BYTES];
-};
-
-static const struct ws_pipe_events pipe_events;
-static void arm(struct sma_ws_conn *conn, uint64_t wait_ms);
 
 /* -- the end of a connection -------------------------------------------------------------------------------------- */
 void ws_unref(struct sma_ws *ws)
@@ -82,21 +33,11 @@ static void on_timer_closed(uv_handle_t *handle)
     free(conn);
 }
 
-static void drop_lookup(struct sma_ws_conn *conn)
-{
-    if (conn->lookup == NULL)
-        return;
-    conn->lookup->conn = NULL;
-    (void)uv_cancel(
-        (uv_req_t *)&conn->lookup->request); /* refused once it runs: then it ends unheard */
-    conn->lookup = NULL;
-}
-
 /* No call back after this; the memory goes in the loop's next turn. */
 static void bury(struct sma_ws_conn *conn)
 {
-    conn->phase = PHASE_OVER;
-    drop_lookup(conn);
+    conn->phase = WS_PHASE_OVER;
+    ws_conn_drop_lookup(conn);
     if (conn->pipe != NULL)
         ws_pipe_close(conn->pipe);
     conn->pipe = NULL;
@@ -109,18 +50,18 @@ static void bury(struct sma_ws_conn *conn)
     uv_close((uv_handle_t *)&conn->timer, on_timer_closed);
 }
 
-static void finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed)
+void ws_conn_finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed)
 {
     bury(conn);
     conn->ask.closed(conn->ask.user, closed);
 }
 
-static void finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, const char *reason)
+void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, const char *reason)
 {
-    finish(conn, &(struct sma_ws_closed){.end = end, .reason = sma_str(reason)});
+    ws_conn_finish(conn, &(struct sma_ws_closed){.end = end, .reason = sma_str(reason)});
 }
 
-static void SMA_PRINTF(2, 3) set_reason(struct sma_ws_conn *conn, const char *format, ...)
+void ws_conn_set_reason(struct sma_ws_conn *conn, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -128,29 +69,9 @@ static void SMA_PRINTF(2, 3) set_reason(struct sma_ws_conn *conn, const char *fo
     va_end(arguments);
 }
 
-static void fail(struct sma_ws_conn *conn)
+void ws_conn_fail(struct sma_ws_conn *conn)
 {
-    finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
-}
-
-static void finish_refused(struct sma_ws_conn *conn)
-{
-    struct ws_answer *answer = &conn->answer;
-    SMA_ASSERT(ws_answer_parse(sma_buf_str(&conn->head), answer) ==
-               SMA_ERR_OK); /* it was, and may have moved */
-    size_t body_len = conn->head.len - answer->head_bytes;
-    struct sma_str body = {conn->head.ptr + answer->head_bytes, body_len};
-    body.len = sma_utf8_cut(body, sizeof conn->reason - 128);
-    set_reason(conn, "%s refused the upgrade with status %d%s%.*s", conn->url.host, answer->status,
-               body.len > 0 ? ": " : "", (int)body.len, body.len > 0 ? body.ptr : "");
-    bool is_text = sma_utf8_is_valid(sma_str(conn->reason));
-    for (char *at = conn->reason; *at != '\0'; at++) /* it goes into a log line */
-        if ((unsigned char)*at < ' ' || *at == 0x7f || (!is_text && (unsigned char)*at > 0x7f))
-            *at = ' ';
-    finish(conn, &(struct sma_ws_closed){.end = SMA_WS_NOT_CONNECTED,
-                                         .http_status = answer->status,
-                                         .head = answer->head,
-                                         .reason = sma_str(conn->reason)});
+    ws_conn_finish_in_words(conn, SMA_WS_NOT_CONNECTED, conn->reason);
 }
 
 /* -- sending ------------------------------------------------------------------------------------------------------ */
@@ -198,9 +119,9 @@ static void answer_ping(struct sma_ws_conn *conn, struct sma_str payload)
 enum sma_err sma_ws_send(struct sma_ws_conn *conn, struct sma_str bytes, bool is_binary)
 {
     SMA_ASSERT(conn->magic == CONN_MAGIC);
-    if (conn->phase == PHASE_OVER || conn->phase == PHASE_ENDED)
+    if (conn->phase == WS_PHASE_OVER || conn->phase == WS_PHASE_ENDED)
         return SMA_ERR_GONE;
-    if (conn->phase != PHASE_OPEN)
+    if (conn->phase != WS_PHASE_OPEN)
         return SMA_ERR_BUSY;
     size_t len = ws_frame_bytes(bytes.len), max = conn->ask.unsent_bytes_max;
     if (len > max)
@@ -223,7 +144,7 @@ static void handle_close(struct sma_ws_conn *conn, const struct ws_found *found)
     closed.reason = (struct sma_str){reason, found->bytes.len};
     bool can_echo = found->code == 0 || ws_close_code_is_valid(found->code);
     say_goodbye(conn, can_echo ? found->code : 1002);
-    finish(conn, &closed);
+    ws_conn_finish(conn, &closed);
 }
 
 static void handle_found(struct sma_ws_conn *conn, const struct ws_found *found)
@@ -239,9 +160,9 @@ static void handle_found(struct sma_ws_conn *conn, const struct ws_found *found)
         handle_close(conn, found);
         return;
     case WS_FOUND_FAULT:
-        set_reason(conn, "the server sent %.*s", (int)found->bytes.len, found->bytes.ptr);
+        ws_conn_set_reason(conn, "the server sent %.*s", (int)found->bytes.len, found->bytes.ptr);
         say_goodbye(conn, found->code);
-        finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
+        ws_conn_finish_in_words(conn, SMA_WS_PROTOCOL, conn->reason);
         return;
     case WS_FOUND_NOTHING:
     case WS_FOUND_PONG:
@@ -249,10 +170,10 @@ static void handle_found(struct sma_ws_conn *conn, const struct ws_found *found)
     }
 }
 
-static size_t read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
+size_t ws_conn_read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
 {
     size_t used = 0;
-    while (used < bytes.len && conn->phase == PHASE_OPEN && !conn->pipe->is_paused) {
+    while (used < bytes.len && conn->phase == WS_PHASE_OPEN && !conn->pipe->is_paused) {
         struct ws_found found;
         used += ws_reader_take(&conn->reader, (struct sma_str){bytes.ptr + used, bytes.len - used},
                                &found);
@@ -261,288 +182,7 @@ static size_t read_frames(struct sma_ws_conn *conn, struct sma_str bytes)
     return used;
 }
 
-/* -- the upgrade -------------------------------------------------------------------------------------------------- */
-static size_t take_refusal(struct sma_ws_conn *conn, struct sma_str bytes)
-{
-    size_t wanted = conn->answer.head_bytes + ws_refusal_bytes(&conn->answer);
-    size_t room = conn->head.len < wanted ? wanted - conn->head.len : 0;
-    sma_buf_put(&conn->head, bytes.ptr, bytes.len < room ? bytes.len : room);
-    if (conn->head.err != SMA_ERR_OK || conn->head.len >= wanted)
-        finish_refused(conn);
-    return bytes.len;
-}
-
-static size_t open_or_refuse(struct sma_ws_conn *conn, size_t body_bytes, struct sma_str all)
-{
-    if (conn->answer.status != 101) {
-        conn->phase = PHASE_REFUSED;
-        uint64_t now_ms = uv_now(conn->ws->loop),
-                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
-        arm(conn, left_ms < WS_REFUSAL_MS ? left_ms : WS_REFUSAL_MS);
-        struct sma_str body = {all.ptr + all.len - body_bytes, body_bytes};
-        (void)take_refusal(conn, body);
-        return all.len;
-    }
-    const char *fault = ws_answer_fault(&conn->answer, conn->key, conn->has_asked_protocol);
-    if (fault != NULL) {
-        finish_in_words(conn, SMA_WS_NOT_CONNECTED, fault);
-        return all.len;
-    }
-    conn->phase = PHASE_OPEN;
-    (void)uv_timer_stop(&conn->timer); /* always 0 */
-    sma_buf_fini(&conn->head);
-    sma_buf_fini(&conn->request);
-    conn->ask.opened(conn->ask.user);
-    return all.len - body_bytes; /* the rest is frames, brought again */
-}
-
-static size_t read_answer(struct sma_ws_conn *conn, struct sma_str bytes)
-{
-    size_t before = conn->head.len;
-    sma_buf_put_str(&conn->head, bytes);
-    enum sma_err err = conn->head.err;
-    if (err == SMA_ERR_OK)
-        err = ws_answer_parse(sma_buf_str(&conn->head), &conn->answer);
-    if (err == SMA_ERR_EMPTY && conn->head.len <= WS_HEAD_BYTES_MAX)
-        return bytes.len;
-    if (err == SMA_ERR_OK && conn->answer.head_bytes > WS_HEAD_BYTES_MAX)
-        err = SMA_ERR_TOOBIG;
-    if (err != SMA_ERR_OK) {
-        set_reason(conn, "%s gave no answer of HTTP/1.1 to the upgrade%s", conn->url.host,
-                   err == SMA_ERR_BADINPUT ? "" : ", or one over 16 KiB");
-        fail(conn);
-        return bytes.len;
-    }
-    size_t body_bytes = before + bytes.len - conn->answer.head_bytes;
-    conn->head.len -=
-        body_bytes; /* answer.head points in here: it stays where it is until a refusal grows it */
-    return open_or_refuse(conn, body_bytes, bytes);
-}
-
-static size_t on_bytes(void *user, struct sma_str bytes)
-{
-    struct sma_ws_conn *conn = user;
-    switch (conn->phase) {
-    case PHASE_UPGRADING:
-        return read_answer(conn, bytes);
-    case PHASE_REFUSED:
-        return take_refusal(conn, bytes);
-    case PHASE_OPEN:
-        return read_frames(conn, bytes);
-    default:
-        return bytes.len;
-    }
-}
-
-static void on_ready(void *user)
-{
-    struct sma_ws_conn *conn = user;
-    conn->phase = PHASE_UPGRADING;
-    sma_buf_put_str(&conn->pipe->out, sma_buf_str(&conn->request));
-    ws_pipe_flush(conn->pipe);
-}
-
-/* -- addresses ---------------------------------------------------------------------------------------------------- */
-static bool try_next_address(struct sma_ws_conn *conn)
-{
-    size_t bytes_max =
-        2 * conn->ask.unsent_bytes_max + 2 * WS_REQUEST_BYTES_MAX; /* TLS adds to what it carries */
-    conn->phase = PHASE_CONNECTING;
-    while (conn->address_next < conn->address_count) {
-        const struct sockaddr *address =
-            (const struct sockaddr *)&conn->addresses[conn->address_next++];
-        const char *reason;
-        enum sma_err err = ws_pipe_open(conn->ws, address, conn->url.is_tls ? conn->url.host : NULL,
-                                        bytes_max, &pipe_events, conn, &conn->pipe, &reason);
-        if (err != SMA_ERR_OK) {
-            set_reason(conn, "cannot connect to %s: %s", conn->url.host, reason);
-            continue;
-        }
-        uint64_t now_ms = uv_now(conn->ws->loop),
-                 left_ms = conn->deadline_ms > now_ms ? conn->deadline_ms - now_ms : 0;
-        uint64_t share_ms = left_ms / (conn->address_count - conn->address_next + 1);
-        if (share_ms < WS_ADDRESS_MS_MIN)
-            share_ms = left_ms < WS_ADDRESS_MS_MIN ? left_ms : WS_ADDRESS_MS_MIN;
-        arm(conn, share_ms);
-        return true;
-    }
-    return false;
-}
-
-static void on_ended(void *user, bool is_before_tcp, const char *reason)
-{
-    struct sma_ws_conn *conn = user;
-    conn->pipe = NULL;
-    if (conn->phase == PHASE_OPEN) {
-        finish_in_words(conn, SMA_WS_LOST, reason);
-        return;
-    }
-    if (conn->phase == PHASE_REFUSED) {
-        finish_refused(conn);
-        return;
-    }
-    set_reason(conn,
-               is_before_tcp ? "cannot connect to %s: %s" : "%s: %s before it answered the upgrade",
-               conn->url.host, reason);
-    if (!is_before_tcp || !try_next_address(conn))
-        fail(conn);
-}
-
-static const struct ws_pipe_events pipe_events = {
-    .ready = on_ready, .bytes = on_bytes, .ended = on_ended};
-
-static void keep_addresses(struct sma_ws_conn *conn, const struct addrinfo *list)
-{
-    for (; list != NULL && conn->address_count < WS_ADDRESS_COUNT_MAX; list = list->ai_next)
-        if (list->ai_addrlen <= sizeof conn->addresses[0])
-            memcpy(&conn->addresses[conn->address_count++], list->ai_addr, list->ai_addrlen);
-}
-
-static void on_lookup(uv_getaddrinfo_t *request, int status, struct addrinfo *list)
-{
-    struct lookup *lookup = request->data;
-    struct sma_ws_conn *conn = lookup->conn;
-    if (conn != NULL) {
-        conn->lookup = NULL;
-        set_reason(conn, "cannot find the address of %s: %s", conn->url.host,
-                   status == 0 ? "it has none" : uv_strerror(status));
-        keep_addresses(conn, list);
-        if (!try_next_address(conn))
-            fail(conn);
-    }
-    uv_freeaddrinfo(list);
-    ws_unref(lookup->ws);
-    free(lookup);
-}
-
-static enum sma_err look_up(struct sma_ws_conn *conn)
-{
-    static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct lookup *lookup = calloc(1, sizeof *lookup);
-    if (lookup == NULL)
-        return SMA_ERR_NOMEM;
-    lookup->request.data = lookup;
-    lookup->ws = conn->ws;
-    lookup->conn = conn;
-    int status = uv_getaddrinfo(conn->ws->loop, &lookup->request, on_lookup, conn->url.host,
-                                conn->url.port, &hints);
-    if (status != 0) {
-        set_reason(conn, "cannot find the address of %s: %s", conn->url.host, uv_strerror(status));
-        free(lookup);
-        return SMA_ERR_IO;
-    }
-    conn->ws->use_count++;
-    conn->lookup = lookup;
-    return SMA_ERR_OK;
-}
-
-static bool keep_literal_address(struct sma_ws_conn *conn)
-{
-    struct sockaddr_storage *address = &conn->addresses[0];
-    int64_t number = 0;
-    if (sma_parse_i64(sma_str(conn->url.port), 1, 65535, &number) != SMA_ERR_OK)
-        return false; /* not after ws_url_parse */
-    int port = (int)number;
-    if (uv_ip4_addr(conn->url.host, port, (struct sockaddr_in *)address) != 0 &&
-        uv_ip6_addr(conn->url.host, port, (struct sockaddr_in6 *)address) != 0)
-        return false;
-    conn->address_count = 1;
-    return true;
-}
-
-/* -- deadlines ---------------------------------------------------------------------------------------------------- */
-static void give_up_address(struct sma_ws_conn *conn)
-{
-    set_reason(conn, "cannot connect to %s: no answer within the time allowed", conn->url.host);
-    ws_pipe_close(conn->pipe);
-    conn->pipe = NULL;
-    if (!try_next_address(conn))
-        fail(conn);
-}
-
-static void on_deadline(struct sma_ws_conn *conn)
-{
-    static const char *const waited_for[] = {[PHASE_RESOLVING] = "looking up its address",
-                                             [PHASE_CONNECTING] = "the TLS handshake",
-                                             [PHASE_UPGRADING] = "the answer to the upgrade"};
-    uint64_t now_ms = uv_now(conn->ws->loop);
-    if (conn->phase == PHASE_CONNECTING && conn->pipe->state == PIPE_CONNECTING) {
-        give_up_address(conn);
-        return;
-    }
-    if (now_ms <
-        conn->deadline_ms) { /* it was the address's share that ended, and the address is good */
-        arm(conn, conn->deadline_ms - now_ms);
-        return;
-    }
-    set_reason(conn, "cannot connect to %s: %s took longer than %u ms", conn->url.host,
-               waited_for[conn->phase], conn->ask.connect_ms);
-    fail(conn);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-    struct sma_ws_conn *conn = timer->data;
-    switch (conn->phase) {
-    case PHASE_ENDED:
-        finish(conn, &(struct sma_ws_closed){.end = SMA_WS_CLOSED_BY_US, .code = conn->end_code});
-        return;
-    case PHASE_FAILED:
-        fail(conn);
-        return;
-    case PHASE_REFUSED:
-        finish_refused(conn);
-        return;
-    case PHASE_RESOLVING:
-    case PHASE_CONNECTING:
-    case PHASE_UPGRADING:
-        on_deadline(conn);
-        return;
-    case PHASE_OPEN:
-    case PHASE_OVER:
-        return;
-    }
-}
-
-static void arm(struct sma_ws_conn *conn, uint64_t wait_ms)
-{
-    uv_update_time(conn->ws->loop); /* libuv counts from the time it last looked */
-    SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, wait_ms, 0) == 0);
-}
-
 /* -- the public face ---------------------------------------------------------------------------------------------- */
-static enum sma_err prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
-{
-    unsigned char random[16];
-    const struct sma_sys *sys = sma_ctx_sys(conn->ws->ctx);
-    sys->random_bytes(sys->self, random, sizeof random);
-    ws_format_key(random, conn->key);
-    sma_buf_init(&conn->request, WS_REQUEST_BYTES_MAX);
-    sma_buf_init(&conn->head, 2 * WS_HEAD_BYTES_MAX + WS_READ_BYTES);
-    enum sma_err err = ws_url_parse(sma_str(ask->url), &conn->url);
-    if (err == SMA_ERR_OK)
-        err =
-            ws_put_request(&conn->request, &conn->url, conn->key, ask->headers, ask->header_count);
-    conn->url.target = (struct sma_str){"", 0}; /* it was the caller's text */
-    for (size_t i = 0; i < ask->header_count; i++)
-        conn->has_asked_protocol |=
-            ws_header(sma_str(ask->headers[i]), "Sec-WebSocket-Protocol").len > 0;
-    return err;
-}
-
-static void take_ask(struct sma_ws_conn *conn, const struct sma_ws_ask *ask)
-{
-    conn->ask = *ask;
-    conn->ask.url = NULL;
-    conn->ask.headers = NULL;
-    if (ask->connect_ms == 0)
-        conn->ask.connect_ms = WS_CONNECT_MS_DEFAULT;
-    if (ask->message_bytes_max == 0)
-        conn->ask.message_bytes_max = WS_BYTES_MAX_DEFAULT;
-    if (ask->unsent_bytes_max == 0)
-        conn->ask.unsent_bytes_max = WS_BYTES_MAX_DEFAULT;
-}
-
 static void link_conn(struct sma_ws_conn *conn)
 {
     struct sma_ws *ws = conn->ws;
@@ -565,25 +205,15 @@ enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
         return SMA_ERR_NOMEM;
     conn->magic = CONN_MAGIC;
     conn->ws = ws;
-    enum sma_err err = prepare(conn, ask);
+    enum sma_err err = ws_conn_prepare(conn, ask);
     if (err != SMA_ERR_OK) {
         sma_buf_fini(&conn->request);
         free(conn);
         return err;
     }
-    take_ask(conn, ask);
     ws_reader_init(&conn->reader, conn->ask.message_bytes_max);
     link_conn(conn);
-    arm(conn, conn->ask.connect_ms);
-    conn->deadline_ms = uv_now(ws->loop) + conn->ask.connect_ms;
-    bool is_begun =
-        keep_literal_address(conn) ? try_next_address(conn) : look_up(conn) == SMA_ERR_OK;
-    if (!is_begun) {
-        if (conn->reason[0] == '\0')
-            set_reason(conn, "no memory to look up %s", conn->url.host);
-        conn->phase = PHASE_FAILED;
-        arm(conn, 0);
-    }
+    ws_conn_begin(conn);
     *ret_conn = conn;
     return SMA_ERR_OK;
 }
@@ -591,7 +221,7 @@ enum sma_err sma_ws_connect(struct sma_ws *ws, const struct sma_ws_ask *ask,
 void sma_ws_pause(struct sma_ws_conn *conn, bool is_paused)
 {
     SMA_ASSERT(conn->magic == CONN_MAGIC);
-    if (conn->phase == PHASE_OPEN)
+    if (conn->phase == WS_PHASE_OPEN)
         ws_pipe_pause(conn->pipe, is_paused);
 }
 
@@ -599,18 +229,18 @@ void sma_ws_end(struct sma_ws_conn *conn, unsigned code)
 {
     SMA_ASSERT(conn->magic == CONN_MAGIC);
     SMA_ASSERT(code == 0 || ws_close_code_is_valid(code));
-    if (conn->phase == PHASE_ENDED || conn->phase == PHASE_OVER)
+    if (conn->phase == WS_PHASE_ENDED || conn->phase == WS_PHASE_OVER)
         return;
-    if (conn->phase == PHASE_OPEN && code != 0) {
+    if (conn->phase == WS_PHASE_OPEN && code != 0) {
         say_goodbye(conn, code);
         conn->end_code = code;
     }
-    drop_lookup(conn);
+    ws_conn_drop_lookup(conn);
     if (conn->pipe != NULL)
         ws_pipe_close(conn->pipe);
     conn->pipe = NULL;
-    conn->phase = PHASE_ENDED;
-    arm(conn, 0);
+    conn->phase = WS_PHASE_ENDED;
+    ws_conn_arm(conn, 0);
 }
 
 static enum sma_err make_tls(struct sma_ws *ws, const char *ca_file, struct sma_error *error)

@@ -4,7 +4,8 @@
  * ws_url.c    what is said before the first frame: URL, request, answer (pure)
  * ws_frame.c  frames: a strict reader and a writer (pure)
  * ws_pipe.c   bytes over TCP, with TLS or without, on the loop
- * ws.c        connections: names, addresses, deadlines, handshake, messages, ends
+ * ws_connect.c  from a URL to an open connection: names, addresses, deadlines, handshake
+ * ws.c        messages, ends, the public face
  *
  * Life time: a pipe and a connection hold a libuv timer, so their memory goes in its close callback, a turn of the loop
  *            after their end: code that called back into the user can still look at is_over.
@@ -29,6 +30,7 @@
 #define WS_ADDRESS_COUNT_MAX 8          /* tried in turn */
 #define WS_ADDRESS_MS_MIN 250           /* for one of several addresses, at least */
 #define WS_LINGER_MS 1000               /* from a connection's end to its socket's, at most */
+#define WS_REASON_BYTES 512
 #define WS_READ_BYTES 65536
 #define WS_FRAME_HEAD_BYTES_MAX 14
 #define WS_CONTROL_BYTES_MAX 125
@@ -180,5 +182,60 @@ struct sma_ws
     char received[WS_READ_BYTES], plain[WS_READ_BYTES];
 };
 void ws_unref(struct sma_ws *ws);
+
+/* -- one connection: ws.c and ws_connect.c ------------------------------------------------------------------------- */
+enum ws_phase
+{
+    WS_PHASE_RESOLVING,
+    WS_PHASE_CONNECTING, /* TCP and TLS */
+    WS_PHASE_UPGRADING,
+    WS_PHASE_REFUSED, /* the body of the refusal is read */
+    WS_PHASE_OPEN,
+    WS_PHASE_FAILED, /* could not even begin: told in the next turn */
+    WS_PHASE_ENDED,  /* by us: told in the next turn */
+    WS_PHASE_OVER,
+};
+
+struct ws_lookup;
+
+struct sma_ws_conn
+{
+    uint32_t magic;
+    enum ws_phase phase;
+    struct sma_ws *ws;
+    struct sma_ws_conn *previous, *next;
+    struct sma_ws_ask ask; /* url and headers are not kept */
+    struct ws_url url;
+    char key[WS_KEY_BYTES + 1];
+    bool has_asked_protocol;
+    struct sma_buf request, head; /* until the upgrade */
+    struct ws_answer answer;
+    struct ws_lookup *lookup;
+    struct sockaddr_storage addresses[WS_ADDRESS_COUNT_MAX];
+    size_t address_count, address_next;
+    struct ws_pipe *pipe;
+    struct ws_reader reader;
+    uv_timer_t timer;
+    uint64_t deadline_ms; /* on the loop's clock */
+    unsigned end_code;
+    char reason[WS_REASON_BYTES];
+};
+
+/** Take url, headers, limits and calls; conn is zeroed but for ws. BADINPUT | NOMEM. */
+SMA_CHECKED enum sma_err ws_conn_prepare(struct sma_ws_conn *conn, const struct sma_ws_ask *ask);
+/** Start on the way to an open connection; what goes wrong from here is told by closed(). The timer is initialised. */
+void ws_conn_begin(struct sma_ws_conn *conn);
+/** The look-up under way, if any, tells nobody any more. */
+void ws_conn_drop_lookup(struct sma_ws_conn *conn);
+/** Let the connection's timer run once: what it then does depends on the phase. */
+void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms);
+/** Take messages from bytes until they are used up, or it is paused or over. @return bytes used */
+size_t ws_conn_read_frames(struct sma_ws_conn *conn, struct sma_str bytes);
+void ws_conn_set_reason(struct sma_ws_conn *conn, const char *format, ...) SMA_PRINTF(2, 3);
+/** Release everything, then tell the user. The memory goes in the loop's next turn. */
+void ws_conn_finish(struct sma_ws_conn *conn, const struct sma_ws_closed *closed);
+void ws_conn_finish_in_words(struct sma_ws_conn *conn, enum sma_ws_end end, const char *reason);
+/** NOT_CONNECTED, for conn->reason. */
+void ws_conn_fail(struct sma_ws_conn *conn);
 
 #endif
