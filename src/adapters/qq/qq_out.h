@@ -1,0 +1,204 @@
+/*
+ * qq_out.h — answers on their way out: text to parts, parts to request bodies, the platform's answers to outcomes.
+ *
+ * A part is one message. A text part has a plain form (Markdown read and flattened, link targets written out) and, when
+ * the text has structure, a Markdown form; which one is sent is the configuration's and the platform's affair. Lines
+ * `@attach <kind> <target> [| caption]` of the assistant's texts become FILE parts behind the text.
+ * The platform allows few answers to one message (QQ_REPLIES_*). A text that would need more parts than are left of them
+ * is cut into larger ones, and if these are still too many, after the last one, with a visible note.
+ * Calls to everybody in the model's text are disarmed; images in Markdown become links (the platform fetches images and
+ * refuses the whole message when it cannot).
+ *
+ * Threads: no state; any.
+ * Source:  protocols/qq.md §1.2, §5, §6; reference §6.2 (the @attach line), §6.4.
+ */
+#ifndef SMA_QQ_OUT_H
+#define SMA_QQ_OUT_H
+
+#include "sma/adapter.h"
+#include "sma/net.h"
+
+#define QQ_RENDERER_VERSION 1
+#define QQ_PART_UNITS 2000       /* UTF-16 units of a part; the platform does not document its limit */
+#define QQ_PART_UNITS_LARGE 4000 /* of a part when there would be too many of the size above */
+#define QQ_CAPTION_UNITS_MAX 500
+#define QQ_REPLIES_C2C 4   /* answers to one message */
+#define QQ_REPLIES_OTHER 5 /* group; channel and dm, where no number is documented */
+#define QQ_WINDOW_C2C_S (60 * 60)
+#define QQ_WINDOW_OTHER_S (5 * 60)
+#define QQ_WINDOW_MARGIN_S 10 /* a reply sent in the last seconds arrives too late */
+#define QQ_MESSAGE_ID_BYTES_MAX 255
+#define QQ_FILE_INFO_BYTES_MAX 4095
+
+/* -- parts ------------------------------------------------------------------------------------------------------ */
+/**
+ * The adapter's render operation. Uses text, intent, language, reply_count and the route's chat_type and message_id.
+ * A blank text gives no part. @return OK | NOMEM | TOOBIG
+ */
+SMA_CHECKED enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user);
+/** The adapter's is_group operation: chat types group and channel. */
+bool qq_is_group(const struct sma_route *route);
+
+enum qq_part_kind
+{
+    QQ_PART_TEXT,
+    QQ_PART_FILE,
+};
+struct qq_part
+{
+    enum qq_part_kind kind;
+    struct sma_str markdown;  /* TEXT; empty = the plain form says it all */
+    struct sma_str plain;     /* TEXT; never blank */
+    struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
+    struct sma_str target;    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    struct sma_str caption;   /* FILE: plain text, may be empty */
+};
+/** Slices point into part_bytes. @return OK | BADINPUT: not made by qq_render */
+SMA_CHECKED enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part);
+
+/* -- passive or active ------------------------------------------------------------------------------------------ */
+enum qq_way
+{
+    QQ_PASSIVE, /* with msg_id or event_id */
+    QQ_ACTIVE,  /* without: the window is over, the answers are used up, or nothing is answered */
+};
+/**
+ * How to send this part first. A notice never takes the last answer that a message allows: it goes as an active message.
+ * @now_wall_ms  compared with attempt->message_wall_ms, when that is known
+ */
+enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms);
+/**
+ * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too, and different for
+ * all others. It is counted from the outbox id and not from the answers given so far, because two rows can be under way
+ * at once and a count would have to be stored before each attempt; rows that answer one message are never 2^24 apart.
+ * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may have noted the number
+ *               of what it refused.
+ */
+uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback);
+
+/* -- requests: path below the API root, JSON body, appended to *buf; errors stay in buf->err ---------------------- */
+/** POST. "/v2/groups/{id}/messages", "/v2/users/…", "/channels/…", "/dms/…" by the route's chat_type. */
+void qq_put_send_path(struct sma_buf *buf, const struct sma_route *route);
+/** POST; group and c2c only. what: "files", "upload_prepare" or "upload_part_finish". */
+void qq_put_media_path(struct sma_buf *buf, const struct sma_route *route, const char *what);
+/** PUT: "/interactions/{id}", with body qq_put_interaction (code 0 = done). */
+void qq_put_interaction_path(struct sma_buf *buf, struct sma_str interaction_id);
+void qq_put_interaction(struct sma_buf *buf, int code);
+
+struct qq_button
+{
+    struct sma_str id, label, data; /* label is cut to 10 characters */
+    bool is_primary;
+};
+#define QQ_BUTTON_COUNT_MAX 25 /* five rows of five; further ones are left out */
+#define QQ_BUTTON_LABEL_CHARS_MAX 10
+struct qq_send
+{
+    const struct sma_route *route;
+    const struct qq_part *part;
+    enum qq_way way;
+    uint32_t msg_seq;      /* of QQ_PASSIVE in c2c and group */
+    bool is_markdown;      /* send the Markdown form, if the part has one */
+    bool is_without_links; /* the platform refuses links: only their hosts are named */
+    bool is_short;         /* the platform found it too long: half of it, with the visible note */
+    struct sma_str language; /* of that note; empty = Chinese */
+    const struct qq_button *buttons;
+    size_t button_count;
+};
+/** A TEXT part. */
+void qq_put_message(struct sma_buf *buf, const struct qq_send *send);
+/** A FILE part that was uploaded, in c2c and group. */
+void qq_put_media_message(struct sma_buf *buf, const struct qq_send *send, struct sma_str file_info);
+/** A photo by its URL, in channel and dm. */
+void qq_put_image_message(struct sma_buf *buf, const struct qq_send *send);
+/** A FILE part that cannot be sent here: caption, and URL or file name, as text. */
+void qq_put_file_as_text(struct sma_buf *buf, const struct qq_send *send);
+/** input_notify, c2c only: the bot "is typing" for so many seconds, at most 60. */
+void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned seconds);
+
+/* -- files ------------------------------------------------------------------------------------------------------- */
+/* What a FILE part is to the platform, by its kind and the target's extension. */
+struct qq_media
+{
+    int file_type;      /* 1 image, 2 video, 3 voice, 4 file */
+    uint64_t bytes_max; /* soft limit of that type; a larger one goes as file_type 4 */
+    struct sma_str name;/* last component of the target */
+    bool is_url;        /* the platform can fetch it itself */
+};
+#define QQ_FILE_BYTES_MAX (200 * 1024 * 1024) /* of any type */
+struct qq_media qq_media_of(const struct qq_part *part);
+/** Body of "files": the platform fetches the target. */
+void qq_put_upload_url(struct sma_buf *buf, const struct qq_media *media, struct sma_str url);
+/** Body of "files" with the content inside (base64): accepted in practice, not documented. */
+void qq_put_upload_data(struct sma_buf *buf, const struct qq_media *media, struct sma_str bytes);
+/* The documented way without a public URL: prepare, PUT each block to its address, finish each block, then "files". */
+struct qq_digests
+{
+    struct sma_str md5_hex, sha1_hex, md5_10m_hex; /* the last: of the first QQ_DIGEST_10M_BYTES */
+};
+#define QQ_DIGEST_10M_BYTES 10002432
+#define QQ_UPLOAD_BLOCK_COUNT_MAX 64
+struct qq_upload
+{
+    struct sma_str upload_id;
+    size_t block_count;
+    struct qq_block
+    {
+        int64_t index;          /* as the platform counts */
+        uint64_t from, size;    /* bytes of the file */
+        struct sma_str put_url; /* no Authorization there */
+    } blocks[QQ_UPLOAD_BLOCK_COUNT_MAX];
+    void *json; /* owns the slices */
+};
+void qq_put_upload_prepare(struct sma_buf *buf, const struct qq_media *media, uint64_t file_size,
+                           const struct qq_digests *digests);
+/** Answer to it. @return OK (release with qq_upload_fini) | BADINPUT: blocks that do not make up the file, or no such answer | NOMEM */
+SMA_CHECKED enum sma_err qq_upload_parse(struct sma_str body, uint64_t file_size, struct qq_upload *ret_upload);
+void qq_upload_fini(struct qq_upload *upload); /* accepts a zeroed struct */
+void qq_put_upload_part_finish(struct sma_buf *buf, struct sma_str upload_id, const struct qq_block *block,
+                               struct sma_str md5_hex);
+void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media, struct sma_str upload_id);
+/** file_info out of the answer of "files". @return OK | BADINPUT. ret_info holds QQ_FILE_INFO_BYTES_MAX + 1 bytes. */
+SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info);
+
+/* -- answers ----------------------------------------------------------------------------------------------------- */
+/*
+ * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags name what the
+ * adapter can mend itself, at most once each, within the same attempt:
+ *   is_token_invalid    not sent: fetch a new token, send again (class RETRY)
+ *   is_plain_wanted     Markdown or buttons refused: send again with is_markdown false, without buttons, is_fallback
+ *   is_link_refused     send again with is_without_links, is_fallback
+ *   is_too_long         send again with is_short, is_fallback
+ *   is_window_closed    no answer to this message any more: send again as QQ_ACTIVE
+ *   is_file_stale       file_info is no longer good: upload again (class RETRY)
+ * and what it should tell:
+ *   is_bot_refused      for every chat: app id, right or ban; the owner must act
+ *   is_chat_closed      nothing will arrive in this chat
+ *   is_active_refused   active messages are not allowed, or their quota is used up
+ *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id. SENT
+ *
+ * Classes: 2xx without code SENT; 2xx that cannot be read UNKNOWN; 401 and token codes RETRY; 429 and rate codes
+ * RETRY_AFTER; 503 RETRY; other 5xx UNKNOWN (msg_seq makes the repeat harmless); 404, 405 without a code RETRY_AFTER
+ * 30 s, adapter-wide (apiRoot is wrong); other refusals GIVE_UP. NOT_SENT is RETRY, UNKNOWN stays UNKNOWN.
+ * 40054005 (this msg_seq was used already): SENT when the part may have been sent before, else GIVE_UP.
+ */
+struct qq_asked
+{
+    bool is_active;
+    bool may_be_sent; /* attempt->is_repeat, or an earlier try of this attempt ended UNKNOWN */
+};
+struct qq_outcome
+{
+    uint8_t attempt_class; /* enum sma_attempt_class */
+    bool is_adapter_wide;
+    bool is_token_invalid, is_plain_wanted, is_link_refused, is_too_long, is_window_closed, is_file_stale;
+    bool is_bot_refused, is_chat_closed, is_active_refused, is_audit;
+    uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
+    int64_t code;            /* the platform's; 0 = none */
+    char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */
+    char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
+};
+/** Also for uploads, interactions and everything else that answers in the API's form. Never fails. */
+void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked, struct qq_outcome *ret_outcome);
+
+#endif
