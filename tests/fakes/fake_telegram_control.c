@@ -429,15 +429,25 @@ static json_t *list_callbacks(struct fake_telegram *fake, const json_t *command)
 
 static json_t *count_all(struct fake_telegram *fake, const json_t *command)
 {
+    long faults_left = 0;
     (void)command;
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:b,s:O,s:I,s:I}", "handed",
-                     (json_int_t)fake->handed_count, "confirmed", (json_int_t)fake->confirmed_count,
-                     "queued", (json_int_t)fake_queue_length(fake), "sent",
-                     (json_int_t)fake->sent_count, "conflicts", (json_int_t)fake->conflict_count,
-                     "refused", (json_int_t)fake->refused_count, "next_update_id",
-                     (json_int_t)fake->next_update_id, "is_polled", fake->poll != NULL,
-                     "has_webhook", fake->webhook_url[0] != '\0', "calls", fake->counts, "finished",
-                     (json_int_t)fake->load.finished, "started", (json_int_t)fake->load.started);
+    for (size_t i = 0; i < fake->fault_count; i++)
+        faults_left += fake->faults[i].times;
+    const struct
+    {
+        const char *name;
+        uint64_t number;
+    } numbers[] = {
+        {"handed", fake->handed_count},         {"confirmed", fake->confirmed_count},
+        {"queued", fake_queue_length(fake)},    {"sent", fake->sent_count},
+        {"conflicts", fake->conflict_count},    {"refused", fake->refused_count},
+        {"finished", fake->load.finished},      {"started", fake->load.started},
+        {"faults_left", (uint64_t)faults_left}, {"next_update_id", (uint64_t)fake->next_update_id}};
+    json_t *tree = json_pack("{s:b,s:b,s:O}", "is_polled", fake->poll != NULL, "has_webhook",
+                             fake->webhook_url[0] != '\0', "calls", fake->counts);
+    for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++)
+        json_object_set_new(tree, numbers[i].name, json_integer((json_int_t)numbers[i].number));
+    return tree;
 }
 
 static json_t *list_commands(struct fake_telegram *fake, const json_t *command)

@@ -1,0 +1,97 @@
+/*
+ * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other chats' times, and a
+ * token that was revoked and given back is taken up again.
+ * Method: as telegram_chats; times are taken by the Bot API server, from an update being handed out to its reply.
+ *   scenario_telegram_patience BINARY FAKE_MODEL
+ */
+#include "telegram_world.h"
+
+#include "support/check.h"
+
+#define LOAD_CHATS 6
+#define LOAD_TOTAL 240
+#define REFUSED_MS 90000 /* a refused token is tried again every minute */
+
+static const char *binary, *fake_model;
+static struct telegram_world world;
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The 99th of a hundred, in microseconds. */
+static int64_t p99_of_load(int64_t first_chat)
+{
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:i,s:I}", "do", "load", "chats", LOAD_CHATS,
+                  "total", LOAD_TOTAL, "per_chat", 10, "first_chat", (json_int_t)first_chat);
+    long long until = process_now_ms() + 60000;
+    while (telegram_number(&world.telegram, "finished", "{s:s}", "do", "counters") < LOAD_TOTAL &&
+           process_now_ms() < until)
+        process_pause_ms(5);
+    json_t *answer = telegram_do(&world.telegram, "{s:s}", "do", "latencies");
+    const json_t *list = json_object_get(answer, "latencies");
+    int64_t values[LOAD_TOTAL];
+    CHECK_INT(LOAD_TOTAL, json_array_size(list));
+    for (size_t i = 0; i < LOAD_TOTAL; i++)
+        values[i] = json_integer_value(json_array_get(list, i));
+    json_decref(answer);
+    qsort(values, LOAD_TOTAL, sizeof values[0], compare);
+    return values[LOAD_TOTAL * 99 / 100];
+}
+
+static void a_slow_chat_does_not_slow_the_others(void)
+{
+    (void)p99_of_load(2000000); /* everything is warm now */
+    int64_t alone = p99_of_load(3000000);
+    telegram_say(&world, ANN, ANN, "[[fault:silence ms=10000]] take your time");
+    while (telegram_asked(&world, "take your time") == 0)
+        process_pause_ms(2);
+    long long asked = process_now_ms();
+    int64_t beside = p99_of_load(4000000);
+    fprintf(stderr, "   p99 alone %lld us, beside the slow one %lld us\n", (long long)alone,
+            (long long)beside);
+    CHECK(process_now_ms() - asked < 9000); /* the slow one was there all the time */
+    CHECK_INT(0, telegram_count(&world, ANN, "take your time")); /* and still is */
+    CHECK(beside < alone * 2 + 200000); /* machines of tests stutter; the benchmark is exact */
+    telegram_expect(&world, ANN, "take your time");
+    telegram_settle(&world);
+}
+
+static void a_token_given_back_is_taken_up_again(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 1);
+    telegram_say(&world, ANN, ANN, "hello, are you there");
+    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that waits */
+    char *log = NULL;
+    long long until = process_now_ms() + AWAIT_MS;
+    while ((log == NULL || strstr(log, "token is refused") == NULL) && process_now_ms() < until) {
+        free(log);
+        process_pause_ms(5);
+        log = folder_read(&world.world.folder, "service.log");
+    }
+    CHECK(strstr(log, "token is refused") != NULL);
+    free(log);
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 0);
+    until = process_now_ms() + REFUSED_MS;
+    while (telegram_count(&world, ANN, "hello, are you there") == 0 && process_now_ms() < until)
+        process_pause_ms(20);
+    CHECK_INT(1, telegram_count(&world, ANN, "You said: hello, are you there"));
+    telegram_settle(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    telegram_world_start(&world, binary, fake_model,
+                         &(struct telegram_options){
+                             .concurrency = "16",
+                             .members = ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"});
+    RUN(a_slow_chat_does_not_slow_the_others);
+    RUN(a_token_given_back_is_taken_up_again);
+    telegram_world_stop(&world);
+    return check_summary();
+}

@@ -1,0 +1,271 @@
+/*
+ * Aim: bad weather between the service and the platform passes by itself: nothing is lost, nothing is answered twice but
+ * in the one window where the platform took a message and nobody heard so.
+ * Method: as telegram_chats; one kind of weather a case, then an ordinary message must be answered.
+ *   scenario_telegram_weather BINARY FAKE_MODEL
+ */
+#include "telegram_world.h"
+
+#include "support/check.h"
+
+#define QUICK_POLLS ",\"pollTimeoutS\":1,\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"
+
+static const char *binary, *fake_model;
+static struct telegram_world world;
+static unsigned message_number;
+
+static void set_fault(const char *method, const char *kind, int times)
+{
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+                  "kind", kind, "times", times, "ms", 2, "bytes", 7);
+}
+
+static void set_status(const char *method, int status, int seconds, int times)
+{
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+                  "kind", "status", "status", status, "seconds", seconds, "times", times);
+}
+
+/* Until the service has met it. */
+static void await_fault(void)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    while (telegram_number(&world.telegram, "faults_left", "{s:s}", "do", "counters") > 0 &&
+           process_now_ms() < until)
+        process_pause_ms(2);
+    CHECK_INT(0, telegram_number(&world.telegram, "faults_left", "{s:s}", "do", "counters"));
+}
+
+/* Say something and see it answered `low` to `high` times. */
+static void talk_through(size_t low, size_t high)
+{
+    char text[64], part[80];
+    snprintf(text, sizeof text, "message %u of the storm", message_number++);
+    snprintf(part, sizeof part, "You said: %s", text);
+    telegram_say(&world, ANN, ANN, text);
+    telegram_expect(&world, ANN, part);
+    telegram_settle(&world);
+    size_t count = telegram_count(&world, ANN, part);
+    if (count < low || count > high)
+        telegram_show(&world, ANN);
+    CHECK(count >= low && count <= high);
+}
+
+/* -- receiving --------------------------------------------------------------------------------------------------------- */
+static void polling_survives(const char *kind)
+{
+    fprintf(stderr, "   getUpdates: %s\n", kind);
+    set_fault("getUpdates", kind, 1);
+    await_fault(); /* by a poll that waits now, or has failed */
+    talk_through(1, 1);
+}
+
+static void cut_polls_lose_and_double_nothing(void)
+{
+    static const char *const kinds[] = {"close", "lose_answer", "cut", "slow", "html", "garbage"};
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++)
+        polling_survives(kinds[i]);
+}
+
+static void refused_polls_are_tried_again(void)
+{
+    static const int statuses[] = {500, 502, 409, 403};
+    for (size_t i = 0; i < SMA_COUNT_OF(statuses); i++) {
+        fprintf(stderr, "   getUpdates: %d\n", statuses[i]);
+        set_status("getUpdates", statuses[i], 0, i == 0 ? 3 : 1);
+        await_fault();
+        talk_through(1, 1);
+    }
+    set_status("getUpdates", 429, 1, 1);
+    await_fault();
+    talk_through(1, 1);
+}
+
+static void a_half_open_poll_is_given_up(void)
+{
+    set_fault("getUpdates", "half_open", 1);
+    await_fault();
+    long long asked = process_now_ms();
+    talk_through(1, 1);
+    CHECK(process_now_ms() - asked < 25000); /* its own time and ten seconds */
+}
+
+static void updates_that_come_again_are_not_answered_again(void)
+{
+    talk_through(1, 1);
+    talk_through(1, 1);
+    size_t before = telegram_sent(&world, ANN);
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "redeliver", "count", 4);
+    telegram_settle(&world);
+    talk_through(1, 1);
+    CHECK_INT(before + 1, telegram_sent(&world, ANN));
+}
+
+static void numbers_may_skip_and_jump_back(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "gap", "count", 1000);
+    talk_through(1, 1);
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "restart", "update_id", 4000);
+    talk_through(1, 1);
+    talk_through(1, 1);
+    CHECK_INT(4002, telegram_number(&world.telegram, "next_update_id", "{s:s}", "do", "counters"));
+}
+
+static void a_restart_of_the_platform_keeps_the_queue(void)
+{
+    char text[64];
+    telegram_tell(&world.telegram, "{s:s}", "do", "restart");
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, "restart number %d.", i);
+        telegram_say(&world, ANN, ANN, text);
+        telegram_tell(&world.telegram, "{s:s}", "do", "restart");
+    }
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, "You said: restart number %d.", i);
+        telegram_expect(&world, ANN, text);
+    }
+    telegram_settle(&world);
+}
+
+static void clocks_may_differ(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", 7 * 86400);
+    talk_through(1, 1); /* from the future: now */
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", -3600);
+    talk_through(1, 1);
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "clock", "seconds", 0);
+}
+
+static void a_foreign_webhook_is_taken_down(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:s}", "do", "webhook", "url",
+                  "http://127.0.0.1:1/elsewhere");
+    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that still waits */
+    talk_through(1, 1);
+    json_t *counters = telegram_do(&world.telegram, "{s:s}", "do", "counters");
+    CHECK(json_is_false(json_object_get(counters, "has_webhook")));
+    json_decref(counters);
+}
+
+/* -- sending ------------------------------------------------------------------------------------------------------------- */
+static void refused_sends_are_tried_again(void)
+{
+    static const int statuses[] = {500, 503, 409};
+    for (size_t i = 0; i < SMA_COUNT_OF(statuses); i++) {
+        fprintf(stderr, "   sendMessage: %d\n", statuses[i]);
+        set_status("sendMessage", statuses[i], 0, 1);
+        talk_through(1, 1);
+    }
+    set_fault("sendMessage", "close", 1);
+    talk_through(1, 1);
+    set_fault("sendMessage", "html", 1);
+    talk_through(1, 1);
+    set_fault("sendMessage", "slow", 1);
+    talk_through(1, 1);
+}
+
+/* Taken by the platform, and nobody heard: the one window. */
+static void an_answer_that_is_lost_may_double_once(void)
+{
+    static const char *const kinds[] = {"lose_answer", "cut", "garbage"};
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        fprintf(stderr, "   sendMessage: %s\n", kinds[i]);
+        set_fault("sendMessage", kinds[i], 1);
+        talk_through(1, 2);
+    }
+}
+
+static void floods_are_waited_out_for_one_chat_only(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method",
+                  "sendMessage", "kind", "status", "status", 429, "seconds", 2, "chat", ANN);
+    long long asked = process_now_ms();
+    telegram_say(&world, ANN, ANN, "I am flooded");
+    telegram_say(&world, BOB, BOB, "I am not");
+    telegram_expect(&world, BOB, "You said: I am not");
+    CHECK_INT(0, telegram_count(&world, ANN, "You said: I am flooded"));
+    telegram_expect(&world, ANN, "You said: I am flooded");
+    CHECK(process_now_ms() - asked >= 2000);
+    telegram_settle(&world);
+    CHECK_INT(1, telegram_count(&world, ANN, "I am flooded"));
+}
+
+static void a_user_who_blocks_the_bot_stops_nobody_else(void)
+{
+    telegram_say(&world, BOB, BOB, "[[fault:silence ms=300]] I shall block you");
+    while (telegram_asked(&world, "I shall block you") == 0)
+        process_pause_ms(2);
+    telegram_tell(&world.telegram, "{s:s,s:i}", "do", "block", "chat", BOB);
+    talk_through(1, 1);
+    telegram_tell(&world.telegram, "{s:s,s:i,s:b}", "do", "block", "chat", BOB, "on", 0);
+    telegram_say(&world, BOB, BOB, "I am back");
+    telegram_expect(&world, BOB, "You said: I am back");
+    CHECK_INT(0, telegram_count(&world, BOB, "I shall block you"));
+    telegram_settle(&world);
+}
+
+/* -- starting and stopping ---------------------------------------------------------------------------------------------- */
+static void a_start_in_bad_weather_comes_up_by_itself(void)
+{
+    CHECK_INT(0, service_stop(&world.world.service));
+    set_fault("deleteWebhook", "html", 1);
+    set_fault("getMe", "close", 1);
+    set_fault("getMe", "garbage", 1);
+    set_fault("setMyCommands", "close", 2);
+    set_fault("getUpdates", "close", 1);
+    telegram_say(&world, ANN, ANN, "said while it was down.");
+    service_start(&world.world.service, binary, &world.world.folder);
+    telegram_expect(&world, ANN, "You said: said while it was down.");
+    talk_through(1, 1);
+    CHECK_INT(1, telegram_count(&world, ANN, "said while it was down."));
+}
+
+static void a_stop_in_mid_burst_loses_nothing(void)
+{
+    char text[64];
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 10; i++) {
+            snprintf(text, sizeof text, "burst %d-%d.", round, i);
+            telegram_say(&world, i % 2 == 0 ? ANN : BOB, i % 2 == 0 ? ANN : BOB, text);
+        }
+        process_pause_ms(round * 7);
+        CHECK_INT(0, service_stop(&world.world.service));
+        service_start(&world.world.service, binary, &world.world.folder);
+    }
+    for (int round = 0; round < 4; round++)
+        for (int i = 0; i < 10; i++) {
+            snprintf(text, sizeof text, "You said: burst %d-%d.", round, i);
+            telegram_expect(&world, i % 2 == 0 ? ANN : BOB, text);
+        }
+    telegram_settle(&world);
+    for (int round = 0; round < 4; round++)
+        for (int i = 0; i < 10; i++) {
+            snprintf(text, sizeof text, "You said: burst %d-%d.", round, i);
+            CHECK_INT(1, telegram_count(&world, i % 2 == 0 ? ANN : BOB, text));
+        }
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    telegram_world_start(&world, binary, fake_model,
+                         &(struct telegram_options){.members = QUICK_POLLS});
+    RUN(cut_polls_lose_and_double_nothing);
+    RUN(refused_polls_are_tried_again);
+    RUN(a_half_open_poll_is_given_up);
+    RUN(updates_that_come_again_are_not_answered_again);
+    RUN(numbers_may_skip_and_jump_back);
+    RUN(a_restart_of_the_platform_keeps_the_queue);
+    RUN(clocks_may_differ);
+    RUN(a_foreign_webhook_is_taken_down);
+    RUN(refused_sends_are_tried_again);
+    RUN(an_answer_that_is_lost_may_double_once);
+    RUN(floods_are_waited_out_for_one_chat_only);
+    RUN(a_user_who_blocks_the_bot_stops_nobody_else);
+    RUN(a_start_in_bad_weather_comes_up_by_itself);
+    RUN(a_stop_in_mid_burst_loses_nothing);
+    telegram_world_stop(&world);
+    return check_summary();
+}
