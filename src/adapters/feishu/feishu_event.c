@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "runtime/files/attach.h"
 #include "sma/text.h"
 
 #define TYPE_BYTES_MAX 128
@@ -165,7 +166,7 @@ static void make_note(struct feishu_reading *reading, const char *words, struct 
     sma_buf_printf(&reading->text, "[%s", words);
     if (name.len > 0) {
         sma_buf_put_text(&reading->text, ": ");
-        feishu_put_line(&reading->text, name, SMA_NAME_BYTES_MAX);
+        sma_attach_put_label(&reading->text, name, SMA_NAME_BYTES_MAX);
     }
     sma_buf_put_char(&reading->text, ']');
     ingress->kind = SMA_EVENT_NOTE;

@@ -19,9 +19,8 @@
  * is not a mention of the bot. The bot's own placeholder is removed from the text, every other becomes @Name.
  *
  * Text = one line `@attach <photo|document|voice> <path> | <name>` per attachment, an empty line, then the text. Paths are
- * decided here (.ship/.cache/feishu/<create_time ms>-<last 8 of file_key>-<name>, made unique within the message), the
- * files are fetched later from `preparation`. Of the key the last 8 characters are used, not the first: the first are
- * the same for all ("img_v3_0").
+ * decided here, as everywhere (runtime/files/attach.h): .ship/.cache/feishu/<create_time ms>-<head of file_key>-<hash>-<name>.
+ * The files are fetched later, as `preparation` says.
  *
  * Threads: no state; the caller's.  Blocks: no.
  * Limits:  FEISHU_EVENT_BYTES_MAX, SMA_JSON_DEPTH_MAX, SMA_TEXT_BYTES_MAX (longer text: IGNORED with its reason),

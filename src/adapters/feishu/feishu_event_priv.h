@@ -11,7 +11,7 @@
 #include "runtime/json/json_read.h"
 
 #define FEISHU_MENTION_COUNT_MAX 128 /* whose names are resolved; all are looked at for the bot */
-#define FEISHU_PATH_BYTES_MAX 256
+#define FEISHU_PATH_BYTES_MAX 320
 
 struct feishu_mention
 {
@@ -60,8 +60,6 @@ void feishu_put_resolved(struct feishu_reading *reading, struct sma_buf *buf, st
 /** Append "@Name" for a mention key or an open_id; the bot's own: nothing. name: what else is known, may be empty. */
 void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
                         struct sma_str name);
-/** Append untrusted text on one line: control characters become blanks, at most max_bytes. */
-void feishu_put_line(struct sma_buf *buf, struct sma_str text, size_t max_bytes);
 
 /* -- feishu_post.c -- */
 /** Rich text (or a card's reduced form) as Markdown into reading->body. */
@@ -69,10 +67,11 @@ void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 
 /* -- feishu_attach.c -- */
 /**
- * Note one attachment: its @attach line and its preparation.
- * @return false: not fetched, because there are SMA_ATTACHMENT_COUNT_MAX already or the key is unusable
+ * Note one attachment: its @attach line and its preparation. The same file twice in a message is fetched once.
+ * @return its number in the message, from 1; 0: not fetched, because there are SMA_ATTACHMENT_COUNT_MAX already or the key
+ *         is unusable
  */
-bool feishu_attach(struct feishu_reading *reading, const char *kind, struct sma_str file_key,
-                   struct sma_str name);
+size_t feishu_attach(struct feishu_reading *reading, const char *kind, struct sma_str file_key,
+                     struct sma_str name);
 
 #endif

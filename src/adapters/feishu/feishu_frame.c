@@ -7,8 +7,9 @@
 #include <feishu_frame.pb-c.h>
 #include <openssl/evp.h>
 
-#define DECODE_BYTES_FIXED 65536u /* headers and small fields */
-#define DECODE_BYTES_PER_BYTE 2u  /* the payload is copied once */
+#define DECODE_BYTES_FIXED 65536u   /* headers and small fields */
+#define DECODE_BYTES_PER_BYTE 2u    /* the payload is copied once */
+#define FIELD_NUMBER_MAX 536870911u /* 2^29 - 1 */
 #define ACK_HEADER_COUNT_MAX (FEISHU_FRAME_HEADER_COUNT_MAX + 1)
 
 /* An allocator with a budget: what a hostile frame can make protobuf-c take is bounded by the frame's own size. */
@@ -66,6 +67,25 @@ static enum sma_err unpack(struct sma_str bytes, Pbbp2__Frame **ret_message)
     return budget.is_over ? SMA_ERR_TOOBIG : SMA_ERR_BADINPUT;
 }
 
+/* Field numbers that protobuf does not have are let through by the decoder, but would come out of it as other bytes. */
+static bool is_numbered_well(const ProtobufCMessage *message)
+{
+    for (unsigned i = 0; i < message->n_unknown_fields; i++) {
+        if (message->unknown_fields[i].tag == 0 ||
+            message->unknown_fields[i].tag > FIELD_NUMBER_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool is_whole_numbered_well(const Pbbp2__Frame *message)
+{
+    bool is_good = is_numbered_well(&message->base);
+    for (size_t i = 0; i < message->n_headers && is_good; i++)
+        is_good = is_numbered_well(&message->headers[i]->base);
+    return is_good;
+}
+
 enum sma_err feishu_frame_decode(struct sma_str bytes, struct feishu_frame *ret_frame)
 {
     if (bytes.len > FEISHU_FRAME_BYTES_MAX)
@@ -74,9 +94,11 @@ enum sma_err feishu_frame_decode(struct sma_str bytes, struct feishu_frame *ret_
     enum sma_err err = unpack(bytes, &message);
     if (err != SMA_ERR_OK)
         return err;
-    if (message->n_headers > FEISHU_FRAME_HEADER_COUNT_MAX) {
+    if (message->n_headers > FEISHU_FRAME_HEADER_COUNT_MAX || !is_whole_numbered_well(message)) {
+        err =
+            message->n_headers > FEISHU_FRAME_HEADER_COUNT_MAX ? SMA_ERR_TOOBIG : SMA_ERR_BADINPUT;
         pbbp2__frame__free_unpacked(message, NULL);
-        return SMA_ERR_TOOBIG;
+        return err;
     }
     struct feishu_frame_header *headers = calloc(message->n_headers + 1, sizeof *headers);
     if (headers == NULL) {

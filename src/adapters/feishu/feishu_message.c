@@ -1,20 +1,12 @@
 /* feishu_message.c — a message: its text by type, its mentions, its place. See feishu_event.h. */
 #include "feishu_event_priv.h"
 
+#include "runtime/files/attach.h"
 #include "sma/adapter.h"
 #include "sma/text.h"
 
 #define WORD_BYTES_MAX 512 /* of names and titles in words for the model */
 #define AT_TAG_BYTES_MAX 256
-
-void feishu_put_line(struct sma_buf *buf, struct sma_str text, size_t max_bytes)
-{
-    text.len = sma_utf8_cut(text, max_bytes);
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.ptr[i];
-        sma_buf_put_char(buf, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
-    }
-}
 
 /* -- mentions ---------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +53,7 @@ static const struct feishu_mention *find_mention(const struct feishu_reading *re
 static void put_name(struct sma_buf *buf, struct sma_str name)
 {
     sma_buf_put_char(buf, '@');
-    feishu_put_line(buf, name, SMA_NAME_BYTES_MAX);
+    sma_attach_put_label(buf, name, SMA_NAME_BYTES_MAX);
 }
 
 void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, struct sma_str who,
@@ -83,7 +75,7 @@ void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, str
     if (name.len > 0)
         put_name(buf, name);
     else
-        feishu_put_line(buf, who, SMA_NAME_BYTES_MAX);
+        sma_attach_put_label(buf, who, SMA_NAME_BYTES_MAX);
 }
 
 /* Value of user_id="..." or open_id="..." in the inside of an <at> tag. */
@@ -179,7 +171,7 @@ static void put_words(struct sma_buf *buf, const char *what, struct sma_str deta
     sma_buf_printf(buf, "[%s", what);
     if (detail.len > 0) {
         sma_buf_put_text(buf, ": ");
-        feishu_put_line(buf, detail, WORD_BYTES_MAX);
+        sma_attach_put_label(buf, detail, WORD_BYTES_MAX);
     }
     sma_buf_put_char(buf, ']');
 }
@@ -190,7 +182,7 @@ static void put_file(struct feishu_reading *reading, const char *kind, const cha
     struct sma_str name = sma_json_str(reading->content, "file_name");
     if (name.len == 0)
         name = default_name;
-    if (!feishu_attach(reading, kind, sma_json_str(reading->content, key_name), name))
+    if (feishu_attach(reading, kind, sma_json_str(reading->content, key_name), name) == 0)
         put_words(&reading->body, kind, name);
 }
 
@@ -202,9 +194,9 @@ static void put_location(struct feishu_reading *reading)
     if (latitude.len == 0 || longitude.len == 0)
         return;
     sma_buf_put_text(&reading->body, " latitude ");
-    feishu_put_line(&reading->body, latitude, 32);
+    sma_attach_put_label(&reading->body, latitude, 32);
     sma_buf_put_text(&reading->body, ", longitude ");
-    feishu_put_line(&reading->body, longitude, 32);
+    sma_attach_put_label(&reading->body, longitude, 32);
 }
 
 /* A type without a rule of its own: its text if it has one. @return whether there is anything to run */
@@ -281,10 +273,8 @@ static void put_text(struct feishu_reading *reading)
         body = sma_str_trim(body);
     sma_buf_put_str(&reading->text, sma_buf_str(&reading->lines));
     if (reading->lines.len > 0 && body.len > 0)
-        sma_buf_put_char(&reading->text, '\n');
+        sma_buf_put_text(&reading->text, "\n\n");
     sma_buf_put_str(&reading->text, body);
-    if (reading->lines.len > 0 && body.len == 0 && reading->text.err == SMA_ERR_OK)
-        reading->text.len--; /* the last line's end */
 }
 
 static void put_meta(struct feishu_reading *reading, struct sma_str chat_type)

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "runtime/files/attach.h"
 #include "sma/text.h"
 
 #define LANGUAGE_BYTES_MAX 32
@@ -60,7 +61,7 @@ static void put_link(struct feishu_reading *reading, const json_t *element)
     sma_buf_put_char(body, '[');
     feishu_put_resolved(reading, body, text.len > 0 ? text : href);
     sma_buf_put_text(body, "](");
-    feishu_put_line(body, href, HREF_BYTES_MAX);
+    sma_attach_put_label(body, href, HREF_BYTES_MAX);
     sma_buf_put_char(body, ')');
 }
 
@@ -95,10 +96,10 @@ static void put_media(struct feishu_reading *reading, const json_t *element, boo
     struct sma_str name = sma_json_str(element, "file_name");
     if (name.len == 0)
         name = is_image ? SMA_STR("photo.jpg") : SMA_STR("video.mp4");
-    bool is_taken = feishu_attach(reading, is_image ? "photo" : "document",
+    size_t number = feishu_attach(reading, is_image ? "photo" : "document",
                                   sma_json_str(element, is_image ? "image_key" : "file_key"), name);
-    sma_buf_printf(&reading->body, is_taken ? "[%s %zu]" : "[%s, not fetched]",
-                   is_image ? "image" : "video", reading->attachment_count);
+    sma_buf_printf(&reading->body, number > 0 ? "[%s %zu]" : "[%s, not fetched]",
+                   is_image ? "image" : "video", number);
 }
 
 static bool is_tag(struct sma_str tag, const char *wanted)
@@ -130,7 +131,7 @@ static void put_element(struct feishu_reading *reading, const json_t *element)
         sma_buf_put_text(body, "---");
     else if (is_tag(tag, "emotion")) {
         sma_buf_put_char(body, '[');
-        feishu_put_line(body, sma_json_str(element, "emoji_type"), 64);
+        sma_attach_put_label(body, sma_json_str(element, "emoji_type"), 64);
         sma_buf_put_char(body, ']');
     } else
         feishu_put_resolved(reading, body, sma_json_str(element, "text"));
@@ -170,7 +171,7 @@ void feishu_put_post(struct feishu_reading *reading, const json_t *content)
     struct sma_str title = sma_str_trim(sma_json_str(post, "title"));
     if (title.len > 0) {
         sma_buf_put_text(&reading->body, "# ");
-        feishu_put_line(&reading->body, title, SMA_NAME_BYTES_MAX);
+        sma_attach_put_label(&reading->body, title, SMA_NAME_BYTES_MAX);
         sma_buf_put_char(&reading->body, '\n');
     }
     for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++) {
