@@ -15,9 +15,9 @@
 #define FLAGS (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_NOHTML)
 #define CONTAINER_COUNT_MAX 64 /* lists and quotes inside each other that are told apart */
 #define INDENT_COUNT_MAX 8     /* of these, how many indent: keeps the text linear in the source */
-#define SPAN_COUNT_MAX 256 /* spans inside each other; with more the text is kept as it came */
-#define LINK_COUNT_MAX 16  /* links and images inside each other; as above */
-#define PAD_BYTES 64       /* see make_copy */
+#define SPAN_COUNT_MAX 256     /* spans inside each other; with more the text is kept as it came */
+#define LINK_COUNT_MAX 16      /* links and images inside each other; as above */
+#define PAD_BYTES 64           /* see make_copy */
 #define PENDING UINT32_MAX
 #define RULE_TEXT "————————"
 
@@ -618,19 +618,19 @@ static int parse_copy(struct reader *reader, struct sma_str copy)
  */
 static size_t make_copy(struct sma_buf *copy, struct sma_str source, bool *ret_has_signs)
 {
-    struct sma_buf valid;
+    struct sma_buf valid, widened;
     sma_buf_init(&valid, SMA_MARKUP_SOURCE_BYTES_MAX * 3 + PAD_BYTES);
-    bool is_clean = sma_utf8_is_valid(source) &&
-                    (source.len == 0 || memchr(source.ptr, '\0', source.len) == NULL);
-    if (!is_clean)
-        sma_markup_put_valid(&valid, source, true);
-    *ret_has_signs = sma_markup_put_signed(copy, is_clean ? source : sma_buf_str(&valid));
+    sma_buf_init(&widened, SMA_MARKUP_SOURCE_BYTES_MAX * 6 + PAD_BYTES);
+    sma_markup_put_valid(&valid, source, true);
+    sma_markup_put_widened(&widened, sma_buf_str(&valid));
+    *ret_has_signs = sma_markup_put_signed(copy, sma_buf_str(&widened));
     size_t len = copy->len;
     char *pad = sma_buf_reserve(copy, PAD_BYTES);
     if (pad != NULL)
         memset(pad, '\n', PAD_BYTES);
-    bool is_failed = valid.err != SMA_ERR_OK || pad == NULL;
+    bool is_failed = valid.err != SMA_ERR_OK || widened.err != SMA_ERR_OK || pad == NULL;
     sma_buf_fini(&valid);
+    sma_buf_fini(&widened);
     return is_failed ? SIZE_MAX : len;
 }
 

@@ -24,6 +24,10 @@ bool sma_markup_put_signed(struct sma_buf *buf, struct sma_str text);
 /** Append text without them. */
 void sma_markup_put_unsigned(struct sma_buf *buf, struct sma_str text);
 
+/* -- markup_rule.c ----------------------------------------------------------------------------------------------- */
+/** Append text with the rules of its tables in the form that md4c takes. */
+void sma_markup_put_widened(struct sma_buf *buf, struct sma_str text);
+
 /* -- markup_table.c ---------------------------------------------------------------------------------------------- */
 /* A table while it is read: the cells' texts one after the other, then laid out. */
 struct table

@@ -112,6 +112,70 @@ static void golden_files_render_as_expected(void)
     CHECK(count >= 20);
 }
 
+/* -- random mixtures --------------------------------------------------------------------------------------------- */
+#define MIXTURE_COUNT 800
+#define SOURCE_COUNT_MAX 128
+
+static uint64_t seed = 0x2545F4914F6CDD1Du;
+
+static size_t below(size_t limit)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (size_t)(seed % limit);
+}
+
+static size_t load_sources(struct sma_str *sources)
+{
+    DIR *directory = opendir(FOLDER);
+    CHECK(directory != NULL);
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        size_t len = strlen(entry->d_name);
+        if (len < 4 || strcmp(entry->d_name + len - 3, ".md") != 0)
+            continue;
+        char path[512];
+        CHECK(count < SOURCE_COUNT_MAX);
+        snprintf(path, sizeof path, FOLDER "/%s", entry->d_name);
+        sources[count++] = load(path);
+    }
+    closedir(directory);
+    return count;
+}
+
+static void put_slice(struct sma_buf *buf, struct sma_str source)
+{
+    size_t from = below(source.len), len = 1 + below(3000);
+    len = len < source.len - from ? len : source.len - from;
+    sma_buf_put(buf, source.ptr + from, len);
+    if (below(2) == 0)
+        sma_buf_put_char(buf, '\n');
+}
+
+/* Pieces of the golden texts, cut anywhere and joined: every part is still HTML that the platform takes. */
+static void mixtures_never_give_html_that_is_refused(void)
+{
+    struct sma_str sources[SOURCE_COUNT_MAX];
+    size_t count = load_sources(sources);
+    struct sma_buf mixture, output;
+    sma_buf_init(&mixture, 1 << 20);
+    sma_buf_init(&output, FILE_BYTES_MAX);
+    for (int round = 0; round < MIXTURE_COUNT; round++) {
+        sma_buf_clear(&mixture);
+        sma_buf_clear(&output);
+        for (size_t i = below(6) + 1; i > 0; i--)
+            put_slice(&mixture, sources[below(count)]);
+        struct sma_deliver row = {.text = sma_buf_str(&mixture),
+                                  .intent = SMA_INTENT_ASSISTANT_TEXT};
+        CHECK_OK(telegram_render(&row, put_part, &output)); /* put_part reads the HTML back */
+    }
+    sma_buf_fini(&mixture);
+    sma_buf_fini(&output);
+    for (size_t i = 0; i < count; i++)
+        free((void *)(uintptr_t)sources[i].ptr);
+}
+
 static void expect_refused(const char *source)
 {
     if (html_read(sma_str(source), &html) == NULL) {
@@ -160,5 +224,6 @@ int main(int argc, char **argv)
     is_writing = argc > 1 && strcmp(argv[1], "--write") == 0;
     RUN(reader_refuses_what_the_platform_refuses);
     RUN(golden_files_render_as_expected);
+    RUN(mixtures_never_give_html_that_is_refused);
     return check_summary();
 }
