@@ -178,83 +178,6 @@ static size_t unchunk(struct sma_str in, struct sma_buf *body)
     }
 }
 
-static void decode_form(json_t *params, struct sma_str form)
-{
-    while (form.len > 0) {
-        const char *end = memchr(form.ptr, '&', form.len);
-        size_t len = end == NULL ? form.len : (size_t)(end - form.ptr);
-        struct sma_buf parts[2];
-        size_t part = 0;
-        sma_buf_init(&parts[0], 1024);
-        sma_buf_init(&parts[1], BODY_BYTES_MAX);
-        for (size_t i = 0; i < len; i++) {
-            char byte = form.ptr[i];
-            if (byte == '=' && part == 0) {
-                part = 1;
-                continue;
-            }
-            if (byte == '%' && i + 2 < len && isxdigit((unsigned char)form.ptr[i + 1])) {
-                char hex[3] = {form.ptr[i + 1], form.ptr[i + 2], '\0'};
-                byte = (char)strtol(hex, NULL, 16);
-                i += 2;
-            } else if (byte == '+') {
-                byte = ' ';
-            }
-            sma_buf_put_char(&parts[part], byte);
-        }
-        if (parts[0].len > 0 && parts[0].err == SMA_ERR_OK)
-            json_object_set_new(
-                params, parts[0].ptr,
-                json_stringn(parts[1].ptr == NULL ? "" : parts[1].ptr, parts[1].len));
-        sma_buf_fini(&parts[0]);
-        sma_buf_fini(&parts[1]);
-        form =
-            end == NULL ? (struct sma_str){"", 0} : (struct sma_str){end + 1, form.len - len - 1};
-    }
-}
-
-static void take_attribute(struct sma_str head, const char *name, char *ret, size_t size)
-{
-    const char *at = memmem(head.ptr, head.len, name, strlen(name));
-    ret[0] = '\0';
-    if (at == NULL)
-        return;
-    at += strlen(name);
-    const char *end = memchr(at, '"', (size_t)(head.ptr + head.len - at));
-    if (end != NULL)
-        snprintf(ret, size, "%.*s", (int)(end - at), at);
-}
-
-static size_t decode_multipart(json_t *params, struct sma_str body, const char *boundary,
-                               struct upload *uploads)
-{
-    char mark[160];
-    size_t count = 0, mark_len = (size_t)snprintf(mark, sizeof mark, "--%s", boundary);
-    const char *at = memmem(body.ptr, body.len, mark, mark_len), *limit = body.ptr + body.len;
-    while (at != NULL && at + mark_len + 4 < limit) {
-        at += mark_len + 2;
-        const char *content = memmem(at, (size_t)(limit - at), "\r\n\r\n", 4);
-        const char *next =
-            content == NULL ? NULL : memmem(content, (size_t)(limit - content), mark, mark_len);
-        if (next == NULL)
-            break;
-        struct sma_str head = {at, (size_t)(content - at)},
-                       value = {content + 4, (size_t)(next - content) - 6};
-        char name[64], file_name[256];
-        take_attribute(head, " name=\"", name, sizeof name);
-        take_attribute(head, "filename=\"", file_name, sizeof file_name);
-        if (memmem(head.ptr, head.len, "filename=", 9) != NULL && count < UPLOAD_COUNT_MAX) {
-            snprintf(uploads[count].name, sizeof uploads[count].name, "%s", name);
-            snprintf(uploads[count].file_name, sizeof uploads[count].file_name, "%s", file_name);
-            uploads[count++].bytes = value;
-        } else {
-            json_object_set_new(params, name, json_stringn(value.ptr, value.len));
-        }
-        at = next;
-    }
-    return count;
-}
-
 /* -- routing ------------------------------------------------------------------------------------------------------------------ */
 static const struct fault *choose_fault(struct fake_telegram *fake, const char *method,
                                         const json_t *params)
@@ -360,7 +283,7 @@ static void call_method(struct fake_telegram *fake, struct connection *connectio
                         const struct request *request, struct sma_str name)
 {
     char method[64] = "", boundary[128] = "";
-    struct upload uploads[UPLOAD_COUNT_MAX];
+    struct platform_upload uploads[UPLOAD_COUNT_MAX];
     size_t upload_count = 0;
     for (size_t i = 0; i < name.len && i < sizeof method - 1; i++)
         method[i] = (char)tolower((unsigned char)name.ptr[i]);
@@ -377,14 +300,15 @@ static void call_method(struct fake_telegram *fake, struct connection *connectio
         json_decref(params);
         params = json_object();
     }
-    decode_form(params, request->query);
+    platform_decode_form(params, request->query);
     if (sma_str_starts_with(type, SMA_STR("application/x-www-form-urlencoded")))
-        decode_form(params, request->body);
+        platform_decode_form(params, request->body);
     const char *mark = type.len == 0 ? NULL : memmem(type.ptr, type.len, "boundary=", 9);
     if (mark != NULL) {
         snprintf(boundary, sizeof boundary, "%.*s", (int)(type.ptr + type.len - mark - 9),
                  mark + 9);
-        upload_count = decode_multipart(params, request->body, boundary, uploads);
+        upload_count = platform_decode_multipart(params, request->body, boundary, "", uploads,
+                                                 UPLOAD_COUNT_MAX);
     }
     json_t *count = json_object_get(fake->counts, method);
     if (count == NULL)

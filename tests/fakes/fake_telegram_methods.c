@@ -14,7 +14,7 @@ struct call
     struct connection *connection;
     const char *method;
     json_t *params;
-    const struct upload *uploads;
+    const struct platform_upload *uploads;
     size_t upload_count;
     bool is_answered;
 };
@@ -333,7 +333,7 @@ static bool take_file(struct call *call, const char *kind, size_t *ret_file)
 {
     size_t max = strcmp(kind, "photo") == 0 ? 10u << 20 : 50u << 20;
     for (size_t i = 0; i < call->upload_count; i++) {
-        const struct upload *upload = &call->uploads[i];
+        const struct platform_upload *upload = &call->uploads[i];
         if (strcmp(upload->name, kind) != 0)
             continue;
         if (upload->bytes.len > max)
@@ -749,7 +749,7 @@ static const struct
 };
 
 void fake_call(struct fake_telegram *fake, struct connection *connection, const char *method,
-               json_t *params, const struct upload *uploads, size_t upload_count)
+               json_t *params, const struct platform_upload *uploads, size_t upload_count)
 {
     struct call call = {fake, connection, method, params, uploads, upload_count, false};
     if (strcmp(method, "getupdates") == 0) {

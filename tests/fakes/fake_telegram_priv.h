@@ -4,6 +4,7 @@
 #ifndef FAKE_TELEGRAM_PRIV_H
 #define FAKE_TELEGRAM_PRIV_H
 
+#include "fake_platform.h"
 #include "fake_telegram.h"
 #include "sma/buf.h"
 #include "sma/text.h"
@@ -138,12 +139,6 @@ struct connection
     struct update *update; /* webhook: under way */
 };
 
-struct upload
-{
-    char name[64], file_name[256];
-    struct sma_str bytes;
-};
-
 struct load
 {
     size_t chat_count; /* made so far */
@@ -268,7 +263,7 @@ const char *fake_parse_markdown(struct sma_str text, struct sma_buf *plain);
 /* -- fake_telegram_methods.c -------------------------------------------------------------------------------------------------- */
 /** Do one method and answer it. `method` in lower case. */
 void fake_call(struct fake_telegram *fake, struct connection *connection, const char *method,
-               json_t *params, const struct upload *uploads, size_t upload_count);
+               json_t *params, const struct platform_upload *uploads, size_t upload_count);
 void fake_answer_error(struct fake_telegram *fake, struct connection *connection, int status,
                        const char *description, long retry_after, int64_t migrate_to);
 
