@@ -79,7 +79,8 @@ static void put_code(struct sma_buf *body, const json_t *element)
         sma_buf_put_char(body, '\n');
     for (size_t i = 0; i < fence; i++)
         sma_buf_put_char(body, '`');
-    for (size_t i = 0; i < language.len && i < LANGUAGE_BYTES_MAX; i++) {
+    language.len = sma_utf8_cut(language, LANGUAGE_BYTES_MAX);
+    for (size_t i = 0; i < language.len; i++) {
         if ((unsigned char)language.ptr[i] > 0x20 && language.ptr[i] != '`')
             sma_buf_put_char(body, language.ptr[i]);
     }
