@@ -253,7 +253,7 @@ static void on_copied(uv_fs_t *request)
     free(copying);
     fetch->copy = NULL;
     struct telegram *telegram = fetch->job->telegram;
-    if (is_copied)
+    if (is_copied && fchmod(fetch->fd, 0600) == 0) /* the copy took the server's mode */
         finish_fetch(fetch);
     else
         fail_fetch(fetch, "the file of the local Bot API server could not be read");

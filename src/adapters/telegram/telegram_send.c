@@ -46,7 +46,7 @@ static void answer_class(struct telegram_attempt *attempt, enum sma_attempt_clas
                          const char *error)
 {
     struct telegram_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
-    snprintf(outcome.error, sizeof outcome.error, "%s", error);
+    snprintf(outcome.error, sizeof outcome.error, "%.250s", error);
     answer(attempt, &outcome);
 }
 
