@@ -81,7 +81,7 @@
 
 /* -- delivery --------------------------------------------------------------------------------------------------- */
 #define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */
-#define SMA_ATTEMPT_COUNT_MAX 8               /* attempts of one part before it is given up */
+#define SMA_ATTEMPT_COUNT_MAX 24              /* attempts of one part, about 80 minutes of back-off; then given up */
 #define SMA_ATTEMPT_TIMEOUT_S 60
 #define SMA_RETRY_DELAY_MAX_S 300
 #define SMA_OUTBOX_CHAT_COUNT_MAX 1024        /* open deliveries of one chat; chat_send fails beyond */

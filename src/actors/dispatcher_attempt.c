@@ -297,7 +297,8 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
         SMA_METRIC_ADD(deliveries_unknown_total, 1);
     struct sma_delivery_decision decision = sma_delivery_decide(
         &row->try, (enum sma_attempt_class)result->attempt_class, result->retry_after_ms,
-        row->platform->ops->capabilities.has_idempotency, sma_ctx_random(ctx));
+        row->platform->ops->capabilities.has_idempotency || result->is_likely_unsent,
+        sma_ctx_random(ctx));
     copy_text(row->error, sizeof row->error, result->error);
     switch (decision.next) {
     case SMA_DELIVERY_NEXT_SENT:

@@ -70,7 +70,7 @@ static struct sma_delivery_decision wait_as_ordered(struct sma_delivery_try *try
 
 struct sma_delivery_decision sma_delivery_decide(struct sma_delivery_try *try,
                                                  enum sma_attempt_class attempt_class,
-                                                 uint32_t retry_after_ms, bool has_idempotency,
+                                                 uint32_t retry_after_ms, bool is_repeatable,
                                                  uint64_t random)
 {
     switch (attempt_class) {
@@ -86,7 +86,7 @@ struct sma_delivery_decision sma_delivery_decide(struct sma_delivery_try *try,
         break;
     }
     try->unknown_count++;
-    if (has_idempotency || try->unknown_count == 1)
+    if (is_repeatable || try->unknown_count == 1)
         return back_off(try, random);
     return give_up(try);
 }

@@ -5,7 +5,7 @@
  * the bucket would be full again if nothing more were taken ("taken"). 0 is a full bucket.
  *
  * Invariants: in any window of length w at most burst + w / period sends are allowed; a part ends FAILED only when
- *             no attempt of it can have reached the platform; on a platform without idempotency at most one attempt
+ *             no attempt of it can have reached the platform; where a repeat may be shown twice at most one attempt
  *             follows an unknown outcome.
  * Threads:    no state here; the caller's.
  */
@@ -57,11 +57,12 @@ struct sma_delivery_decision
 /**
  * What follows from an attempt's outcome; counts it in *try.
  * @retry_after_ms  of RETRY_AFTER; less than a second is taken as a second
+ * @is_repeatable   of UNKNOWN: a repeat is hidden by the platform, or the platform itself answered that it failed
  * @random          any 64 random bits, for the jitter
  */
 struct sma_delivery_decision sma_delivery_decide(struct sma_delivery_try *try,
                                                  enum sma_attempt_class attempt_class,
-                                                 uint32_t retry_after_ms, bool has_idempotency,
+                                                 uint32_t retry_after_ms, bool is_repeatable,
                                                  uint64_t random);
 /** Back-off before attempt number `attempt` + 1 (attempt >= 1): between half of and the whole doubled delay, capped. */
 uint64_t sma_delivery_backoff_ns(uint32_t attempt, uint64_t random);
