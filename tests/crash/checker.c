@@ -168,6 +168,16 @@ static void read_seen(const char *dir)
 }
 
 /* -- what is on disk ---------------------------------------------------------------------------------------------- */
+/* A platform that numbers its messages itself: then the text says which one it is. */
+static void count_line(const char *id, const char *text)
+{
+    char found[64];
+    bool is_number = id[strspn(id, "0123456789")] == '\0';
+    if (is_number && find_id(text, 's', found, sizeof found))
+        id = found;
+    find(id)->history_count++;
+}
+
 static void take_history_line(const char *name, const char *line)
 {
     json_error_t where;
@@ -183,7 +193,7 @@ static void take_history_line(const char *name, const char *line)
     else if (strcmp(role, "user") == 0 && id == NULL)
         complain("a user line without messageId", name, line);
     else if (strcmp(role, "user") == 0)
-        find(id)->history_count++;
+        count_line(id, json_string_value(json_object_get(root, "text")));
     json_decref(root);
 }
 

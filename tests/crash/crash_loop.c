@@ -3,7 +3,8 @@
  * Method: the real core under load from HTTP callers and a scripted platform; SIGKILL at random moments, at named points
  * and during start-up, SIGTERM in mid-burst now and then; restart on the same folder each time. At the end one quiet
  * run answers what is left, then `checker` reads what the clients saw and what is on disk.
- *   crash_loop --binary PATH --checker PATH [--kills N] [--seed S] [--keep]
+ * With --telegram the load comes from the chats of a Bot API server instead, and those are what the checker reads.
+ *   crash_loop --binary PATH --checker PATH [--telegram] [--kills N] [--seed S] [--keep]
  */
 #include "scenario/http_client.h"
 #include "world.h"
@@ -32,14 +33,16 @@ struct options
     const char *binary, *checker;
     unsigned kills;
     uint64_t seed;
-    bool is_kept;
+    bool is_kept, is_telegram;
 };
 
-static const char *const POINTS[] = {"store.before_commit",      "store.after_commit",
-                                     "store.after_history",      "store.after_answer",
-                                     "store.step_committed",     "store.done_committed",
-                                     "store.receipt_committed",  "dispatcher.before_attempt",
-                                     "dispatcher.after_attempt", "dispatcher.after_receipt"};
+static const char *const POINTS[] = {
+    "store.before_commit",      "store.after_commit",        "store.after_history",
+    "store.after_answer",       "store.step_committed",      "store.done_committed",
+    "store.receipt_committed",  "dispatcher.before_attempt", "dispatcher.after_attempt",
+    "dispatcher.after_receipt", "telegram.before_ask",       "telegram.after_accepted",
+    "telegram.before_offset",   "telegram.before_send",      "telegram.after_send"};
+#define TELEGRAM_POINT_COUNT 5 /* the last of them */
 
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *note_file;
@@ -59,11 +62,16 @@ void world_sleep_ms(unsigned ms)
     nanosleep(&wait, NULL);
 }
 
-static uint64_t now_ms(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ms(void)
+{
+    return now_ns() / 1000000;
 }
 
 static void put_note(const char *format, va_list arguments)
@@ -117,15 +125,24 @@ static void make_project(struct world *world)
     snprintf(world->saw, sizeof world->saw, "%s/saw.log", world->dir);
     if (mkdir(world->project, 0700) != 0)
         die("mkdir");
-    char path[400], text[2048];
+    char path[400], text[2048], adapter[1024];
     snprintf(path, sizeof path, "%s/Agent.md", world->project);
     write_text(path, "You repeat what you are told.\n");
+    if (world->is_telegram)
+        snprintf(adapter, sizeof adapter,
+                 "\"telegram\":{\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://"
+                 "127.0.0.1:%d\","
+                 "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}",
+                 FAKE_TELEGRAM_TOKEN, fake_telegram_port(world->telegram.fake));
+    else
+        snprintf(adapter, sizeof adapter,
+                 "\"scripted\":{\"enabled\":true,\"socket\":\"%s\",\"saw\":\"%s\"}", world->socket,
+                 world->saw);
     snprintf(text, sizeof text,
              "{\"name\":\"crash\",\"llm\":{\"provider\":\"offline\"},\"agent\":{\"concurrency\":3},"
              "\"queue\":{\"chatWaitingMax\":1000},"
-             "\"adapters\":{\"http\":{\"enabled\":true},\"terminal\":{\"enabled\":false},"
-             "\"scripted\":{\"enabled\":true,\"socket\":\"%s\",\"saw\":\"%s\"}}}",
-             world->socket, world->saw);
+             "\"adapters\":{\"http\":{\"enabled\":true},\"terminal\":{\"enabled\":false},%s}}",
+             adapter);
     snprintf(path, sizeof path, "%s/ship.json", world->project);
     write_text(path, text);
 }
@@ -211,15 +228,21 @@ static void stop_in_order(struct world *world, pid_t child)
     waitpid(child, &status, 0);
 }
 
-/* One life of the service: started, put under load, ended. */
-static void live_once(struct world *world, const struct options *options, uint64_t *random)
+static void choose_point(const struct world *world, uint64_t *random, char *point, size_t size)
+{
+    size_t count =
+        sizeof POINTS / sizeof POINTS[0] - (world->is_telegram ? 0 : TELEGRAM_POINT_COUNT);
+    const char *name = POINTS[world_random(random) % count];
+    snprintf(point, size, "%s:%u", name, 1 + (unsigned)(world_random(random) % 25));
+}
+
+/* One life of the service: started, put under load, ended. @return false: it ended in order */
+static bool live_once(struct world *world, const struct options *options, uint64_t *random)
 {
     unsigned kind = (unsigned)(world_random(random) % 20);
     char point[96];
     bool is_named = kind < 7;
-    snprintf(point, sizeof point, "%s:%u",
-             POINTS[world_random(random) % (sizeof POINTS / sizeof POINTS[0])],
-             1 + (unsigned)(world_random(random) % 25));
+    choose_point(world, random, point, sizeof point);
     pid_t child = start_service(world, options, is_named ? point : NULL);
     int status = 0;
     if (kind == 7 || kind == 8) { /* while it starts and recovers */
@@ -228,17 +251,17 @@ static void live_once(struct world *world, const struct options *options, uint64
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
         expect_killed(world, status);
-        return;
+        return true;
     }
     if (!wait_ready(world, child, &status)) {
         expect_killed(world, status); /* a named point may lie in recovery */
-        return;
+        return true;
     }
     if (kind == 9) {
         world_sleep_ms((unsigned)(world_random(random) % 80));
         stop_in_order(world, child);
         atomic_store(&world->port, 0);
-        return;
+        return false;
     }
     uint64_t until = now_ms() + (is_named ? 1500 : world_random(random) % 120);
     while (now_ms() < until && waitpid(child, &status, WNOHANG) == 0)
@@ -249,6 +272,17 @@ static void live_once(struct world *world, const struct options *options, uint64
     }
     atomic_store(&world->port, 0);
     expect_killed(world, status);
+    return true;
+}
+
+static void live_and_note(struct world *world, const struct options *options, uint64_t *random)
+{
+    if (world->life_count == WORLD_LIFE_COUNT_MAX)
+        return;
+    struct life *life = &world->lives[world->life_count++];
+    life->start_ns = now_ns();
+    life->is_killed = live_once(world, options, random);
+    life->end_ns = now_ns();
 }
 
 /* -- the whole ------------------------------------------------------------------------------------------------- */
@@ -274,40 +308,57 @@ static void remove_dir(const struct world *world)
     waitpid(child, NULL, 0);
 }
 
-static int drive(struct world *world, const struct options *options)
+static bool is_quiet(const struct world *world)
 {
-    pthread_t threads[CALLER_COUNT + 1];
-    struct caller callers[CALLER_COUNT + 1];
-    uint64_t random = options->seed;
-    for (unsigned i = 0; i <= CALLER_COUNT; i++) {
-        callers[i] = (struct caller){world, i, world_random(&random)};
-        if (pthread_create(&threads[i], NULL, i < CALLER_COUNT ? caller_run : platform_run,
-                           &callers[i]) != 0)
-            die("pthread_create");
-    }
-    for (unsigned i = 0; i < options->kills && atomic_load(&world->failures) == 0; i++)
-        live_once(world, options, &random);
-    /* one quiet life answers what is left */
+    struct http_answer answer = http_ask(atomic_load(&world->port), "/metrics", "", NULL, 4000);
+    bool result = answer.status == 200 && strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
+                  strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
+                  strstr(answer.body, "\nsma_outbox_open 0\n") != NULL &&
+                  (!world->is_telegram || telegram_is_drained(world));
+    http_answer_fini(&answer);
+    return result;
+}
+
+/* One quiet life answers what is left. */
+static void live_to_the_end(struct world *world, const struct options *options, pthread_t *threads,
+                            unsigned thread_count)
+{
     atomic_store(&world->is_stopping, true);
+    struct life *life = &world->lives[world->life_count++];
+    life->start_ns = now_ns();
     pid_t child = start_service(world, options, NULL);
     int status;
     if (!wait_ready(world, child, &status)) {
         world_fail(world, "the last start failed");
         exit(1);
     }
-    for (unsigned i = 0; i <= CALLER_COUNT; i++)
+    for (unsigned i = 0; i < thread_count; i++)
         pthread_join(threads[i], NULL);
-    for (uint64_t until = now_ms() + QUIET_MS; now_ms() < until; world_sleep_ms(100)) {
-        struct http_answer answer = http_ask(atomic_load(&world->port), "/metrics", "", NULL, 4000);
-        bool is_quiet = answer.status == 200 &&
-                        strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
-                        strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
-                        strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
-        http_answer_fini(&answer);
-        if (is_quiet)
-            break;
-    }
+    for (uint64_t until = now_ms() + QUIET_MS; now_ms() < until && !is_quiet(world);)
+        world_sleep_ms(100);
     stop_in_order(world, child);
+    life->end_ns = now_ns();
+}
+
+static int drive(struct world *world, const struct options *options)
+{
+    pthread_t threads[CALLER_COUNT + 1];
+    struct caller callers[CALLER_COUNT + 1];
+    unsigned thread_count = world->is_telegram ? 1 : CALLER_COUNT + 1;
+    uint64_t random = options->seed;
+    for (unsigned i = 0; i < thread_count; i++) {
+        void *(*run)(void *) = world->is_telegram ? telegram_run
+                               : i < CALLER_COUNT ? caller_run
+                                                  : scripted_run;
+        callers[i] = (struct caller){world, i, world_random(&random)};
+        if (pthread_create(&threads[i], NULL, run, &callers[i]) != 0)
+            die("pthread_create");
+    }
+    for (unsigned i = 0; i < options->kills && atomic_load(&world->failures) == 0; i++)
+        live_and_note(world, options, &random);
+    live_to_the_end(world, options, threads, thread_count);
+    if (world->is_telegram)
+        telegram_report(world);
     unsigned verdict = run_checker(world, options);
     printf("crash_loop: %u kills, seed %llu, %llu accepted, %llu HTTP answers, %llu broken "
            "promises seen by clients\n",
@@ -320,10 +371,13 @@ static int drive(struct world *world, const struct options *options)
 
 static void parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {
-        {"binary", required_argument, NULL, 'b'}, {"checker", required_argument, NULL, 'c'},
-        {"kills", required_argument, NULL, 'n'},  {"seed", required_argument, NULL, 's'},
-        {"keep", no_argument, NULL, 'k'},         {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"binary", required_argument, NULL, 'b'},
+                                          {"checker", required_argument, NULL, 'c'},
+                                          {"kills", required_argument, NULL, 'n'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"keep", no_argument, NULL, 'k'},
+                                          {"telegram", no_argument, NULL, 't'},
+                                          {NULL, 0, NULL, 0}};
     const char *kills = getenv("SMA_KILLS");
     options->kills = kills != NULL && kills[0] != '\0' ? (unsigned)strtoul(kills, NULL, 10) : 200;
     options->seed = (uint64_t)time(NULL);
@@ -339,6 +393,8 @@ static void parse_options(int argc, char **argv, struct options *options)
             options->seed = strtoull(optarg, NULL, 10);
         else if (option == 'k')
             options->is_kept = true;
+        else if (option == 't')
+            options->is_telegram = true;
         else
             exit(2);
     }
@@ -362,9 +418,18 @@ int main(int argc, char **argv)
     note_file = fopen(path, "w");
     if (note_file == NULL)
         die(path);
+    world.is_telegram = options.is_telegram;
+    world.lives = calloc(WORLD_LIFE_COUNT_MAX + 1, sizeof *world.lives);
+    if (world.lives == NULL)
+        die("calloc");
+    if (world.is_telegram)
+        telegram_open(&world);
     make_project(&world);
     int status = drive(&world, &options);
     fclose(note_file);
+    free(world.lives);
+    if (world.is_telegram)
+        fake_telegram_stop(world.telegram.fake);
     if (status == 0 && !options.is_kept)
         remove_dir(&world);
     else

@@ -142,7 +142,7 @@ static bool is_finished(const struct platform *platform)
     return true;
 }
 
-void *platform_run(void *user)
+void *scripted_run(void *user)
 {
     struct platform *platform = calloc(1, sizeof *platform);
     if (platform == NULL)

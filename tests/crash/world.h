@@ -4,9 +4,20 @@
 #ifndef SMA_TEST_WORLD_H
 #define SMA_TEST_WORLD_H
 
+#include "fakes/fake_telegram.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#define WORLD_LIFE_COUNT_MAX 100000
+
+/* One process of the service, in monotonic nanoseconds. */
+struct life
+{
+    uint64_t start_ns, end_ns;
+    bool is_killed; /* false: it was asked to end, and did */
+};
 
 struct world
 {
@@ -17,6 +28,11 @@ struct world
     atomic_int port;         /* 0 while the service is down */
     atomic_bool is_stopping; /* finish what was begun, begin nothing */
     atomic_uint_fast64_t accepted, answered, failures;
+    bool
+        is_telegram; /* the loop drives Telegram chats, not the scripted platform and HTTP callers */
+    struct telegram telegram; /* the Bot API, in this process */
+    struct life *lives;       /* of the main thread */
+    unsigned life_count;
 };
 
 /** Append one line to clients.log. Any thread. */
@@ -36,6 +52,15 @@ struct caller
 /** One HTTP caller: numbered messages, each asked again under the same messageId until it is answered. */
 void *caller_run(void *caller);
 /** The scripted platform: delivers each event again until it is acknowledged, then never. */
-void *platform_run(void *caller);
+void *scripted_run(void *caller);
+
+/** People in Telegram chats: each says the next when few of its messages are unconfirmed. */
+void *telegram_run(void *caller);
+/** People and chats, before telegram_run. */
+void telegram_open(struct world *world);
+/** Every update is confirmed. */
+bool telegram_is_drained(const struct world *world);
+/** When all threads have ended: clients.log and saw.log of what the chats show. */
+void telegram_report(struct world *world);
 
 #endif

@@ -282,6 +282,7 @@ void fake_telegram_run(struct fake_telegram *fake)
     pthread_mutex_lock(&fake->lock);
     while (!fake->is_stopping) {
         int wait = work(fake);
+        fake_bury(fake);
         pthread_mutex_unlock(&fake->lock);
         int count = epoll_wait(fake->epoll_fd, events, SMA_COUNT_OF(events), wait);
         pthread_mutex_lock(&fake->lock);
@@ -368,6 +369,7 @@ void fake_telegram_stop(struct fake_telegram *fake)
         pthread_join(fake->thread, NULL);
     while (fake->connections != NULL)
         fake_close_connection(fake, fake->connections);
+    fake_bury(fake);
     close(fake->listen_fd);
     close(fake->epoll_fd);
     close(fake->wake_fd);

@@ -51,10 +51,23 @@ void fake_close_connection(struct fake_telegram *fake, struct connection *connec
         fake->connections = connection->next;
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
+    /* by hand: a child between fork and exec holds the descriptor too */
+    epoll_ctl(fake->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     close(connection->fd);
-    sma_buf_fini(&connection->in);
-    sma_buf_fini(&connection->out);
-    free(connection);
+    connection->is_closed = true;
+    connection->next = fake->closed;
+    fake->closed = connection;
+}
+
+void fake_bury(struct fake_telegram *fake)
+{
+    while (fake->closed != NULL) {
+        struct connection *connection = fake->closed;
+        fake->closed = connection->next;
+        sma_buf_fini(&connection->in);
+        sma_buf_fini(&connection->out);
+        free(connection);
+    }
 }
 
 void fake_accept(struct fake_telegram *fake)
@@ -431,6 +444,8 @@ static bool serve(struct fake_telegram *fake, struct connection *connection)
 
 void fake_handle_event(struct fake_telegram *fake, struct connection *connection, uint32_t events)
 {
+    if (connection->is_closed)
+        return;
     if (connection->kind == PEER_WEBHOOK) {
         fake_webhook_event(fake, connection, events);
         return;

@@ -127,6 +127,7 @@ struct connection
     enum peer_kind kind;
     int fd;
     struct connection *next, *previous;
+    bool is_closed; /* waits for fake_bury: an event of it may still be in the batch */
     struct sma_buf in, out;
     size_t sent;
     uint64_t resume_ns; /* do not write before */
@@ -154,7 +155,7 @@ struct fake_telegram
     pthread_t thread;
     bool is_thread, is_stopping;
     int port, listen_fd, epoll_fd, wake_fd;
-    struct connection *connections;
+    struct connection *connections, *closed;
     size_t paused_count;
 
     char token[128];
@@ -239,6 +240,8 @@ size_t fake_queue_length(const struct fake_telegram *fake);
 /* -- fake_telegram_http.c ------------------------------------------------------------------------------------------------- */
 struct connection *fake_open_connection(struct fake_telegram *fake, enum peer_kind kind, int fd);
 void fake_close_connection(struct fake_telegram *fake, struct connection *connection);
+/** Free what was closed; between two batches of events. */
+void fake_bury(struct fake_telegram *fake);
 void fake_respond(struct fake_telegram *fake, struct connection *connection, int status,
                   const char *type, const char *headers, struct sma_str body);
 /** @return false when the connection was closed */

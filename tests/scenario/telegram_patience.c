@@ -45,17 +45,17 @@ static void a_slow_chat_does_not_slow_the_others(void)
 {
     (void)p99_of_load(2000000); /* everything is warm now */
     int64_t alone = p99_of_load(3000000);
-    telegram_say(&world, ANN, ANN, "[[fault:silence ms=10000]] take your time");
-    while (telegram_asked(&world, "take your time") == 0)
+    telegram_say(&world, ANN, ANN, "[[fault:silence ms=10000]] go slowly");
+    while (telegram_asked(&world, "go slowly") == 0)
         process_pause_ms(2);
     long long asked = process_now_ms();
     int64_t beside = p99_of_load(4000000);
     fprintf(stderr, "   p99 alone %lld us, beside the slow one %lld us\n", (long long)alone,
             (long long)beside);
     CHECK(process_now_ms() - asked < 9000); /* the slow one was there all the time */
-    CHECK_INT(0, telegram_count(&world, ANN, "take your time")); /* and still is */
+    CHECK_INT(0, telegram_count(&world, ANN, "go slowly")); /* and still is */
     CHECK(beside < alone * 2 + 200000); /* machines of tests stutter; the benchmark is exact */
-    telegram_expect(&world, ANN, "take your time");
+    telegram_expect(&world, ANN, "go slowly");
     telegram_settle(&world);
 }
 

@@ -1,0 +1,150 @@
+/*
+ * telegram.c — people in the chats of a Bot API server, and what those chats show in the end. An update that is not
+ * confirmed is handed out again, one that is never; a confirmed one must be answered.
+ *
+ * Sending has no key there, so an answer may show twice in one case: the process was killed after the platform took it
+ * and before the receipt was stored. Such a pair is told from a broken promise by its times: the first stands at the end
+ * of a life that was killed, the second in a later one. Only these two get the same key in saw.log.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAT_COUNT 6
+#define FIRST_CHAT 5000
+#define OPEN_PER_CHAT 3
+#define RARITY 16
+#define WINDOW_NS \
+    1000000000u /* from the platform's taking it to the kill: milliseconds, on a quiet machine */
+
+struct talker
+{
+    int64_t oldest; /* messages before this one are confirmed */
+    unsigned next;  /* number of the next message */
+    int64_t ids[OPEN_PER_CHAT];
+    unsigned open;
+};
+
+void telegram_open(struct world *world)
+{
+    world->telegram = (struct telegram){fake_telegram_start(), 0};
+    for (int i = 0; i < CHAT_COUNT; i++)
+        telegram_tell(&world->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + i,
+                      "language", "en");
+}
+
+bool telegram_is_drained(const struct world *world)
+{
+    return telegram_number(&world->telegram, "queued", "{s:s}", "do", "counters") == 0;
+}
+
+/* How many of the talker's messages are still unconfirmed. */
+static void look(const struct world *world, int chat, struct talker *talker)
+{
+    if (talker->open == 0)
+        return;
+    json_t *list = telegram_do(&world->telegram, "{s:s,s:i,s:I}", "do", "list", "chat", chat,
+                               "from", (json_int_t)talker->ids[0] - 1);
+    const json_t *messages = json_object_get(list, "messages");
+    unsigned confirmed = 0;
+    for (unsigned i = 0; i < talker->open; i++) {
+        const json_t *message = json_array_get(messages, (size_t)(talker->ids[i] - talker->ids[0]));
+        confirmed += json_is_true(json_object_get(message, "is_confirmed"));
+    }
+    memmove(talker->ids, talker->ids + confirmed,
+            (talker->open - confirmed) * sizeof talker->ids[0]);
+    talker->open -= confirmed; /* confirmed in order: the oldest first */
+    json_decref(list);
+}
+
+void *telegram_run(void *user)
+{
+    struct caller *caller = user;
+    struct talker talkers[CHAT_COUNT] = {0};
+    uint64_t random = caller->seed;
+    while (!atomic_load(&caller->world->is_stopping)) {
+        for (int i = 0; i < CHAT_COUNT; i++) {
+            struct talker *talker = &talkers[i];
+            if (world_random(&random) % RARITY != 0)
+                continue;
+            look(caller->world, FIRST_CHAT + i, talker);
+            if (talker->open == OPEN_PER_CHAT)
+                continue;
+            char text[64];
+            snprintf(text, sizeof text, "please repeat s%d-%u", i, talker->next++);
+            talker->ids[talker->open++] = telegram_number(
+                &caller->world->telegram, "message_id", "{s:s,s:i,s:i,s:s}", "do", "say", "chat",
+                FIRST_CHAT + i, "user", FIRST_CHAT + i, "text", text);
+        }
+        world_sleep_ms(2);
+    }
+    return NULL;
+}
+
+/* -- the report --------------------------------------------------------------------------------------------------------- */
+static const struct life *life_at(const struct world *world, uint64_t ns)
+{
+    for (unsigned i = 0; i < world->life_count; i++)
+        if (ns >= world->lives[i].start_ns && ns <= world->lives[i].end_ns)
+            return &world->lives[i];
+    return NULL;
+}
+
+/* May the same text stand there twice? */
+static bool is_window(const struct world *world, uint64_t first_ns, uint64_t second_ns)
+{
+    const struct life *first = life_at(world, first_ns), *second = life_at(world, second_ns);
+    return first != NULL && second != NULL && first < second && first->is_killed &&
+           first->end_ns - first_ns < WINDOW_NS;
+}
+
+/* The last one of ours before this that says the same; 0: none. */
+static uint64_t shown_before(const json_t *messages, size_t index)
+{
+    const char *text = json_string_value(json_object_get(json_array_get(messages, index), "text"));
+    for (size_t i = index; i > 0; i--) {
+        const json_t *earlier = json_array_get(messages, i - 1);
+        if (json_is_true(json_object_get(earlier, "is_ours")) &&
+            strcmp(json_string_value(json_object_get(earlier, "text")), text) == 0)
+            return (uint64_t)json_integer_value(json_object_get(earlier, "ns"));
+    }
+    return 0;
+}
+
+static void report_message(struct world *world, FILE *saw, int chat, const json_t *messages,
+                           size_t index)
+{
+    const json_t *message = json_array_get(messages, index);
+    const char *text = json_string_value(json_object_get(message, "text"));
+    uint64_t ns = (uint64_t)json_integer_value(json_object_get(message, "ns"));
+    if (json_is_false(json_object_get(message, "is_ours"))) {
+        if (json_is_true(json_object_get(message, "is_confirmed"))) {
+            world_note(world, "S accepted %s accepted", strrchr(text, ' ') + 1);
+            atomic_fetch_add(&world->accepted, 1);
+        }
+        return;
+    }
+    bool is_answer = strstr(text, "please repeat s") != NULL; /* a notice may be said again */
+    uint64_t before_ns = is_answer ? shown_before(messages, index) : 0;
+    bool is_other = before_ns != 0 && !is_window(world, before_ns, ns);
+    fprintf(saw, "SAW telegram:chat:room%d %s%llu \"%s\"\n", chat, is_other ? "again" : "key",
+            is_other ? (unsigned long long)index : 0ull, text);
+}
+
+void telegram_report(struct world *world)
+{
+    FILE *saw = fopen(world->saw, "w");
+    if (saw == NULL)
+        abort();
+    for (int chat = 0; chat < CHAT_COUNT; chat++) {
+        json_t *list =
+            telegram_do(&world->telegram, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + chat);
+        const json_t *messages = json_object_get(list, "messages");
+        for (size_t i = 0; i < json_array_size(messages); i++)
+            report_message(world, saw, chat, messages, i);
+        json_decref(list);
+    }
+    fclose(saw);
+}
