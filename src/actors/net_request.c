@@ -187,7 +187,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) { /* an interim answer may have come before */
         request->retry_after_ms = -1;
         request->log_id[0] = '\0';
-    } else if (read_header(line, "retry-after", &value)) {
+    } else if (read_header(line, "retry-after", &value) ||
+               (request->retry_after_ms < 0 &&
+                read_header(line, "x-ogw-ratelimit-reset", &value))) { /* Feishu's word for it */
         request->retry_after_ms = sma_retry_after_parse(value, sma_ctx_wall(request->net->ctx));
     } else if (read_header(line, "x-tt-logid", &value) ||
                read_header(line, "x-tps-trace-id", &value) ||
