@@ -145,6 +145,8 @@ static void free_chats(struct sma_store *store)
             chat->first = row->next;
             free(row);
         }
+        if (chat->has_own_key)
+            free(chat->key);
         free(chat);
     }
 }

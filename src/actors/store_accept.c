@@ -146,6 +146,15 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
                                 ret_offset);
 }
 
+/* What comes under a former key of the chat is claimed under that one. */
+static uint32_t claim_id_of(const struct sma_store *store, const struct store_chat *chat,
+                            const struct sma_ingress *in)
+{
+    if (sma_str_is_equal(sma_store_chat_key(chat), in->route.chat_key))
+        return chat->state->claim_id;
+    return sma_state_claim_id(store->state, in->route.chat_key);
+}
+
 static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_ingress *in,
                                           const struct store_acceptance *how, uint64_t *ret_seq)
@@ -165,6 +174,7 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_
         return store->facts_buf.err;
     err = sma_state_accept(store->state,
                            &(struct sma_state_message){.chat = chat->state,
+                                                       .claim_id = claim_id_of(store, chat, in),
                                                        .kind = in->kind,
                                                        .state = (uint8_t)how->row_state,
                                                        .run_seq = how->leader,
@@ -489,7 +499,8 @@ static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct
     if (state_chat == NULL)
         return SMA_ERR_NOTFOUND;
     enum sma_err err =
-        sma_state_claim_find(store->state, state_chat, in->kind, in->event_key, ret_head);
+        sma_state_claim_find(store->state, sma_state_claim_id(store->state, in->route.chat_key),
+                             in->kind, in->event_key, ret_head);
     if (err != SMA_ERR_OK)
         return err;
     *ret_chat = sma_store_chat(store, state_chat);
@@ -522,6 +533,12 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
     }
     if (store->is_draining) {
         refuse_now(store, *msg, STORE_RETRY_MS, SMA_STR("the service is stopping"));
+        return;
+    }
+    if (in->kind == SMA_EVENT_NOTE && in->migrated_from.len > 0)
+        sma_store_migrate(store, in, &reason);
+    if (reason.len > 0) {
+        refuse_now(store, *msg, STORE_RETRY_MS, reason);
         return;
     }
     struct store_chat *chat = NULL;

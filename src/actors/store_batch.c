@@ -50,6 +50,7 @@ struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat
         return NULL;
     chat->state = state_chat;
     chat->id = state_chat->id;
+    chat->key = (char *)(chat + 1);
     chat->key_len = (uint32_t)state_chat->key.len;
     memcpy(chat->key, state_chat->key.ptr, state_chat->key.len);
     chat->next = store->chats;
@@ -61,7 +62,7 @@ struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat
     return chat;
 }
 
-static void free_chat(struct sma_store *store, struct store_chat *chat)
+void sma_store_chat_free(struct sma_store *store, struct store_chat *chat)
 {
     if (chat->prev != NULL)
         chat->prev->next = chat->next;
@@ -70,6 +71,8 @@ static void free_chat(struct sma_store *store, struct store_chat *chat)
     if (chat->next != NULL)
         chat->next->prev = chat->prev;
     store->chat_count--;
+    if (chat->has_own_key)
+        free(chat->key);
     free(chat);
 }
 
@@ -95,7 +98,7 @@ static void sweep_chats(struct sma_store *store)
         if (!is_chat_idle(store, chat, now))
             continue;
         chat->state->user = NULL;
-        free_chat(store, chat);
+        sma_store_chat_free(store, chat);
     }
     store->chat_sweep_at = store->chat_count * 2;
     if (store->chat_sweep_at < STORE_CHAT_KEPT_COUNT)
@@ -115,7 +118,7 @@ static void drop_undone_chats(struct sma_store *store)
         }
         SMA_ASSERT(chat->run == NULL && chat->first == NULL && chat->line_count == 0 &&
                    chat->held_count == 0);
-        free_chat(store, chat);
+        sma_store_chat_free(store, chat);
     }
 }
 

@@ -21,13 +21,10 @@ static SMA_CHECKED enum sma_err cancel_message(struct sma_store *store, uint64_t
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }
 
-/* The open run of the chat, with everything it answers. */
-static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat,
-                                           uint64_t mark, uint32_t *count)
+/* An open run of the chat, with everything it answers. */
+static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_run *run,
+                                           uint32_t *count)
 {
-    struct store_run *run = chat->run;
-    if (run == NULL || run->seq >= mark)
-        return SMA_ERR_OK;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         enum sma_err err = cancel_message(store, run->collected[i]);
         if (err != SMA_ERR_OK)
@@ -40,6 +37,18 @@ static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store
     SMA_METRIC_ADD(runs_done_total, 1);
     (*count)++;
     return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat,
+                                           uint64_t mark, uint32_t *count)
+{
+    enum sma_err err = SMA_ERR_OK;
+    for (uint32_t i = 0; i < store->run_count && chat->run != NULL && err == SMA_ERR_OK; i++) {
+        struct store_run *run = store->runs[i];
+        if (run->chat == chat && !run->is_ending && run->seq < mark)
+            err = cancel_one(store, run, count);
+    }
+    return err;
 }
 
 static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat,
@@ -58,25 +67,32 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
+/* Under every key the chat has had: what was handed out before a move is known by a former one. */
 static void tell_agent(struct sma_store *store, const struct store_chat *chat,
                        enum sma_control control, uint64_t mark)
 {
-    struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, chat->key_len + 1);
-    struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
-    order->control = (uint8_t)control;
-    order->mark_seq = mark;
-    order->chat_key = sma_msg_dup(msg, sma_store_chat_key(chat));
-    sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+    for (const struct sma_state_chat *at = chat->state; at != NULL;
+         at = sma_state_chat_next_former(at)) {
+        struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, at->key.len + 1);
+        struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
+        order->control = (uint8_t)control;
+        order->mark_seq = mark;
+        order->chat_key = sma_msg_dup(msg, at->key);
+        sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+    }
 }
 
 static void tell_dispatcher(struct sma_store *store, const struct store_chat *chat, uint64_t mark)
 {
-    struct sma_msg *msg =
-        STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, chat->key_len + 1);
-    struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
-    cancel->mark_seq = mark;
-    cancel->chat_key = sma_msg_dup(msg, sma_store_chat_key(chat));
-    sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+    for (const struct sma_state_chat *at = chat->state; at != NULL;
+         at = sma_state_chat_next_former(at)) {
+        struct sma_msg *msg =
+            STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, at->key.len + 1);
+        struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
+        cancel->mark_seq = mark;
+        cancel->chat_key = sma_msg_dup(msg, at->key);
+        sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+    }
 }
 
 static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat *chat, uint64_t seq,

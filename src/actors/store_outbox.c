@@ -101,6 +101,15 @@ static bool may_hand_out(const struct sma_store *store)
     return !store->is_draining && store->disk_level < 2 && store->retry_ns == 0;
 }
 
+void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route)
+{
+    route->chat_key = chat->key;
+    if (chat->place.len == 0 || sma_str_is_equal(chat->place, route->chat_id))
+        return;
+    route->chat_id = chat->place;
+    route->message_id = SMA_STR(""); /* the same number may be another message there */
+}
+
 static void send_row(struct sma_store *store, const struct store_row *row,
                      const struct sma_route *route, const struct sma_state_delivery *delivery,
                      const struct sma_stamps *stamps)
@@ -151,7 +160,7 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
     enum sma_err err = sma_store_facts_get(delivery->route, &facts);
     if (err != SMA_ERR_OK)
         return err;
-    facts.route.chat_key = delivery->chat->key;
+    sma_store_follow_route(delivery->chat, &facts.route);
     out->row->is_repeat = delivery->is_part_begun;
     out->begun = *delivery;
     struct store_run *run =
@@ -291,17 +300,20 @@ static SMA_CHECKED enum sma_err enter_row(struct sma_store *store,
 }
 
 enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,
-                               const struct sma_step_delivery *from,
+                               const struct sma_step_delivery *asked,
                                struct sma_step_delivery_state *ret_state)
 {
     struct sma_state_chat *state_chat;
     enum sma_err err =
-        sma_state_chat_open(store->state, from->route.chat_key, from->route.channel, &state_chat);
+        sma_state_chat_open(store->state, asked->route.chat_key, asked->route.channel, &state_chat);
     if (err != SMA_ERR_OK)
         return err;
     struct store_chat *chat = sma_store_chat(store, state_chat);
     if (chat == NULL)
         return SMA_ERR_NOMEM;
+    struct sma_step_delivery led = *asked;
+    sma_store_follow_route(state_chat, &led.route);
+    const struct sma_step_delivery *from = &led;
     int adapter = sma_store_adapter_of(store, &from->route);
     uint64_t id = sma_state_outbox_id(facts->seq, facts->step, from->call);
     *ret_state =
@@ -486,6 +498,26 @@ static void drop_idle_waiters(struct store_adapter *adapter)
         if (first_open(chat) != NULL)
             wait_for_credit(adapter, chat);
     }
+}
+
+void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
+                          struct store_chat *other)
+{
+    for (struct store_row *row = other->first; row != NULL; row = row->next)
+        row->chat = chat;
+    if (other->first != NULL) {
+        other->first->prev = chat->last;
+        *(chat->last != NULL ? &chat->last->next : &chat->first) = other->first;
+        chat->last = other->last;
+    }
+    chat->row_count += other->row_count;
+    other->first = other->last = NULL;
+    other->row_count = 0;
+    for (uint32_t i = 0; i < store->adapter_count; i++)
+        drop_idle_waiters(&store->adapters[i]);
+    const struct store_row *first = first_open(chat);
+    if (first != NULL && !first->is_handed)
+        wait_for_credit(&store->adapters[first->adapter], chat);
 }
 
 void sma_store_settle_rows(struct sma_store *store, bool is_undone)

@@ -215,7 +215,7 @@ static enum sma_err make_question(void *user, const struct sma_state_message *me
     enum sma_err err = sma_store_facts_get(message->facts, &facts);
     if (err != SMA_ERR_OK)
         return err;
-    facts.route.chat_key = message->chat->key;
+    sma_store_follow_route(message->chat, &facts.route);
     facts.route.adapter =
         (uint8_t)asking->store->adapters[asking->question->adapter].adapter->actor;
     asking->msg = STORE_MSG(asking->store, PREPARE, struct sma_prepare,
@@ -342,7 +342,7 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
         return err;
     end->is_waiting = true;
     end->is_control = message->kind == SMA_EVENT_CONTROL;
-    facts.route.chat_key = message->chat->key;
+    sma_store_follow_route(message->chat, &facts.route);
     if (facts.wants_role) {
         sma_store_note_role(store, end->chat, facts.route.user_id, (enum sma_role)end->role);
         end->is_refused = end->role != SMA_ROLE_ADMIN;

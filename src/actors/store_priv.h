@@ -9,6 +9,7 @@
  *   store_access.c  who may: rules, what is remembered of people
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
+ *   store_migrate.c a chat goes on under another key
  *   store_control.c what /stop, /clear, /status and /help do
  *   store_runs.c    which run starts; RUN, STEP, DONE
  *   store_run_order.c  what RUN carries
@@ -76,8 +77,10 @@ struct store_chat
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count; /* lines not yet written to the file */
+    bool has_own_key;    /* key was allocated by itself: the chat got it later */
+    bool has_twins;      /* two chats with open runs became one: more than one run may be open */
     uint32_t key_len;
-    char key[];
+    char *key; /* NUL-terminated */
 };
 
 /* A run in the agent: one credit. */
@@ -365,6 +368,7 @@ void sma_store_note_finished(struct sma_store *store, uint64_t seq);
 void sma_store_note_error(struct sma_store *store, const char *text);
 /** The chat's record, made if need be; NULL only when out of memory (which ends the program when running). */
 struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat *state_chat);
+void sma_store_chat_free(struct sma_store *store, struct store_chat *chat);
 static inline struct sma_str sma_store_chat_key(const struct store_chat *chat)
 {
     return (struct sma_str){chat->key, chat->key_len};
@@ -468,6 +472,15 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all);
 void sma_store_expire_groups(struct sma_store *store);
 uint64_t sma_store_groups_wake(const struct sma_store *store);
 
+/* -- store_migrate.c -------------------------------------------------------------------------------------------- */
+/** The chat of migrated_from goes on under the key of the event's route, if it does not already. Commits what is open
+ *  first and is a transaction of its own. @ret_obstacle: text when it cannot be done now, else empty. */
+void sma_store_migrate(struct sma_store *store, const struct sma_ingress *in,
+                       struct sma_str *ret_obstacle);
+/** Finish one that was cut, at start. NOTFOUND: the plan is of something else. */
+SMA_CHECKED enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_chat *chat,
+                                               struct sma_error *error);
+
 /* -- store_control.c -------------------------------------------------------------------------------------------- */
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
 SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
@@ -541,6 +554,11 @@ SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct s
                                                uint64_t mark);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
 void sma_store_settle_rows(struct sma_store *store, bool is_undone);
+/** The other chat's deliveries come behind the chat's own. */
+void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
+                          struct store_chat *other);
+/** The route leads to where the chat is now. message_id of a former place is not answered to. */
+void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route);
 /** Hand out what waits for disk or for the start of the service. */
 SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);

@@ -176,6 +176,10 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.limit = SMA_HISTORY_LOAD_COUNT_MAX;
     const struct sma_state_chat *chat = sma_state_chat_get(store->state, query.chat_key);
     query.generation = chat != NULL ? chat->generation : 0;
+    if (chat != NULL) {
+        query.chat_key = chat->key; /* it may have been asked for by a former one */
+        query.accepts_any_key = sma_state_chat_next_former(chat) != NULL;
+    }
     enum sma_err err = sma_history_read_begin(store->history, &query, &search->reader, error);
     if (err == SMA_ERR_OK)
         store->search_count++;

@@ -73,9 +73,12 @@ static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
     struct recovery *recovery = user;
     if (chat->rotation.len == 0)
         return SMA_ERR_OK;
+    enum sma_err err = sma_store_finish_move(recovery->store, chat, recovery->error);
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
     struct sma_history_plan plan;
     enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
-    enum sma_err err = sma_history_plan_parse(chat->rotation, &plan);
+    err = sma_history_plan_parse(chat->rotation, &plan);
     if (err == SMA_ERR_OK)
         err = sma_history_rotate(recovery->store->history, &plan, &rotation, recovery->error);
     if (err == SMA_ERR_BADINPUT)
@@ -163,7 +166,7 @@ static SMA_CHECKED enum sma_err import_claim(struct import *import, struct sma_s
     enum sma_err err = sma_state_chat_open(state, chat_key, channel, &chat);
     if (err != SMA_ERR_OK)
         return err;
-    err = sma_state_claim_find(state, chat, SMA_EVENT_MESSAGE, message_id, &head);
+    err = sma_state_claim_find(state, chat->claim_id, SMA_EVENT_MESSAGE, message_id, &head);
     if (err != SMA_ERR_NOTFOUND)
         return err;
     uint64_t seq;

@@ -40,6 +40,7 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
                                              const struct sma_ingress *ingress)
 {
     struct sma_route route = ingress->route;
+    route.chat_key = sma_store_chat_key(run->chat); /* it may have come under a former one */
     if (route.message_id.len == 0)
         route.message_id = ingress->event_key; /* as in the facts of the row */
     struct sma_msg *msg =

@@ -61,17 +61,29 @@ static SMA_CHECKED enum sma_err add_run(struct sma_store *store, struct store_ch
     return SMA_ERR_OK;
 }
 
+/* Another open run of the same chat; only after two chats became one. */
+static struct store_run *find_twin(struct sma_store *store, const struct store_run *run)
+{
+    for (uint32_t i = 0; i < store->run_count; i++)
+        if (store->runs[i] != run && store->runs[i]->chat == run->chat &&
+            !store->runs[i]->is_ending)
+            return store->runs[i];
+    run->chat->has_twins = false;
+    return NULL;
+}
+
 void sma_store_run_end(struct sma_store *store, struct store_run *run)
 {
-    SMA_ASSERT(!run->is_ending && run->chat->run == run);
+    SMA_ASSERT(!run->is_ending && run->chat->run != NULL);
     run->is_ending = true;
-    run->chat->run = NULL;
+    run->chat->run = run->chat->has_twins ? find_twin(store, run) : NULL;
     run->chat->has_ending = true;
     store->runs_open--;
     store->has_run_change = true;
     if (store->suspect_run == run)
         store->suspect_run = NULL;
-    sma_queue_finish(store->queue, run->chat->id);
+    if (run->chat->run == NULL)
+        sma_queue_finish(store->queue, run->chat->id);
 }
 
 /* -- starting --------------------------------------------------------------------------------------------------- */
@@ -393,6 +405,7 @@ static bool settle_run(struct sma_store *store, struct store_run *run, bool is_u
         if (run->is_ending) {
             run->is_ending = false;
             run->chat->has_ending = false;
+            run->chat->has_twins = run->chat->run != NULL || run->chat->has_twins;
             run->chat->run = run;
             store->runs_open++;
             if (run->is_suspect)

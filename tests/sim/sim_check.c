@@ -208,7 +208,7 @@ static bool find_head(struct world *world, const struct event *event,
              event->chat);
     const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(key));
     uint8_t kind = event->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
-    if (chat == NULL || sma_state_claim_find(world->store->state, chat, kind, sma_str(event->id),
+    if (chat == NULL || sma_state_claim_find(world->store->state, chat->claim_id, kind, sma_str(event->id),
                                              ret_head) != SMA_ERR_OK) {
         complain(world, "%s was acknowledged and is not in state.db", event->id);
         return false;

@@ -194,6 +194,37 @@ void sma_history_plan_format(struct sma_buf *buf, const struct sma_history_plan 
 SMA_CHECKED enum sma_err sma_history_plan_parse(struct sma_str json,
                                                 struct sma_history_plan *ret_plan);
 
+/* -- another key ------------------------------------------------------------------------------------------------ */
+/*
+ * A chat goes on under another key: its files get the other name. Archives keep their order behind those that the new
+ * name has; the main file stays the main file, or becomes the newest archive when the new name has one of its own.
+ * Lines are not changed: they keep the key under which they were said.
+ */
+struct sma_history_move
+{
+    char from_key[SMA_CHAT_KEY_BYTES_MAX + 1], to_key[SMA_CHAT_KEY_BYTES_MAX + 1];
+    uint32_t archive_count; /* archives 1..count of the old name ... */
+    uint32_t archive_base;  /* ... become base + 1 .. base + count */
+    uint32_t main_number;   /* what its main file becomes: an archive, or 0 = the main file */
+};
+/**
+ * Sync both and look at their files. Nothing may be reserved that is not written.
+ * @return OK | BUSY | BADINPUT (a key with a NUL) | IO | NOMEM
+ */
+SMA_CHECKED enum sma_err sma_history_plan_move(struct sma_history *history, struct sma_str from_key,
+                                               struct sma_str to_key,
+                                               struct sma_history_move *ret_move,
+                                               struct sma_error *error);
+/** Carry out a plan that is durably recorded, or finish one found at start. Safe to repeat. Nothing may have touched
+ *  either chat since the plan. @return OK (durable) | IO, NOMEM: keep the plan and stop */
+SMA_CHECKED enum sma_err sma_history_move(struct sma_history *history,
+                                          const struct sma_history_move *move,
+                                          struct sma_error *error);
+void sma_history_move_format(struct sma_buf *buf, const struct sma_history_move *move);
+/** @return OK | BADINPUT (also for the plan of a rotation) */
+SMA_CHECKED enum sma_err sma_history_move_parse(struct sma_str json,
+                                                struct sma_history_move *ret_move);
+
 /* -- reading: recent lines and search --------------------------------------------------------------------------- */
 /* A place that may have moved into an archive since; translated by the archives made after its generation. */
 struct sma_history_place
@@ -204,6 +235,7 @@ struct sma_history_place
 struct sma_history_query
 {
     struct sma_str chat_key;
+    bool accepts_any_key;   /* the chat had other keys: lines said under those are its own */
     struct sma_str keyword; /* empty = the most recent; else see sma_history_read_begin */
     uint32_t limit;         /* 1..SMA_HISTORY_LOAD_COUNT_MAX */
     bool is_raw; /* every valid entry, notices and other roles too; exclusions below still hold */

@@ -30,6 +30,7 @@ struct sma_history_reader
     struct sma_history *history;
     char *strings; /* chat key and session ids, one allocation */
     struct sma_str chat_key, *session_ids;
+    bool accepts_any_key;
     uint32_t session_id_count, limit;
     bool is_raw;
     int64_t from_ms, to_ms;
@@ -109,6 +110,7 @@ static enum sma_err copy_strings(struct sma_history_reader *reader,
     if (query->chat_key.len > 0)
         memcpy(at, query->chat_key.ptr, query->chat_key.len);
     reader->chat_key = (struct sma_str){at, query->chat_key.len};
+    reader->accepts_any_key = query->accepts_any_key;
     at += query->chat_key.len;
     for (uint32_t i = 0; i < query->session_id_count; i++) {
         struct sma_str id = query->session_ids[i];
@@ -356,7 +358,8 @@ static enum sma_err consider(struct sma_history_reader *reader, struct sma_str r
         return SMA_ERR_OK;
     *ret_is_parsed = true;
     struct history_parsed parsed;
-    if (history_parse(line, reader->chat_key, &parsed) != SMA_ERR_OK) {
+    struct sma_str key = reader->accepts_any_key ? (struct sma_str){NULL, 0} : reader->chat_key;
+    if (history_parse(line, key, &parsed) != SMA_ERR_OK) {
         history_report_line(reader->history, reader->path.ptr, reader->fd, offset);
         return SMA_ERR_OK;
     }

@@ -142,6 +142,9 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
         sma_state_contact_swap(state, undo->q, undo->p);
         free(undo->q);
         break;
+    case SMA_UNDO_CHAT_MOVE:
+        sma_state_chat_move_undo(state, undo);
+        break;
     }
     /* Memory that was just released is asked for again; if even that fails, memory and disk disagree. */
     if (err != SMA_ERR_OK)
@@ -167,6 +170,8 @@ static void forget_undo(struct sma_state *state)
         const struct sma_state_undo *undo = &state->undo.items[i];
         if (undo->kind == SMA_UNDO_CONTACT)
             free(undo->p);
+        if (undo->kind == SMA_UNDO_CHAT_MOVE)
+            sma_state_chat_move_done(undo);
         if (undo->kind != SMA_UNDO_CHAT_CHANGE)
             continue;
         const struct sma_state_chat_entry *chat = undo->p;

@@ -110,12 +110,27 @@ struct sma_state_chat
     struct sma_str channel;  /* of the first message */
     struct sma_str rotation; /* rotation plan under way, opaque; empty = none */
     uint32_t turn_count;     /* stored turns after the clear mark: has_past */
+    uint32_t claim_id;       /* which claims its key has; another than id after a move */
+    struct sma_str place;    /* the platform's chat id since the last move; empty = never moved */
     void *user;              /* the caller's; not undone, not freed. NULL at first */
 };
 
-/** @return the chat or NULL. */
+/** @return the chat or NULL. A former key, and the id of a record of one, give the chat that goes on. */
 struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key);
 struct sma_state_chat *sma_state_chat_by_id(struct sma_state *state, uint32_t id);
+/** The claims of exactly this key, for sma_state_claim_find and sma_state_accept; 0 = there is no record of it. Message
+ *  ids of a platform may begin anew with a new key, so those under a former key are not mixed with them. */
+uint32_t sma_state_claim_id(const struct sma_state *state, struct sma_str key);
+/**
+ * The chat `chat` goes on under the key of `other`: a group got another id. `other` becomes the record of the former
+ * key; its rows, turns and deliveries count as the chat's from now on. Marks become the higher ones. In a transaction;
+ * both must be chats of their own. Moving the history is the caller's (history.h).
+ * @place  the platform's chat id from now on
+ */
+SMA_CHECKED enum sma_err sma_state_chat_move(struct sma_state *state, struct sma_state_chat *chat,
+                                             struct sma_state_chat *other, struct sma_str place);
+/** The former keys of a chat: give the chat first, then what was returned; NULL = no more. */
+const struct sma_state_chat *sma_state_chat_next_former(const struct sma_state_chat *chat);
 /** The chat, made if need be (then: needs a transaction). Key 1..SMA_CHAT_KEY_BYTES_MAX bytes, else BADINPUT. */
 SMA_CHECKED enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,
                                              struct sma_str channel,
@@ -134,7 +149,7 @@ SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state,
                                                        struct sma_state_chat *chat,
                                                        uint32_t generation);
 typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
-/** Every chat in order of id. */
+/** Every record in order of id, those of former keys too. */
 SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
                                              void *user);
 
@@ -173,6 +188,7 @@ struct sma_state_message
         run_seq; /* LINE: the run it belongs to (0 = none). Message: the run that answers it instead of
                                * its own (queue.mode collect), 0 = its own */
     uint64_t body_hash;       /* 0 = not compared */
+    uint32_t claim_id;        /* in: whose claim it is, 0 = chat->claim_id; not given back */
     struct sma_str event_key; /* <= SMA_ID_BYTES_MAX; empty in LINE rows */
     struct sma_str user_id;   /* <= SMA_ID_BYTES_MAX */
     uint32_t generation;      /* history place: (chat, generation, offset) */
@@ -186,7 +202,7 @@ struct sma_state_message
 struct sma_state_head
 {
     uint64_t seq, run_seq, body_hash;
-    uint32_t chat_id, attempt, generation;
+    uint32_t chat_id, claim_id, attempt, generation;
     uint8_t kind, state;
     int64_t history_offset;
     struct sma_str event_key, user_id;
@@ -197,9 +213,8 @@ struct sma_state_head
  * @return OK (*ret_head) | NOTFOUND | IO | CORRUPT
  * Allocates: no.
  */
-SMA_CHECKED enum sma_err sma_state_claim_find(struct sma_state *state,
-                                              const struct sma_state_chat *chat, uint8_t kind,
-                                              struct sma_str event_key,
+SMA_CHECKED enum sma_err sma_state_claim_find(struct sma_state *state, uint32_t claim_id,
+                                              uint8_t kind, struct sma_str event_key,
                                               struct sma_state_head *ret_head);
 /**
  * Add a row and its claim (no claim for LINE rows and for an empty event_key). Does not look for an older claim: ask

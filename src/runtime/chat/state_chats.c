@@ -14,7 +14,7 @@ static struct sma_state_chat_entry *entry_of(struct sma_state_chat *chat)
     return (struct sma_state_chat_entry *)(void *)chat;
 }
 
-struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key)
+static struct sma_state_chat_entry *find_record(const struct sma_state *state, struct sma_str key)
 {
     if (state->chat_bucket_count == 0)
         return NULL;
@@ -22,12 +22,31 @@ struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_st
     struct sma_state_chat_entry *chat = state->chat_buckets[hash & (state->chat_bucket_count - 1)];
     while (chat != NULL && (chat->hash != hash || !sma_str_is_equal(chat->pub.key, key)))
         chat = chat->next;
+    return chat;
+}
+
+/* Chains end: what a record was moved to was a chat of its own then. */
+static struct sma_state_chat *follow(struct sma_state_chat_entry *chat)
+{
+    while (chat != NULL && chat->moved_to != NULL)
+        chat = chat->moved_to;
     return chat == NULL ? NULL : &chat->pub;
+}
+
+struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key)
+{
+    return follow(find_record(state, key));
+}
+
+uint32_t sma_state_claim_id(const struct sma_state *state, struct sma_str key)
+{
+    const struct sma_state_chat_entry *record = find_record(state, key);
+    return record == NULL ? 0 : record->pub.claim_id;
 }
 
 struct sma_state_chat *sma_state_chat_by_id(struct sma_state *state, uint32_t id)
 {
-    return id == 0 || id > state->chats.count ? NULL : &state->chats.items[id - 1]->pub;
+    return id == 0 || id > state->chats.count ? NULL : follow(state->chats.items[id - 1]);
 }
 
 static enum sma_err grow_buckets(struct sma_state *state)
@@ -64,7 +83,7 @@ static enum sma_err link_new(struct sma_state *state, struct sma_str key, struct
         memcpy(bytes + key.len + 1, channel.ptr, channel.len);
     chat->pub.key = (struct sma_str){bytes, key.len};
     chat->pub.channel = (struct sma_str){bytes + key.len + 1, channel.len};
-    chat->pub.id = (uint32_t)state->chats.count + 1;
+    chat->pub.id = chat->pub.claim_id = (uint32_t)state->chats.count + 1;
     chat->hash = hash_key(state, key);
     struct sma_state_chat_entry **bucket =
         &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
@@ -78,19 +97,37 @@ static enum sma_err link_new(struct sma_state *state, struct sma_str key, struct
 static void free_chat(struct sma_state_chat_entry *chat)
 {
     free((char *)(uintptr_t)chat->pub.rotation.ptr);
+    free((char *)(uintptr_t)chat->pub.place.ptr);
     free(chat->turns);
     free(chat);
+}
+
+static void unlink_record(struct sma_state *state, struct sma_state_chat_entry *chat)
+{
+    struct sma_state_chat_entry **link =
+        &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
+    while (*link != chat)
+        link = &(*link)->next;
+    *link = chat->next;
+}
+
+void sma_state_chat_relink(struct sma_state *state, struct sma_state_chat_entry *chat,
+                           struct sma_str key)
+{
+    unlink_record(state, chat);
+    chat->pub.key = key;
+    chat->hash = hash_key(state, key);
+    struct sma_state_chat_entry **bucket =
+        &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
+    chat->next = *bucket;
+    *bucket = chat;
 }
 
 void sma_state_chat_unlink_last(struct sma_state *state)
 {
     SMA_ASSERT(state->chats.count > 0);
     struct sma_state_chat_entry *chat = state->chats.items[--state->chats.count];
-    struct sma_state_chat_entry **link =
-        &state->chat_buckets[chat->hash & (state->chat_bucket_count - 1)];
-    while (*link != chat)
-        link = &(*link)->next;
-    *link = chat->next;
+    unlink_record(state, chat);
     free_chat(chat);
 }
 
@@ -126,6 +163,18 @@ static enum sma_err load_row(struct sma_state *state, sqlite3_stmt *stmt)
     chat->pub.generation = (uint32_t)sqlite3_column_int64(stmt, 3);
     chat->pub.stop_mark = (uint64_t)sqlite3_column_int64(stmt, 4);
     chat->pub.clear_mark = (uint64_t)sqlite3_column_int64(stmt, 5);
+    chat->moved_id = (uint32_t)sqlite3_column_int64(stmt, 7);
+    uint32_t claim_id = (uint32_t)sqlite3_column_int64(stmt, 8);
+    if (claim_id != 0)
+        chat->pub.claim_id = claim_id;
+    struct sma_str place = sma_state_column(stmt, 9);
+    if (place.len > 0) {
+        char *copy = malloc(place.len);
+        if (copy == NULL)
+            return SMA_ERR_NOMEM;
+        memcpy(copy, place.ptr, place.len);
+        chat->pub.place = (struct sma_str){copy, place.len};
+    }
     return copy_rotation(&chat->pub, sma_state_column(stmt, 6));
 }
 
@@ -141,7 +190,7 @@ enum sma_err sma_state_chats_load(struct sma_state *state)
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read chats");
     sma_state_done(stmt);
-    return err;
+    return err == SMA_ERR_OK ? sma_state_moves_load(state) : err;
 }
 
 enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,

@@ -44,11 +44,10 @@ enum sma_err sma_state_claim_add(struct sma_state *state, uint64_t hash, uint64_
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_claim_find(struct sma_state *state, const struct sma_state_chat *chat,
-                                  uint8_t kind, struct sma_str event_key,
-                                  struct sma_state_head *ret_head)
+enum sma_err sma_state_claim_find(struct sma_state *state, uint32_t claim_id, uint8_t kind,
+                                  struct sma_str event_key, struct sma_state_head *ret_head)
 {
-    uint64_t hash = sma_state_claim_hash(state, chat->id, kind, event_key);
+    uint64_t hash = sma_state_claim_hash(state, claim_id, kind, event_key);
     struct sma_claims_cursor cursor = {0};
     for (uint64_t seq; (seq = sma_claims_next(&state->claims, hash, &cursor)) != 0;) {
         struct sma_state_head head;
@@ -57,7 +56,7 @@ enum sma_err sma_state_claim_find(struct sma_state *state, const struct sma_stat
             continue; /* its row has expired */
         if (err != SMA_ERR_OK)
             return err;
-        if (head.chat_id == chat->id && head.kind == kind && head.state != SMA_ROW_LINE &&
+        if (head.claim_id == claim_id && head.kind == kind && head.state != SMA_ROW_LINE &&
             sma_str_is_equal(head.event_key, event_key)) {
             *ret_head = head;
             return SMA_ERR_OK;

@@ -138,13 +138,19 @@ static void bind_place(sqlite3_stmt *stmt, int index, int64_t history_offset)
         bind_int(stmt, index, (uint64_t)history_offset);
 }
 
+/* The row's chat column says whose claim it is; read back, a record of a former key stands for its chat. */
+static uint32_t claim_id_of(const struct sma_state_message *message)
+{
+    return message->claim_id != 0 ? message->claim_id : message->chat->claim_id;
+}
+
 static enum sma_err insert_row(struct sma_state *state, const struct sma_state_message *message)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_INSERT);
     if (stmt == NULL)
         return state->error.code;
     bind_int(stmt, 1, state->next_seq);
-    bind_int(stmt, 2, message->chat->id);
+    bind_int(stmt, 2, claim_id_of(message));
     bind_int(stmt, 3, message->kind);
     bind_int(stmt, 4, message->state);
     bind_int(stmt, 5, message->attempt);
@@ -179,7 +185,7 @@ enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_me
         err = sma_state_row_state_noted(state, seq, message->state);
     if (err == SMA_ERR_OK && is_claim) {
         uint64_t hash =
-            sma_state_claim_hash(state, message->chat->id, message->kind, message->event_key);
+            sma_state_claim_hash(state, claim_id_of(message), message->kind, message->event_key);
         err = sma_state_claim_add(state, hash, seq);
     }
     if (err != SMA_ERR_OK)
@@ -284,6 +290,12 @@ static int64_t column_place(sqlite3_stmt *stmt, int index)
                                                            : sqlite3_column_int64(stmt, index);
 }
 
+static uint32_t chat_id_of(struct sma_state *state, uint32_t record_id)
+{
+    const struct sma_state_chat *chat = sma_state_chat_by_id(state, record_id);
+    return chat == NULL ? record_id : chat->id;
+}
+
 enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
                                 struct sma_state_head *ret_head)
 {
@@ -296,7 +308,8 @@ enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
     if (rc == SQLITE_ROW)
         *ret_head = (struct sma_state_head){
             .seq = seq,
-            .chat_id = (uint32_t)sqlite3_column_int64(stmt, 1),
+            .chat_id = chat_id_of(state, (uint32_t)sqlite3_column_int64(stmt, 1)),
+            .claim_id = (uint32_t)sqlite3_column_int64(stmt, 1),
             .kind = (uint8_t)sqlite3_column_int(stmt, 2),
             .state = (uint8_t)sqlite3_column_int(stmt, 3),
             .attempt = (uint32_t)sqlite3_column_int64(stmt, 4),

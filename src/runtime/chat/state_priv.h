@@ -56,7 +56,9 @@
     X(CHAT_UPDATE,                                                                                 \
       "UPDATE chats SET generation=?2,stop_mark=?3,clear_mark=?4,rotation=?5 WHERE id=?1")         \
     X(CHAT_EACH,                                                                                   \
-      "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation FROM chats ORDER BY id")     \
+      "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place "         \
+      "FROM chats ORDER BY id")                                                                    \
+    X(CHAT_MOVE, "UPDATE chats SET key=?2,moved=?3,claims=?4,place=?5 WHERE id=?1")                \
     X(STEP_INSERT, "INSERT INTO steps(id,kind,data) VALUES(?1,?2,?3) ON CONFLICT(id) DO NOTHING")  \
     X(STEP_EACH, "SELECT id,kind,data FROM steps WHERE id>=?1 AND id<?2 ORDER BY id")              \
     X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")           \
@@ -127,6 +129,9 @@ struct sma_state_chat_entry
     uint64_t saved_in; /* number of the transaction that has a copy of pub */
     uint64_t *turns;   /* pub.turn_count seqs, ascending */
     uint32_t turn_capacity;
+    struct sma_state_chat_entry *moved_to;    /* NULL: a chat; else a former key of this one */
+    struct sma_state_chat_entry *next_former; /* the next record of a former key of this chat */
+    uint32_t moved_id;                        /* while loading */
 };
 
 struct sma_state_contact_entry
@@ -151,6 +156,7 @@ enum sma_state_undo_kind
     SMA_UNDO_TURN_ADD,
     SMA_UNDO_TURN_REMOVE,
     SMA_UNDO_CONTACT,
+    SMA_UNDO_CHAT_MOVE, /* p, q: the two records; a: the former place, b: the former next_former */
 };
 struct sma_state_undo
 {
@@ -284,7 +290,16 @@ SMA_CHECKED enum sma_err sma_state_chats_load(struct sma_state *state);
 void sma_state_chats_free(struct sma_state *state);
 void sma_state_chat_unlink_last(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat *chat);
+/* state_move.c */
+void sma_state_chat_move_undo(struct sma_state *state, const struct sma_state_undo *undo);
+void sma_state_chat_move_done(const struct sma_state_undo *undo);
+SMA_CHECKED enum sma_err sma_state_moves_load(struct sma_state *state);
+void sma_state_chat_relink(struct sma_state *state, struct sma_state_chat_entry *chat,
+                           struct sma_str key);
 /* state_turns.c */
+SMA_CHECKED enum sma_err sma_state_turn_give(struct sma_state *state,
+                                             struct sma_state_chat_entry *from,
+                                             struct sma_state_chat_entry *to);
 SMA_CHECKED enum sma_err sma_state_turns_load(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_turn_add(struct sma_state *state, struct sma_state_chat *chat,
                                             const struct sma_state_finish *finish);

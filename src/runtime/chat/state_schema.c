@@ -6,6 +6,8 @@
  *
  * messages: small columns first, so that scans of heads never follow overflow pages. place NULL = no line.
  * steps.id = seq << 10 | number, outbox.id = seq << 16 | step << 6 | call: neighbours on disk, appended in order.
+ * chats.moved: the chat that goes on under another key, of which this record only keeps the former one; claims: the id
+ * that claims under this record's key are made with, 0 = its own; place: the chat id since the last such change.
  * outbox_open holds open deliveries only; it is the one index beside the keys, and not part of accepting a message.
  */
 static const char *const migrations[] = {
@@ -39,6 +41,9 @@ static const char *const migrations[] = {
     "TEXT NOT NULL,"
     " wall INTEGER NOT NULL);"
     "CREATE TABLE access(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
+    "ALTER TABLE chats ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE chats ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE chats ADD COLUMN place TEXT NOT NULL DEFAULT '';",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

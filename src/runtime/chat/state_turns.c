@@ -68,6 +68,31 @@ enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_cha
     return err;
 }
 
+enum sma_err sma_state_turn_give(struct sma_state *state, struct sma_state_chat_entry *from,
+                                 struct sma_state_chat_entry *to)
+{
+    while (from->pub.turn_count > 0) {
+        uint64_t seq = from->turns[0];
+        enum sma_err err = sma_state_undo_push(
+            state, (struct sma_state_undo){.kind = SMA_UNDO_TURN_REMOVE, .a = seq, .p = from});
+        if (err != SMA_ERR_OK)
+            return err;
+        sma_state_turn_remove(from, seq);
+        err = sma_state_undo_push(
+            state, (struct sma_state_undo){.kind = SMA_UNDO_TURN_ADD, .a = seq, .p = to});
+        if (err != SMA_ERR_OK)
+            return err;
+        if (sma_state_turn_insert(to, seq) != SMA_ERR_OK) {
+            state->undo.count--; /* nothing to undo */
+            return sma_state_fail_change(state, SMA_ERR_NOMEM);
+        }
+    }
+    enum sma_err err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK && to->pub.turn_count > SMA_STATE_TURN_COUNT_MAX)
+        err = drop(state, to, to->turns[0]);
+    return err;
+}
+
 static enum sma_err write_turn(struct sma_state *state, uint32_t chat_id,
                                const struct sma_state_finish *finish)
 {

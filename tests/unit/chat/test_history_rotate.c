@@ -249,8 +249,39 @@ static void bad_plans_are_refused(void)
         CHECK_ERR(SMA_ERR_BADINPUT, sma_history_plan_parse(sma_str(bad[i]), &plan));
 }
 
+static void a_move_is_read_back_and_bad_ones_are_refused(void)
+{
+    struct sma_history_move move = {.from_key = "test:chat:-1 \"x\"",
+                                    .to_key = "test:chat:-100",
+                                    .archive_count = 3,
+                                    .archive_base = 1,
+                                    .main_number = 5};
+    struct sma_history_move again;
+    struct sma_buf buf;
+    sma_buf_init(&buf, 65536);
+    sma_history_move_format(&buf, &move);
+    CHECK_OK(sma_history_move_parse(sma_buf_str(&buf), &again));
+    CHECK_STR(move.from_key, sma_str(again.from_key));
+    CHECK_STR(move.to_key, sma_str(again.to_key));
+    CHECK_INT(3, again.archive_count);
+    CHECK_INT(1, again.archive_base);
+    CHECK_INT(5, again.main_number);
+    sma_buf_fini(&buf);
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "[]",
+        "{\"moveFrom\":\"a\",\"moveTo\":\"b\",\"archives\":-1,\"base\":0,\"main\":0}",
+        "{\"moveFrom\":1,\"moveTo\":\"b\",\"archives\":0,\"base\":0,\"main\":0}",
+        "{\"moveFrom\":\"a\",\"moveTo\":\"b\",\"archives\":0,\"base\":0}",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, sma_history_move_parse(sma_str(bad[i]), &again));
+}
+
 int main(void)
 {
+    RUN(a_move_is_read_back_and_bad_ones_are_refused);
     RUN(older_half_goes_at_1001_lines);
     RUN(count_is_taken_from_an_old_file);
     RUN(promised_lines_delay_a_rotation);

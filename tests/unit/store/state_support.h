@@ -123,7 +123,7 @@ static inline enum sma_err find_event(struct sma_state *state, const char *chat_
     struct sma_state_chat *chat = sma_state_chat_get(state, sma_str(chat_key));
     if (chat == NULL)
         return SMA_ERR_NOTFOUND;
-    return sma_state_claim_find(state, chat, 0, sma_str(event), head);
+    return sma_state_claim_find(state, chat->claim_id, 0, sma_str(event), head);
 }
 
 static inline bool is_claimed(struct sma_state *state, const char *chat, const char *event)

@@ -93,10 +93,10 @@ static void an_accepted_row_comes_back_whole(void)
         CHECK_INT(2, count);
         struct sma_state_head head;
         chat = sma_state_chat_get(f.state, SMA_STR("telegram:chat:7"));
-        CHECK_OK(sma_state_claim_find(f.state, chat, 2, SMA_STR("m-1"), &head));
+        CHECK_OK(sma_state_claim_find(f.state, chat->claim_id, 2, SMA_STR("m-1"), &head));
         CHECK_INT(seq, head.seq);
         CHECK_STR("u", head.user_id);
-        CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_claim_find(f.state, chat, 1, SMA_STR("m-1"), &head));
+        CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_claim_find(f.state, chat->claim_id, 1, SMA_STR("m-1"), &head));
         CHECK_INT(2, sma_state_next_seq(f.state));
         fixture_reopen(&f, round == 0);
     }

@@ -72,7 +72,7 @@ static void a_newer_schema_is_not_touched(void)
     make_database(&f);
     execute(&f, "PRAGMA user_version=99");
     refuse(&f, SMA_ERR_UNSUPPORTED, "newer");
-    execute(&f, "PRAGMA user_version=1");
+    execute(&f, "PRAGMA user_version=2");
     fixture_open(&f);
     CHECK_INT(2000, sma_state_open_count(f.state));
     fixture_fini(&f);
@@ -85,7 +85,9 @@ static void damaged_marks_and_claims_are_noticed(void)
         "UPDATE meta SET value=x'0102' WHERE name='state.key'",
         "INSERT INTO claims VALUES(1,1,1,x'00112233')",
         "INSERT INTO claims VALUES(1,1,1,zeroblob(14))",
-        "INSERT INTO chats VALUES(7,'gap','c',0,0,0,NULL)",
+        "INSERT INTO chats VALUES(7,'gap','c',0,0,0,NULL,0,0,'')",
+        "UPDATE chats SET moved=9 WHERE id=1",
+        "UPDATE chats SET moved=1 WHERE id=1",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
         struct fixture f;

@@ -71,9 +71,9 @@ static void equal_hashes_are_told_apart_by_their_rows(void)
     CHECK_OK(sma_state_begin(f.state));
     struct sma_state_head head;
     struct sma_state_chat *chat = chat_named(f.state, "chat-3");
-    CHECK_OK(sma_state_claim_find(f.state, chat, 0, SMA_STR("same-3"), &head));
+    CHECK_OK(sma_state_claim_find(f.state, chat->claim_id, 0, SMA_STR("same-3"), &head));
     CHECK_INT(4, head.seq);
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_claim_find(f.state, chat, 1, SMA_STR("same-3"), &head));
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_claim_find(f.state, chat->claim_id, 1, SMA_STR("same-3"), &head));
     accept_event(f.state, "chat-3", "undone", SMA_ROW_DONE);
     CHECK(is_claimed(f.state, "chat-3", "undone"));
     sma_state_rollback(f.state);

@@ -274,7 +274,7 @@ static void what_the_old_program_left_is_honoured_once(void)
     struct sma_state_chat *chat = sma_state_chat_get(w.store->state, SMA_STR("telegram:chat:7"));
     CHECK(chat != NULL);
     struct sma_state_head head;
-    CHECK_OK(sma_state_claim_find(w.store->state, chat, SMA_EVENT_MESSAGE, SMA_STR("42"), &head));
+    CHECK_OK(sma_state_claim_find(w.store->state, chat->claim_id, SMA_EVENT_MESSAGE, SMA_STR("42"), &head));
     restart_world(&w);
     CHECK_INT(1, (long long)sma_state_claim_count(w.store->state));
     end_world(&w);
