@@ -70,7 +70,7 @@ enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms
 /**
  * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too, and different for
  * all others. It is counted from the outbox id and not from the answers given so far, because two rows can be under way
- * at once and a count would have to be stored before each attempt; rows that answer one message are never 2^24 apart.
+ * at once and a count would have to be stored before each attempt; rows that answer one message are never 2^24 rows apart.
  * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may have noted the number
  *               of what it refused.
  */

@@ -132,3 +132,42 @@ void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sm
     sma_buf_put_str(buf, path);
     sma_buf_put_char(buf, '.');
 }
+
+/* -- reading ----------------------------------------------------------------------------------------------------- */
+/* First word of *rest, which moves behind it and the white space after. */
+static struct sma_str take_word(struct sma_str *rest)
+{
+    size_t len = 0;
+    while (len < rest->len && rest->ptr[len] != ' ' && rest->ptr[len] != '\t')
+        len++;
+    struct sma_str word = {rest->ptr, len};
+    *rest = sma_str_trim((struct sma_str){rest->ptr + len, rest->len - len});
+    return word;
+}
+
+bool sma_attach_read_line(struct sma_str line, struct sma_attach_line *ret_line)
+{
+    static const struct
+    {
+        const char *name, *kind;
+    } kinds[] = {{"photo", "photo"}, {"image", "photo"}, {"document", "document"},
+                 {"file", "document"}, {"voice", "voice"}, {"audio", "audio"}};
+    struct sma_str rest = sma_str_trim(line), caption = {"", 0};
+    if (rest.len == 0 || rest.ptr[0] != '@' ||
+        !sma_str_is_equal_nocase(take_word(&rest), SMA_STR("@attach")))
+        return false;
+    struct sma_str name = take_word(&rest), target = rest;
+    const char *bar = rest.len == 0 ? NULL : memchr(rest.ptr, '|', rest.len);
+    if (bar != NULL) {
+        target.len = (size_t)(bar - rest.ptr);
+        caption = sma_str_trim((struct sma_str){bar + 1, rest.len - target.len - 1});
+    }
+    target = sma_str_trim(target);
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && target.len > 0; i++) {
+        if (!sma_str_is_equal_nocase(name, sma_str(kinds[i].name)))
+            continue;
+        *ret_line = (struct sma_attach_line){kinds[i].kind, target, caption};
+        return true;
+    }
+    return false;
+}

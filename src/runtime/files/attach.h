@@ -34,6 +34,15 @@ void sma_attach_put_label(struct sma_buf *buf, struct sma_str label, size_t max_
 /** `@attach <kind> <path> | <label>` on a line of its own (a line feed before it when buf is not empty). */
 void sma_attach_put_line(struct sma_buf *buf, const char *kind, struct sma_str path,
                          struct sma_str label);
+/* A line of the assistant's text that asks for a file to be sent. Slices point into the line. */
+struct sma_attach_line
+{
+    const char *kind;       /* "photo" "document" "voice" "audio" */
+    struct sma_str target;  /* URL or path, as written: check it before use; never empty */
+    struct sma_str caption; /* may be empty */
+};
+/** Is this line `@attach <kind> <target> [| caption]`? Any case; "image" is photo, "file" is document. */
+bool sma_attach_read_line(struct sma_str line, struct sma_attach_line *ret_line);
 /** The line for the model when a file could not be fetched; why in plain words, no final dot. */
 void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sma_str path,
                             const char *why);

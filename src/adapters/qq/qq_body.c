@@ -1,0 +1,302 @@
+/* qq_body.c — paths and JSON bodies of messages. See qq_out.h; Source: protocols/qq.md §6.1, §6.2, §6.5. */
+#include "qq_event.h"
+#include "qq_out.h"
+
+#include "runtime/delivery/split.h"
+#include "sma/notices.h"
+#include "sma/text.h"
+
+#define SHORT_UNITS_LEAST 64
+#define HOST_DOT "\xEF\xBC\x8E" /* a full-width full stop: people can read the host, nothing links to it */
+
+static bool is_type(const struct sma_route *route, const char *type)
+{
+    return sma_str_is_equal(route->chat_type, sma_str(type));
+}
+
+static bool is_guild(const struct sma_route *route)
+{
+    return is_type(route, "channel") || is_type(route, "dm");
+}
+
+/* -- paths ------------------------------------------------------------------------------------------------------- */
+static void put_chat_path(struct sma_buf *buf, const struct sma_route *route)
+{
+    sma_buf_put_text(buf, is_type(route, "group")     ? "/v2/groups/"
+                          : is_type(route, "channel") ? "/channels/"
+                          : is_type(route, "dm")      ? "/dms/"
+                                                      : "/v2/users/");
+    sma_buf_put_file_name(buf, route->chat_id);
+    sma_buf_put_char(buf, '/');
+}
+
+void qq_put_send_path(struct sma_buf *buf, const struct sma_route *route)
+{
+    put_chat_path(buf, route);
+    sma_buf_put_text(buf, "messages");
+}
+
+void qq_put_media_path(struct sma_buf *buf, const struct sma_route *route, const char *what)
+{
+    put_chat_path(buf, route);
+    sma_buf_put_text(buf, what);
+}
+
+void qq_put_interaction_path(struct sma_buf *buf, struct sma_str interaction_id)
+{
+    sma_buf_put_text(buf, "/interactions/");
+    sma_buf_put_file_name(buf, interaction_id);
+}
+
+void qq_put_interaction(struct sma_buf *buf, int code)
+{
+    sma_buf_printf(buf, "{\"code\":%d}", code);
+}
+
+/* -- the words --------------------------------------------------------------------------------------------------- */
+static bool has_scheme(struct sma_str text, size_t *ret_len)
+{
+    static const char *const schemes[] = {"https://", "http://"};
+    for (size_t i = 0; i < SMA_COUNT_OF(schemes); i++) {
+        size_t len = strlen(schemes[i]);
+        if (text.len > len &&
+            sma_str_is_equal_nocase((struct sma_str){text.ptr, len}, sma_str(schemes[i]))) {
+            *ret_len = len;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool ends_link(char byte)
+{
+    return (unsigned char)byte <= 0x20 || (unsigned char)byte >= 0x7f ||
+           memchr("<>()[]\"'|", byte, 9) != NULL;
+}
+
+static void put_without_links(struct sma_buf *buf, struct sma_str text)
+{
+    size_t at = 0, scheme_len;
+    while (at < text.len) {
+        if (!has_scheme((struct sma_str){text.ptr + at, text.len - at}, &scheme_len)) {
+            sma_buf_put_char(buf, text.ptr[at++]);
+            continue;
+        }
+        at += scheme_len;
+        bool is_host = true;
+        for (; at < text.len && !ends_link(text.ptr[at]); at++) {
+            char byte = text.ptr[at];
+            is_host = is_host && byte != '/' && byte != '?' && byte != '#';
+            if (is_host && byte == '.')
+                sma_buf_put_text(buf, HOST_DOT);
+            else if (is_host)
+                sma_buf_put_char(buf, byte);
+        }
+    }
+}
+
+static void take_first(void *user, const struct sma_split_part *part)
+{
+    struct sma_buf *buf = user;
+    if (part->index > 0)
+        return;
+    sma_buf_put_str(buf, part->body);
+    sma_buf_put_str(buf, part->suffix);
+}
+
+static void put_short(struct sma_buf *buf, struct sma_str text, struct sma_str language)
+{
+    size_t units = sma_utf16_length(text) / 2;
+    enum sma_err err =
+        sma_text_split(text, units < SHORT_UNITS_LEAST ? SHORT_UNITS_LEAST : (uint32_t)units,
+                       take_first, buf);
+    if (err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
+        buf->err = err;
+    sma_buf_put_text(buf, "\n\n");
+    sma_notice_format(buf, sma_notice_language(SMA_LANGUAGE_AUTO, language, true), SMA_NOTICE_CUT);
+}
+
+static bool is_sent_as_markdown(const struct qq_send *send)
+{
+    return send->is_markdown && !send->is_without_links &&
+           (send->part->markdown.len > 0 || send->button_count > 0);
+}
+
+/* The text of a TEXT part in the form that is wanted. */
+static void put_words(struct sma_buf *words, const struct qq_send *send)
+{
+    bool is_markdown = is_sent_as_markdown(send) && send->part->markdown.len > 0;
+    struct sma_str text = is_markdown ? send->part->markdown : send->part->plain;
+    if (send->is_short)
+        put_short(words, text, send->language);
+    else if (send->is_without_links)
+        put_without_links(words, text);
+    else
+        sma_buf_put_str(words, text);
+}
+
+/* -- bodies ------------------------------------------------------------------------------------------------------ */
+static void put_type(struct sma_buf *buf, const struct qq_send *send, int type)
+{
+    if (is_guild(send->route))
+        return;
+    sma_buf_put_json_key(buf, "msg_type");
+    sma_buf_put_i64(buf, type);
+}
+
+static void put_answered(struct sma_buf *buf, const struct qq_send *send)
+{
+    struct sma_str id = send->route->message_id, prefix = SMA_STR(QQ_EVENT_REPLY_PREFIX);
+    if (send->way != QQ_PASSIVE || id.len == 0)
+        return;
+    bool is_event = sma_str_starts_with(id, prefix);
+    if (is_event)
+        id = (struct sma_str){id.ptr + prefix.len, id.len - prefix.len};
+    sma_buf_put_json_key(buf, is_event ? "event_id" : "msg_id");
+    sma_buf_put_json_string(buf, id);
+    if (is_guild(send->route))
+        return;
+    sma_buf_put_json_key(buf, "msg_seq");
+    sma_buf_put_u64(buf, send->msg_seq);
+}
+
+static size_t label_bytes(struct sma_str label)
+{
+    size_t at = 0;
+    for (size_t count = 0; at < label.len; at++) {
+        bool is_start = ((unsigned char)label.ptr[at] & 0xc0) != 0x80;
+        if (is_start && ++count > QQ_BUTTON_LABEL_CHARS_MAX)
+            break;
+    }
+    return at;
+}
+
+static void put_button(struct sma_buf *buf, const struct qq_button *button)
+{
+    struct sma_str label = button->label;
+    label.len = label_bytes(label);
+    sma_buf_put_text(buf, "{\"id\":");
+    sma_buf_put_json_string(buf, button->id);
+    sma_buf_put_text(buf, ",\"group_id\":\"g\",\"render_data\":{\"label\":");
+    sma_buf_put_json_string(buf, label);
+    sma_buf_put_text(buf, ",\"visited_label\":");
+    sma_buf_put_json_string(buf, label);
+    sma_buf_printf(buf, ",\"style\":%d},\"action\":{\"type\":1,\"permission\":{\"type\":2},\"data\":",
+                   button->is_primary ? 4 : 0);
+    sma_buf_put_json_string(buf, button->data);
+    sma_buf_put_text(buf, ",\"unsupport_tips\":");
+    sma_buf_put_json_string(buf, label);
+    sma_buf_put_text(buf, "}}");
+}
+
+static void put_keyboard(struct sma_buf *buf, const struct qq_send *send)
+{
+    size_t count =
+        send->button_count > QQ_BUTTON_COUNT_MAX ? QQ_BUTTON_COUNT_MAX : send->button_count;
+    if (count == 0)
+        return;
+    sma_buf_put_json_key(buf, "keyboard");
+    sma_buf_put_text(buf, "{\"content\":{\"rows\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i % 5 == 0)
+            sma_buf_put_text(buf, i == 0 ? "{\"buttons\":[" : "]},{\"buttons\":[");
+        else
+            sma_buf_put_char(buf, ',');
+        put_button(buf, &send->buttons[i]);
+    }
+    sma_buf_put_text(buf, "]}]}}");
+}
+
+static void put_text_body(struct sma_buf *buf, const struct qq_send *send, struct sma_str words,
+                          bool is_markdown)
+{
+    sma_buf_put_char(buf, '{');
+    if (is_markdown) {
+        sma_buf_put_json_key(buf, "markdown");
+        sma_buf_put_text(buf, "{\"content\":");
+        sma_buf_put_json_string(buf, words);
+        sma_buf_put_char(buf, '}');
+        put_keyboard(buf, send);
+    } else {
+        sma_buf_put_json_key(buf, "content");
+        sma_buf_put_json_string(buf, words);
+    }
+    put_type(buf, send, is_markdown ? 2 : 0);
+    put_answered(buf, send);
+    sma_buf_put_char(buf, '}');
+}
+
+static void take_error(struct sma_buf *buf, const struct sma_buf *words)
+{
+    if (buf->err == SMA_ERR_OK)
+        buf->err = words->err;
+}
+
+void qq_put_message(struct sma_buf *buf, const struct qq_send *send)
+{
+    struct sma_buf words;
+    sma_buf_init(&words, 3 * (send->part->plain.len + send->part->markdown.len) + 4096);
+    put_words(&words, send);
+    put_text_body(buf, send, sma_buf_str(&words), is_sent_as_markdown(send));
+    take_error(buf, &words);
+    sma_buf_fini(&words);
+}
+
+void qq_put_media_message(struct sma_buf *buf, const struct qq_send *send, struct sma_str file_info)
+{
+    struct sma_str caption = send->part->caption;
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "content");
+    sma_buf_put_json_string(buf, caption.len > 0 ? caption : SMA_STR(" "));
+    sma_buf_put_json_key(buf, "media");
+    sma_buf_put_text(buf, "{\"file_info\":");
+    sma_buf_put_json_string(buf, file_info);
+    sma_buf_put_char(buf, '}');
+    put_type(buf, send, 7);
+    put_answered(buf, send);
+    sma_buf_put_char(buf, '}');
+}
+
+void qq_put_image_message(struct sma_buf *buf, const struct qq_send *send)
+{
+    sma_buf_put_char(buf, '{');
+    if (send->part->caption.len > 0) {
+        sma_buf_put_json_key(buf, "content");
+        sma_buf_put_json_string(buf, send->part->caption);
+    }
+    sma_buf_put_json_key(buf, "image");
+    sma_buf_put_json_string(buf, send->part->target);
+    put_answered(buf, send);
+    sma_buf_put_char(buf, '}');
+}
+
+void qq_put_file_as_text(struct sma_buf *buf, const struct qq_send *send)
+{
+    struct sma_buf words, shown;
+    struct qq_media media = qq_media_of(send->part);
+    size_t bytes_max = 3 * (send->part->caption.len + send->part->target.len) + 64;
+    sma_buf_init(&words, bytes_max);
+    sma_buf_init(&shown, bytes_max);
+    sma_buf_put_str(&words, send->part->caption);
+    if (words.len > 0)
+        sma_buf_put_char(&words, '\n');
+    sma_buf_put_str(&words, media.is_url ? send->part->target : media.name);
+    if (send->is_without_links)
+        put_without_links(&shown, sma_buf_str(&words));
+    else
+        sma_buf_put_str(&shown, sma_buf_str(&words));
+    put_text_body(buf, send, sma_buf_str(&shown), false);
+    take_error(buf, &words);
+    take_error(buf, &shown);
+    sma_buf_fini(&words);
+    sma_buf_fini(&shown);
+}
+
+void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned seconds)
+{
+    sma_buf_printf(buf, "{\"input_notify\":{\"input_type\":1,\"input_second\":%u}",
+                   seconds > 60 ? 60 : seconds);
+    put_type(buf, send, 6);
+    put_answered(buf, send);
+    sma_buf_put_char(buf, '}');
+}

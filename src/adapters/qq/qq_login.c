@@ -1,0 +1,139 @@
+/* qq_login.c — see qq_login.h. */
+#include "qq_login.h"
+
+#include "qq_code.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+
+#define TOKEN_LAST_S 60 /* in these a call gives a new token */
+#define TOKEN_INTO_LAST_S 15
+#define TOKEN_WAIT_S_MIN 5
+#define TOKEN_LIFE_S_MAX (7 * 86400)
+#define IDENTIFY_WAIT_MS_MAX INT64_C(86400000)
+
+void qq_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_str secret)
+{
+    sma_buf_put_text(buf, "{\"appId\":");
+    sma_buf_put_json_string(buf, app_id);
+    sma_buf_put_text(buf, ",\"clientSecret\":");
+    sma_buf_put_json_string(buf, secret);
+    sma_buf_put_char(buf, '}');
+}
+
+static enum qq_login fail(const char *what, const struct sma_net_answer *answer,
+                          const struct qq_reply *reply, struct qq_login_error *error)
+{
+    enum qq_code_act act = qq_code_find(reply->code)->act;
+    bool is_answered = answer->end == SMA_NET_ANSWERED;
+    bool is_refused = is_answered && act == QQ_CODE_GIVE_UP && answer->status >= 400 &&
+                      answer->status < 500 && answer->status != 401 && answer->status != 408 &&
+                      answer->status != 425 && answer->status != 429;
+    *error = (struct qq_login_error){
+        .code = reply->code,
+        .retry_after_ms = is_answered ? answer->retry_after_ms : -1,
+        .is_token_invalid = is_answered && (act == QQ_CODE_TOKEN || answer->status == 401)};
+    qq_reply_explain(what, answer, reply, error->text, sizeof error->text);
+    return act == QQ_CODE_BOT || is_refused ? QQ_LOGIN_FATAL : QQ_LOGIN_RETRY;
+}
+
+static bool is_success(const struct sma_net_answer *answer, const struct qq_reply *reply)
+{
+    return answer->end == SMA_NET_ANSWERED && answer->status >= 200 && answer->status < 300 &&
+           reply->root != NULL && reply->code == 0;
+}
+
+static enum qq_login incomplete(const char *what, const char *member, struct qq_login_error *error)
+{
+    *error = (struct qq_login_error){.retry_after_ms = -1};
+    snprintf(error->text, sizeof error->text, "%s failed: the answer has no usable %s", what,
+             member);
+    return QQ_LOGIN_RETRY;
+}
+
+/* What goes into a header or an address: no control characters, no blanks. */
+static bool copy_word(struct sma_str word, char *to, size_t size)
+{
+    if (word.len == 0 || word.len >= size)
+        return false;
+    for (size_t i = 0; i < word.len; i++)
+        if ((unsigned char)word.ptr[i] <= 0x20 || (unsigned char)word.ptr[i] >= 0x7f)
+            return false;
+    memcpy(to, word.ptr, word.len);
+    to[word.len] = '\0';
+    return true;
+}
+
+static enum qq_login read_token(const struct sma_net_answer *answer, const struct qq_reply *reply,
+                                struct qq_token *token, struct qq_login_error *error)
+{
+    static const char what[] = "getting an access token from QQ";
+    if (!is_success(answer, reply))
+        return fail(what, answer, reply, error);
+    if (!copy_word(sma_json_str(reply->root, "access_token"), token->value, sizeof token->value))
+        return incomplete(what, "access_token", error);
+    token->expires_s = (uint32_t)sma_json_int(reply->root, "expires_in", 1, TOKEN_LIFE_S_MAX, 0);
+    return token->expires_s == 0 ? incomplete(what, "expires_in", error) : QQ_LOGIN_OK;
+}
+
+enum qq_login qq_token_parse(const struct sma_net_answer *answer, struct qq_token *ret_token,
+                             struct qq_login_error *ret_error)
+{
+    struct qq_reply reply = qq_reply_read(answer);
+    struct qq_token token = {0};
+    enum qq_login login = read_token(answer, &reply, &token, ret_error);
+    if (login == QQ_LOGIN_OK)
+        *ret_token = token;
+    json_decref(reply.root);
+    return login;
+}
+
+uint32_t qq_token_refresh_s(uint32_t expires_s)
+{
+    if (expires_s > TOKEN_LAST_S + TOKEN_WAIT_S_MIN)
+        return expires_s - TOKEN_LAST_S + TOKEN_INTO_LAST_S;
+    return expires_s / 2 > TOKEN_WAIT_S_MIN ? expires_s / 2 : TOKEN_WAIT_S_MIN;
+}
+
+static enum qq_login read_gateway(const struct sma_net_answer *answer, const struct qq_reply *reply,
+                                  struct qq_gateway *gateway, struct qq_login_error *error)
+{
+    static const char what[] = "asking QQ for its gateway";
+    if (!is_success(answer, reply))
+        return fail(what, answer, reply, error);
+    struct sma_str url = sma_json_str(reply->root, "url");
+    bool is_socket = sma_str_starts_with(url, SMA_STR("wss://")) ||
+                     sma_str_starts_with(url, SMA_STR("ws://"));
+    if (!is_socket || !copy_word(url, gateway->url, sizeof gateway->url))
+        return incomplete(what, "url", error);
+    const json_t *limit = sma_json_get(reply->root, "session_start_limit");
+    gateway->shards = (unsigned)sma_json_int(reply->root, "shards", 1, 10000, 1);
+    gateway->total = sma_json_int(limit, "total", 0, INT32_MAX, 0);
+    gateway->remaining = sma_json_int(limit, "remaining", 0, INT32_MAX, -1);
+    gateway->reset_after_ms = sma_json_int(limit, "reset_after", 0, INT64_MAX, 0);
+    gateway->max_concurrency = (unsigned)sma_json_int(limit, "max_concurrency", 1, 10000, 1);
+    gateway->has_limit = gateway->remaining >= 0;
+    if (!gateway->has_limit)
+        gateway->remaining = 0;
+    return QQ_LOGIN_OK;
+}
+
+enum qq_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,
+                               struct qq_login_error *ret_error)
+{
+    struct qq_reply reply = qq_reply_read(answer);
+    struct qq_gateway gateway = {0};
+    enum qq_login login = read_gateway(answer, &reply, &gateway, ret_error);
+    if (login == QQ_LOGIN_OK)
+        *ret_gateway = gateway;
+    json_decref(reply.root);
+    return login;
+}
+
+int64_t qq_gateway_identify_wait_ms(const struct qq_gateway *gateway)
+{
+    if (!gateway->has_limit || gateway->remaining > 0)
+        return 0;
+    return gateway->reset_after_ms > IDENTIFY_WAIT_MS_MAX ? IDENTIFY_WAIT_MS_MAX
+                                                          : gateway->reset_after_ms;
+}

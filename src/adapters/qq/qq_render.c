@@ -1,0 +1,400 @@
+/* qq_render.c — an outbox row into parts, and parts as bytes. See qq_out.h. */
+#include "qq_out.h"
+
+#include "runtime/delivery/split.h"
+#include "runtime/files/attach.h"
+#include "runtime/markup/markup.h"
+#include "sma/limits.h"
+#include "sma/notices.h"
+#include "sma/text.h"
+
+/*
+ * Bytes of a part: 'T', 4 bytes length of the Markdown (little-endian), Markdown, plain; or 'F', kind, 4 bytes length
+ * of target, target, caption.
+ */
+#define HEAD_TEXT_BYTES 5
+#define HEAD_FILE_BYTES 6
+#define NOTE_UNITS 64 /* room for the note that something was cut */
+#define UNITS_LEAST 128 /* a text whose plain form is longer than its Markdown is cut no finer than this */
+
+static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
+
+static struct sma_str slice(struct sma_str text, size_t from, size_t to)
+{
+    return (struct sma_str){text.ptr + from, to - from};
+}
+
+bool qq_is_group(const struct sma_route *route)
+{
+    return sma_str_is_equal(route->chat_type, SMA_STR("group")) ||
+           sma_str_is_equal(route->chat_type, SMA_STR("channel"));
+}
+
+/* -- cleaning ---------------------------------------------------------------------------------------------------- */
+static struct sma_str take_line(struct sma_str text, size_t *at) /* with its newline */
+{
+    const char *end = memchr(text.ptr + *at, '\n', text.len - *at);
+    size_t from = *at;
+    *at = end == NULL ? text.len : (size_t)(end - text.ptr) + 1;
+    return slice(text, from, *at);
+}
+
+static bool is_fence(struct sma_str line)
+{
+    line = sma_str_trim(line);
+    return sma_str_starts_with(line, SMA_STR("```")) || sma_str_starts_with(line, SMA_STR("~~~"));
+}
+
+/* `![words](target` at the head of rest: an image. */
+static bool is_image(struct sma_str rest)
+{
+    if (!sma_str_starts_with(rest, SMA_STR("![")))
+        return false;
+    const char *end = memchr(rest.ptr, ']', rest.len);
+    return end != NULL && end + 1 < rest.ptr + rest.len && end[1] == '(';
+}
+
+static bool is_call_to_all(struct sma_str rest)
+{
+    static const char *const calls[] = {"@everyone", "<qqbot-at-everyone"};
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
+        struct sma_str call = sma_str(calls[i]);
+        if (rest.len >= call.len && sma_str_is_equal_nocase(slice(rest, 0, call.len), call))
+            return true;
+    }
+    return false;
+}
+
+static void put_clean_line(struct sma_buf *buf, struct sma_str line, bool has_images)
+{
+    for (size_t i = 0; i < line.len; i++) {
+        unsigned char byte = (unsigned char)line.ptr[i];
+        struct sma_str rest = slice(line, i, line.len);
+        if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f)
+            continue;
+        if (byte == '!' && has_images && is_image(rest)) {
+            if (rest.ptr[2] == ']') { /* a link needs words */
+                sma_buf_put_text(buf, "[image");
+                i++;
+            }
+            continue;
+        }
+        sma_buf_put_char(buf, (char)byte);
+        if ((byte == '@' || byte == '<') && is_call_to_all(rest))
+            sma_buf_put_char(buf, ' ');
+    }
+}
+
+/* The text as it may be sent, without attachment lines. @return how many of those there were */
+static size_t put_clean(struct sma_buf *buf, struct sma_str text, bool is_assistant)
+{
+    struct sma_attach_line attach;
+    size_t file_count = 0;
+    bool is_in_fence = false;
+    for (size_t at = 0; at < text.len;) {
+        struct sma_str line = take_line(text, &at);
+        if (is_assistant && sma_attach_read_line(line, &attach)) {
+            file_count++;
+            continue;
+        }
+        is_in_fence ^= is_assistant && is_fence(line);
+        put_clean_line(buf, line, is_assistant && !is_in_fence);
+    }
+    return file_count;
+}
+
+/* -- text parts -------------------------------------------------------------------------------------------------- */
+struct output
+{
+    sma_part_fn *each; /* NULL = only count */
+    void *user;
+    bool is_markdown;
+    uint32_t units_max;   /* of either form of a part */
+    size_t count, count_max;
+    struct sma_str note;  /* behind the last part of count_max, when more follow; empty = nothing */
+    struct sma_buf bytes; /* of the part being made */
+    enum sma_err err;
+};
+
+static void put_length(struct sma_buf *buf, size_t at, size_t len)
+{
+    for (unsigned i = 0; i < 4; i++)
+        buf->ptr[at + i] = (char)(uint8_t)(len >> (8 * i));
+}
+
+/* Once more behind the Markdown parser: an entity or a mark inside the word hid it from put_clean. */
+static void put_disarmed(struct sma_buf *buf, struct sma_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char byte = text.ptr[i];
+        sma_buf_put_char(buf, byte);
+        if ((byte == '@' || byte == '<') && is_call_to_all(slice(text, i, text.len)))
+            sma_buf_put_char(buf, ' ');
+    }
+}
+
+static void put_with_note(struct output *output, struct sma_str text)
+{
+    put_disarmed(&output->bytes, text);
+    if (output->note.len > 0 && output->count + 1 == output->count_max) {
+        sma_buf_put_text(&output->bytes, "\n\n");
+        sma_buf_put_str(&output->bytes, output->note);
+    }
+}
+
+static void finish_part(struct output *output)
+{
+    if (output->err == SMA_ERR_OK)
+        output->err = output->bytes.err;
+    if (output->err == SMA_ERR_OK)
+        output->each(output->user, sma_buf_str(&output->bytes));
+    output->count++;
+}
+
+static void make_text_part(struct output *output, struct sma_str markdown, struct sma_str plain)
+{
+    struct sma_buf *bytes = &output->bytes;
+    if (output->each == NULL || output->count >= output->count_max) {
+        output->count++;
+        return;
+    }
+    sma_buf_clear(bytes);
+    sma_buf_put(bytes, "T\0\0\0\0", HEAD_TEXT_BYTES);
+    if (!sma_str_is_equal(markdown, plain))
+        put_with_note(output, markdown);
+    if (bytes->err == SMA_ERR_OK)
+        put_length(bytes, 1, bytes->len - HEAD_TEXT_BYTES);
+    put_with_note(output, plain);
+    finish_part(output);
+}
+
+/* White space at the end, empty lines at the beginning; indentation stays. */
+static struct sma_str trim_lines(struct sma_str text)
+{
+    while (text.len > 0 && memchr(" \t\r\n", text.ptr[text.len - 1], 4) != NULL)
+        text.len--;
+    while (text.len > 0 && (text.ptr[0] == '\n' || text.ptr[0] == '\r'))
+        text = slice(text, 1, text.len);
+    return text;
+}
+
+static void cut(struct output *output, struct sma_str text, uint32_t units);
+
+struct cutting
+{
+    struct output *output;
+    uint32_t units;
+    struct sma_buf piece;
+};
+
+/* One slice of the source: a part, unless its plain form is too long (a wide table), which is cut finer. */
+static void take_slice(struct output *output, struct sma_str source, uint32_t units)
+{
+    static const char *const no_schemes[] = {NULL}; /* plain text has to show where links lead */
+    static const struct sma_markup_options options = {no_schemes};
+    source = trim_lines(source);
+    if (sma_text_is_blank(source) || output->err != SMA_ERR_OK)
+        return;
+    if (!output->is_markdown) {
+        make_text_part(output, source, source);
+        return;
+    }
+    struct sma_markup markup;
+    sma_markup_init(&markup);
+    output->err = sma_markup_parse(&markup, source, &options);
+    struct sma_str plain = trim_lines(sma_buf_str(&markup.text));
+    bool is_too_long = sma_utf16_length(plain) > output->units_max;
+    if (is_too_long || sma_text_is_blank(plain))
+        plain = source;
+    if (is_too_long && units / 2 >= UNITS_LEAST)
+        cut(output, source, units / 2);
+    else
+        make_text_part(output, source, plain);
+    sma_markup_fini(&markup);
+}
+
+static void take_split(void *user, const struct sma_split_part *part)
+{
+    struct cutting *cutting = user;
+    sma_buf_clear(&cutting->piece);
+    sma_buf_put_str(&cutting->piece, part->prefix);
+    sma_buf_put_str(&cutting->piece, part->body);
+    sma_buf_put_str(&cutting->piece, part->suffix);
+    if (cutting->piece.err != SMA_ERR_OK && cutting->output->err == SMA_ERR_OK)
+        cutting->output->err = cutting->piece.err;
+    take_slice(cutting->output, sma_buf_str(&cutting->piece), cutting->units);
+}
+
+static void cut(struct output *output, struct sma_str text, uint32_t units)
+{
+    if (output->err != SMA_ERR_OK)
+        return;
+    struct cutting cutting = {.output = output, .units = units};
+    sma_buf_init(&cutting.piece, text.len + 4096);
+    enum sma_err err = sma_text_split(text, units, take_split, &cutting);
+    if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
+        output->err = err;
+    sma_buf_fini(&cutting.piece);
+}
+
+static size_t count_parts(struct output *output, struct sma_str text, uint32_t units)
+{
+    struct output counting = {.is_markdown = output->is_markdown, .units_max = units};
+    cut(&counting, text, units);
+    if (output->err == SMA_ERR_OK)
+        output->err = counting.err;
+    return counting.count;
+}
+
+/* In at most count_max parts: as small as suits, else larger, else with a note that the rest is missing. */
+static void render_text(struct output *output, struct sma_str text, size_t count_max,
+                        const struct sma_deliver *row)
+{
+    struct sma_buf note;
+    sma_buf_init(&note, 1024);
+    uint32_t units = QQ_PART_UNITS;
+    if (count_parts(output, text, units) > count_max)
+        units = QQ_PART_UNITS_LARGE;
+    if (units == QQ_PART_UNITS_LARGE && count_parts(output, text, units) > count_max) {
+        struct sma_str hint = row->language.len > 0 ? row->language : row->route.language;
+        sma_notice_format(&note, sma_notice_language(SMA_LANGUAGE_AUTO, hint, true),
+                          SMA_NOTICE_CUT);
+        output->note = sma_buf_str(&note);
+        units -= NOTE_UNITS;
+        if (output->err == SMA_ERR_OK)
+            output->err = note.err;
+    }
+    output->units_max = units;
+    output->count_max = count_max;
+    cut(output, text, units);
+    sma_buf_fini(&note);
+}
+
+/* -- file parts -------------------------------------------------------------------------------------------------- */
+static void take_caption(void *user, const struct sma_split_part *part)
+{
+    if (part->index == 0)
+        sma_buf_put_str(user, part->body);
+    else if (part->index == 1)
+        sma_buf_put_text(user, "\xE2\x80\xA6");
+}
+
+static void make_file_part(struct output *output, const struct sma_attach_line *attach)
+{
+    struct sma_buf *bytes = &output->bytes;
+    uint8_t kind = 0;
+    while (kind + 1u < SMA_COUNT_OF(file_kinds) && strcmp(file_kinds[kind], attach->kind) != 0)
+        kind++;
+    sma_buf_clear(bytes);
+    sma_buf_put_char(bytes, 'F');
+    sma_buf_put_char(bytes, (char)kind);
+    sma_buf_put(bytes, "\0\0\0\0", 4);
+    if (bytes->err == SMA_ERR_OK)
+        put_length(bytes, 2, attach->target.len);
+    sma_buf_put_str(bytes, attach->target);
+    enum sma_err err =
+        sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, take_caption, bytes);
+    if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
+        output->err = err;
+    finish_part(output);
+}
+
+static void render_files(struct output *output, struct sma_str text)
+{
+    struct sma_attach_line attach;
+    for (size_t at = 0; at < text.len && output->err == SMA_ERR_OK;)
+        if (sma_attach_read_line(take_line(text, &at), &attach))
+            make_file_part(output, &attach);
+}
+
+/* -- the whole --------------------------------------------------------------------------------------------------- */
+static uint32_t replies_of(const struct sma_route *route)
+{
+    return sma_str_is_equal(route->chat_type, SMA_STR("c2c")) ? QQ_REPLIES_C2C : QQ_REPLIES_OTHER;
+}
+
+/* How many parts the text may have. What answers nothing, or comes after the last answer, is active: no number. */
+static size_t parts_left(const struct sma_deliver *row, size_t file_count)
+{
+    uint32_t replies = replies_of(&row->route);
+    if (row->route.message_id.len == 0)
+        return SIZE_MAX;
+    size_t left = row->reply_count < replies ? replies - row->reply_count : replies;
+    return left > file_count + 1 ? left - file_count : 1;
+}
+
+enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
+{
+    bool is_assistant = row->intent == SMA_INTENT_ASSISTANT_TEXT;
+    struct output output = {.each = each, .user = user, .is_markdown = is_assistant};
+    struct sma_buf clean;
+    sma_buf_init(&clean, 2 * row->text.len + 64);
+    sma_buf_init(&output.bytes, 8 * row->text.len + 64 * 1024);
+    size_t file_count = put_clean(&clean, row->text, is_assistant);
+    output.err = clean.err;
+    if (output.err == SMA_ERR_OK && clean.len > 0)
+        render_text(&output, sma_buf_str(&clean), parts_left(row, file_count), row);
+    if (output.err == SMA_ERR_OK && file_count > 0)
+        render_files(&output, row->text);
+    sma_buf_fini(&clean);
+    sma_buf_fini(&output.bytes);
+    return output.err;
+}
+
+/* -- reading ----------------------------------------------------------------------------------------------------- */
+static size_t get_length(struct sma_str bytes, size_t at)
+{
+    size_t len = 0;
+    for (unsigned i = 0; i < 4; i++)
+        len |= (size_t)(uint8_t)bytes.ptr[at + i] << (8 * i);
+    return len;
+}
+
+enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
+{
+    bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
+    bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
+    size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;
+    if ((!is_text && !is_file) || part_bytes.len < head)
+        return SMA_ERR_BADINPUT;
+    size_t len = get_length(part_bytes, head - 4);
+    if (len > part_bytes.len - head)
+        return SMA_ERR_BADINPUT;
+    struct sma_str first = slice(part_bytes, head, head + len);
+    struct sma_str second = slice(part_bytes, head + len, part_bytes.len);
+    uint8_t kind = (uint8_t)part_bytes.ptr[1];
+    if (is_text && second.len > 0)
+        *ret_part = (struct qq_part){.kind = QQ_PART_TEXT, .markdown = first, .plain = second};
+    else if (is_file && kind < SMA_COUNT_OF(file_kinds) && first.len > 0)
+        *ret_part = (struct qq_part){.kind = QQ_PART_FILE,
+                                     .file_kind = sma_str(file_kinds[kind]),
+                                     .target = first,
+                                     .caption = second};
+    else
+        return SMA_ERR_BADINPUT;
+    return SMA_ERR_OK;
+}
+
+/* -- passive or active ------------------------------------------------------------------------------------------- */
+enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms)
+{
+    const struct sma_route *route = &attempt->route;
+    bool is_c2c = sma_str_is_equal(route->chat_type, SMA_STR("c2c"));
+    int64_t window_s = (is_c2c ? QQ_WINDOW_C2C_S : QQ_WINDOW_OTHER_S) - QQ_WINDOW_MARGIN_S;
+    uint32_t limit = replies_of(route);
+    if (attempt->intent == SMA_INTENT_NOTICE)
+        limit--;
+    if (route->message_id.len == 0 || attempt->reply_count >= limit ||
+        attempt->part >= limit - attempt->reply_count)
+        return QQ_ACTIVE;
+    bool is_over = attempt->message_wall_ms > 0 && now_wall_ms > attempt->message_wall_ms &&
+                   now_wall_ms - attempt->message_wall_ms > window_s * 1000;
+    return is_over ? QQ_ACTIVE : QQ_PASSIVE;
+}
+
+uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback)
+{
+    uint64_t step = 2 * SMA_PART_COUNT_MAX;
+    uint64_t place = 2 * (uint64_t)(part % SMA_PART_COUNT_MAX) + is_fallback;
+    return (uint32_t)((outbox_id % INT32_MAX * step + place) % INT32_MAX + 1);
+}
