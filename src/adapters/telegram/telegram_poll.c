@@ -42,30 +42,24 @@ static int64_t finished_offset(const struct telegram_poll *poll)
     return offset;
 }
 
-static bool is_whole(const struct telegram_poll *poll)
+static bool has_refused(const struct telegram_poll *poll)
 {
     for (size_t i = 0; i < poll->entry_count; i++)
-        if (poll->entries[i].state != ENTRY_FINISHED)
-            return false;
-    return !poll->is_cut;
+        if (poll->entries[i].state == ENTRY_REFUSED)
+            return true;
+    return false;
 }
 
-/* Every entry has its verdict. */
+/* Every entry has its verdict. Refused: the disk needs time. Nothing moved: the same ones would come at once. */
 static void end_batch(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
-    bool has_all = is_whole(poll);
-    int64_t before = poll->offset;
-    poll->offset = finished_offset(poll);
-    SMA_CRASH_POINT("telegram.before_offset");
-    bool is_stuck =
-        poll->entry_count > 0 && poll->offset == before; /* it would give the same ones again */
+    int64_t offset = finished_offset(poll);
+    bool needs_pause = has_refused(poll) || offset == poll->offset;
+    poll->offset = offset;
     poll->entry_count = 0;
-    /* Cut for want of room at the store: the answers that made room have just come. Refused: the disk needs time. */
-    bool has_moved = poll->offset != before;
-    uint64_t delay_ns =
-        (has_all || (poll->is_cut && has_moved)) && !is_stuck ? 0 : TELEGRAM_NS_PER_S;
-    poll_again(telegram, delay_ns);
+    SMA_CRASH_POINT("telegram.before_offset");
+    poll_again(telegram, needs_pause ? TELEGRAM_NS_PER_S : 0);
 }
 
 void telegram_poll_settle(struct telegram *telegram, uint32_t index,

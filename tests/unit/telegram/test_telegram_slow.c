@@ -56,9 +56,22 @@ static void a_half_open_poll_is_given_up_at_its_deadline(void)
     world_close();
 }
 
+static void a_second_program_is_told_loudly(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    telegram_tell(&world_platform, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "getUpdates",
+                  "kind", "status", "status", 409, "times", 4);
+    world_say(WORLD_ADA, WORLD_ADA, "wakes the poll");
+    WORLD_WAIT(world_log_count("another program is polling") == 1); /* at the fourth */
+    CHECK_INT(0, world_log_count("getUpdates failed"));
+    world_close();
+}
+
 int main(void)
 {
     RUN(a_late_verdict_does_not_keep_a_button_turning);
     RUN(a_half_open_poll_is_given_up_at_its_deadline);
+    RUN(a_second_program_is_told_loudly);
     return check_summary();
 }
