@@ -99,10 +99,10 @@ static void free_order(struct order *order)
     free(order->header);
 }
 
-static struct sma_route route_of(const struct order *order, char key[80])
+static struct sma_route route_of(const struct order *order, char key[160])
 {
     bool is_private = order->chat[0] != '-';
-    snprintf(key, 80, "telegram:chat:%s%s%s", order->chat,
+    snprintf(key, 160, "telegram:chat:%s%s%s", order->chat,
              order->thread[0] == '\0' ? "" : ":topic:", order->thread);
     return (struct sma_route){.adapter = ADAPTER_ID,
                               .channel = SMA_STR("telegram"),
@@ -116,7 +116,7 @@ static struct sma_route route_of(const struct order *order, char key[80])
 
 static void carry_out(struct sma_ctx *ctx, const struct order *order)
 {
-    char key[80];
+    char key[160];
     struct sma_route route = route_of(order, key);
     struct sma_str text = sma_str(order->text);
     size_t space = sma_route_space(&route) + text.len + 1;
@@ -286,7 +286,7 @@ static void agent_wake(void *state, struct sma_ctx *ctx)
     struct order order;
     tick(state, ctx);
     while (take_order(ORDER_PROGRESS, ORDER_PROGRESS, &order)) {
-        char key[80];
+        char key[160];
         struct sma_route route = route_of(&order, key);
         struct sma_str text = sma_str(order.text);
         struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress,
