@@ -50,6 +50,7 @@ struct sma_net_answer
     uint64_t body_bytes;
     int64_t retry_after_ms;  /* header Retry-After; -1 = none */
     struct sma_str log_id;   /* header X-Tt-Logid, X-Tps-trace-ID or X-Request-Id: to quote to the platform; may be empty */
+    struct sma_str type;     /* header Content-Type, cut; may be empty */
     const char *error;       /* "" when ANSWERED: one line without the URL's path */
 };
 struct sma_net_ask

@@ -100,6 +100,7 @@ static void conclude(struct sma_net_request *request, enum sma_net_end end, cons
         answer.body = SMA_STR("");
     answer.body_bytes = request->body_bytes;
     answer.log_id = sma_str(request->log_id);
+    answer.type = sma_str(request->type);
     request->error[0] = '\0';
     if (end != SMA_NET_ANSWERED)
         (void)snprintf(request->error, sizeof request->error, "%s: %s", request->host, why);
@@ -461,7 +462,8 @@ static void set_notes(struct sma_net_request *request, const struct sma_net_ask 
     request->file = ask->file;
     request->idle_ns = (uint64_t)ask->idle_ms * MS;
     request->retry_after_ms = -1;
-    request->log_id[0] = request->curl_error[0] = request->error[0] = '\0';
+    request->log_id[0] = request->type[0] = '\0';
+    request->curl_error[0] = request->error[0] = '\0';
     request->done = ask->done;
     request->user = ask->user;
     note_host(request, ask->url);

@@ -1,0 +1,28 @@
+/*
+ * answers.h — the messages every adapter makes alike: an INGRESS from its fields, answers to ATTEMPT and WEBHOOK; and
+ * the endless back-off.
+ *
+ * Threads: the actor's.
+ */
+#ifndef SMA_ADAPTERS_COMMON_ANSWERS_H
+#define SMA_ADAPTERS_COMMON_ANSWERS_H
+
+#include "sma/messages.h"
+
+/** A message with a copy of every field; stamps.parsed_ns is now. NULL when out of memory. */
+struct sma_msg *sma_adapter_make_ingress(struct sma_ctx *ctx, const struct sma_ingress *ingress);
+/** Answer an ATTEMPT: `result` with its slices copied; outbox_id and part are taken from the question. */
+void sma_adapter_answer_attempt(struct sma_ctx *ctx, struct sma_msg *question,
+                                const struct sma_attempt_result *result);
+/** Answer a WEBHOOK. */
+void sma_adapter_answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
+                                const struct sma_webhook_answer *answer);
+/** failure_count from 1: 1 s doubling to max_s, each between half and the whole of it. */
+uint64_t sma_adapter_backoff_ns(struct sma_ctx *ctx, unsigned failure_count, unsigned max_s);
+/** Whether failure number `count` is worth a line: 1, 2, 4, 8, ... */
+static inline bool sma_adapter_is_worth_telling(unsigned count)
+{
+    return (count & (count - 1)) == 0;
+}
+
+#endif
