@@ -191,6 +191,12 @@ static void stop(void *state, struct sma_ctx *ctx)
     close_all(state);
 }
 
+static bool takes_webhooks(const void *state)
+{
+    const struct telegram *telegram = state;
+    return telegram->settings.is_webhook;
+}
+
 static const struct sma_actor_ops actor_ops = {
     .name = "telegram",
     .is_on_loop = true,
@@ -220,4 +226,5 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .render = telegram_render,
     .configure = configure,
     .is_group = telegram_is_group,
+    .takes_webhooks = takes_webhooks,
 };
