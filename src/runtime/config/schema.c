@@ -412,7 +412,7 @@ static bool has_adapter_rules(const char *name)
 static void warn_unknown_member(const struct checking *checking, const char *block,
                                 const char *path)
 {
-    char names[SMA_COUNT_OF(ADAPTER_RULES)][PATH_BYTES_MAX], full[PATH_BYTES_MAX];
+    char names[SMA_COUNT_OF(ADAPTER_RULES)][PATH_BYTES_MAX], full[PATH_BYTES_MAX * 2];
     const char *pointers[SMA_COUNT_OF(ADAPTER_RULES)];
     for (size_t i = 0; i < SMA_COUNT_OF(ADAPTER_RULES); i++) {
         snprintf(names[i], sizeof names[i], "%s.%s", block, ADAPTER_RULES[i].path);
