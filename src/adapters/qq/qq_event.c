@@ -98,7 +98,7 @@ static int64_t time_of(const struct reading *in)
 /* -- who and where ----------------------------------------------------------------------------------------------- */
 static bool is_id(struct sma_str id)
 {
-    return id.len > 0 && id.len <= SMA_ID_BYTES_MAX;
+    return id.len > 0 && id.len <= SMA_ID_BYTES_MAX && memchr(id.ptr, '\0', id.len) == NULL;
 }
 
 static bool fill_route(struct reading *in, enum place place, struct sma_str chat_id,
@@ -163,8 +163,8 @@ static enum sma_role role_of(const struct reading *in)
 /* -- mentions ---------------------------------------------------------------------------------------------------- */
 static bool is_us(const struct reading *in, const json_t *mention)
 {
-    if (json_is_true(json_object_get(mention, "is_you")))
-        return !sma_str_is_equal(sma_json_str(mention, "scope"), SMA_STR("all"));
+    if (json_is_true(json_object_get(mention, "is_you"))) /* so does a mention of everybody */
+        return sma_str_is_equal(sma_json_str(mention, "scope"), SMA_STR("single"));
     return in->options->bot_id.len > 0 &&
            sma_str_is_equal(sma_json_str(mention, "id"), in->options->bot_id);
 }
@@ -263,13 +263,28 @@ static const char *kind_of(struct sma_str type)
     return is_voice ? "voice" : "document";
 }
 
+static struct sma_str without_scheme(struct sma_str url)
+{
+    size_t len = sma_str_starts_with(url, SMA_STR("http://"))    ? 7
+                 : sma_str_starts_with(url, SMA_STR("https://")) ? 8
+                                                                 : 0;
+    return (struct sma_str){url.ptr + len, url.len - len};
+}
+
 /* Guild events leave the scheme out. */
 static void put_url(struct sma_buf *buf, struct sma_str url)
 {
-    if (!sma_str_starts_with(url, SMA_STR("http://")) &&
-        !sma_str_starts_with(url, SMA_STR("https://")))
+    if (without_scheme(url).len == url.len)
         sma_buf_put_text(buf, "https://");
     sma_buf_put_json_escaped(buf, url);
+}
+
+static bool is_fetchable(struct sma_str url)
+{
+    for (size_t i = 0; i < url.len; i++)
+        if ((unsigned char)url.ptr[i] <= 0x20 || url.ptr[i] == 0x7f)
+            return false;
+    return url.len > 0 && url.len <= QQ_URL_BYTES_MAX;
 }
 
 static void put_file(struct reading *in, const json_t *attachment)
@@ -280,9 +295,11 @@ static void put_file(struct reading *in, const json_t *attachment)
                    url = sma_json_str(attachment, "url");
     struct sma_str asr = sma_json_str(attachment, "asr_refer_text");
     const char *kind = kind_of(type);
-    if (wav.len > 0)
-        url = wav; /* what everybody can play, instead of the platform's own format */
-    if (url.len == 0 || url.len > QQ_URL_BYTES_MAX || in->file_count == SMA_ATTACHMENT_COUNT_MAX) {
+    if (wav.len > 0) { /* what everybody can play, instead of the platform's own format */
+        url = wav;
+        name = SMA_STR("voice.wav");
+    }
+    if (!is_fetchable(url) || in->file_count == SMA_ATTACHMENT_COUNT_MAX) {
         sma_buf_printf(&in->lines, "%s[%s, not fetched]", in->lines.len > 0 ? "\n" : "", kind);
         return;
     }
@@ -290,8 +307,8 @@ static void put_file(struct reading *in, const json_t *attachment)
         name = sma_str(kind);
     struct sma_buf path;
     sma_buf_init(&path, 1024);
-    sma_attach_put_path(&path, QQ_CACHE_FOLDER, in->date_ms, url, in->event.ingress.event_key,
-                        name);
+    sma_attach_put_path(&path, QQ_CACHE_FOLDER, in->date_ms, without_scheme(url),
+                        in->event.ingress.event_key, name);
     sma_attach_put_line(&in->lines, kind, sma_buf_str(&path), name);
     sma_buf_printf(&in->preparation, "%s{\"kind\":\"%s\",\"url\":\"",
                    in->file_count == 0 ? "[" : ",", kind);
@@ -419,6 +436,8 @@ static void read_message(struct reading *in, enum place place, bool is_addressed
 /* -- everything else --------------------------------------------------------------------------------------------- */
 static void set_reply_event(struct reading *in)
 {
+    if (!is_id(in->frame->id))
+        return; /* nothing that an answer could name */
     sma_buf_put_text(&in->reply_id, QQ_EVENT_REPLY_PREFIX);
     sma_buf_put_str(&in->reply_id, in->frame->id);
     in->event.ingress.route.message_id = sma_buf_str(&in->reply_id);
@@ -432,6 +451,8 @@ static void read_interaction(struct reading *in)
     const json_t *resolved = sma_json_get(sma_json_get(in->data, "data"), "resolved");
     struct sma_ingress *ingress = &in->event.ingress;
     in->event.interaction_id = sma_json_str(in->data, "id");
+    if (!is_id(in->event.interaction_id))
+        in->event.interaction_id = SMA_STR("");
     ingress->event_key = is_id(in->frame->id) ? in->frame->id : in->event.interaction_id;
     bool is_routed =
         group.len > 0
@@ -441,7 +462,8 @@ static void read_interaction(struct reading *in)
     if (!is_routed)
         return;
     ingress->kind = SMA_EVENT_CALLBACK;
-    ingress->addressed = SMA_ADDRESSED_MENTION;
+    ingress->addressed =
+        (uint8_t)(ingress->is_group ? SMA_ADDRESSED_MENTION : SMA_ADDRESSED_PRIVATE);
     ingress->text = sma_json_str(resolved, "button_data");
     if (!is_id(ingress->event_key))
         ignore(in, "a button press without id");
@@ -494,7 +516,9 @@ static void read_event(struct reading *in)
                 return;
             }
         }
-        ignore(in, "an event of no interest here");
+        ignore(in, sma_str_is_equal(type, SMA_STR("MESSAGE_AUDIT_REJECT"))
+                       ? "the platform's audit has refused a message of ours"
+                       : "an event of no interest here");
     }
 }
 

@@ -183,6 +183,15 @@ void qq_session_not_connected(struct qq_session *session, const char *why, uint6
     wait_backing_off(session, now_ns, random);
 }
 
+void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay_ns,
+                     uint64_t now_ns)
+{
+    if (session->state != QQ_CONNECTING)
+        return;
+    set_trouble(session, why, 0, false);
+    wait_until(session, now_ns + delay_ns);
+}
+
 /* -- the end of a link ------------------------------------------------------------------------------------------- */
 static void close_link(struct qq_session *session, const char *why, unsigned code)
 {
@@ -362,10 +371,13 @@ static void take_ready(struct qq_session *session, const struct qq_frame *frame,
 static void take_invalid_session(struct qq_session *session, const struct qq_frame *frame)
 {
     bool may_resume = json_is_true(frame->data);
-    if (!may_resume)
+    if (!may_resume) {
         drop_session(session);
-    else if (session->is_resuming && ++session->failed_resume_count >= QQ_RESUME_COUNT_MAX)
+        if (session->failure_count < 2)
+            session->failure_count = 2; /* the platform wants about 3 s before the identify */
+    } else if (session->is_resuming && ++session->failed_resume_count >= QQ_RESUME_COUNT_MAX) {
         drop_session(session);
+    }
     session->is_resuming = false;
     close_link(session, "the gateway says the session is invalid", CLOSE_FOR_RESUME);
 }
@@ -401,6 +413,8 @@ static bool take_dispatch(struct qq_session *session, const struct qq_frame *fra
     /* The replay of a resume comes before RESUMED. */
     if (session->state != QQ_READY && !(session->state == QQ_STARTING && session->is_resuming))
         return false;
+    if (session->state == QQ_STARTING)
+        session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S; /* a long replay is no silence */
     return take_event(session, frame);
 }
 

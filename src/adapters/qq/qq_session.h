@@ -101,6 +101,12 @@ void qq_session_opened(struct qq_session *session, uint64_t now_ns);
 /** CONNECT could not be carried out (no token, no address, no socket). `why` is shown to people. */
 void qq_session_not_connected(struct qq_session *session, const char *why, uint64_t now_ns,
                               uint64_t random);
+/**
+ * CONNECT must wait so long: the day's identifies are used up (qq_gateway_identify_wait_ms). Only worth it without a
+ * session: a resume counts as none.
+ */
+void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay_ns,
+                     uint64_t now_ns);
 /** The socket has ended. code 0 = without a close frame. */
 void qq_session_closed(struct qq_session *session, unsigned code, uint64_t now_ns, uint64_t random);
 /**

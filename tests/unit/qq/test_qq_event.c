@@ -1,0 +1,282 @@
+/* Events: golden dumps of the recorded and of hand-made payloads; preparations; what is nasty. */
+#include "adapters/qq/qq_event.h"
+#include "runtime/json/json_read.h"
+#include "sma/text.h"
+#include "support/check.h"
+
+#define NOW_MS INT64_C(1795300000000)
+#define OUT_BYTES_MAX (1024 * 1024)
+
+static const struct qq_event_options options = {
+    .bot_id = {"111", 3}, .adapter = 17, .now_wall_ms = NOW_MS, .read_ns = 4711};
+
+/* -- golden ------------------------------------------------------------------------------------------------------ */
+struct dump
+{
+    struct sma_buf *out;
+    const char *name;
+    size_t count;
+};
+
+static void put_line(struct sma_buf *out, const char *name, struct sma_str value)
+{
+    if (value.len == 0)
+        return;
+    sma_buf_printf(out, "  %-12s ", name);
+    if (value.len > 1200) {
+        sma_buf_printf(out, "%zu bytes\n", value.len);
+        return;
+    }
+    sma_buf_put_json_string(out, value);
+    sma_buf_put_char(out, '\n');
+}
+
+static void check_preparation(const struct sma_ingress *in)
+{
+    struct qq_preparation preparation;
+    if (in->preparation.len == 0)
+        return;
+    CHECK_OK(qq_preparation_parse(in->preparation, &preparation));
+    CHECK(preparation.file_count > 0 && preparation.file_count <= SMA_ATTACHMENT_COUNT_MAX);
+    for (size_t i = 0; i < preparation.file_count; i++)
+        CHECK(memmem(in->text.ptr, in->text.len, preparation.files[i].path.ptr,
+                     preparation.files[i].path.len) != NULL);
+    qq_preparation_fini(&preparation);
+}
+
+static void dump_event(void *user, const struct qq_event *event)
+{
+    static const char *const kinds[] = {"message", "control", "callback", "note"};
+    static const char *const ways[] = {"private", "mention", "reply", "none"};
+    static const char *const roles[] = {"unknown", "member", "admin"};
+    struct dump *dump = user;
+    struct sma_buf *out = dump->out;
+    const struct sma_ingress *in = &event->ingress;
+    dump->count++;
+    CHECK((event->why[0] != '\0') == (event->kind == QQ_EVENT_IGNORED));
+    sma_buf_printf(out, "%s: %s%s\n", dump->name,
+                   event->kind == QQ_EVENT_INGRESS ? kinds[in->kind] : "ignored, ", event->why);
+    put_line(out, "interaction", event->interaction_id);
+    if (event->kind == QQ_EVENT_IGNORED)
+        return;
+    CHECK(in->route.adapter == 17 && in->stamps.read_ns == 4711);
+    CHECK_STR("qq", in->route.channel);
+    CHECK(in->cursor_name.len == 0);
+    sma_buf_printf(out, "  addressed    %s, control %u, group %d, role %s, wall %" PRId64 "\n",
+                   ways[in->addressed], in->control, in->is_group, roles[in->role], in->wall_ms);
+    put_line(out, "chat key", in->route.chat_key);
+    put_line(out, "chat", in->route.chat_id);
+    put_line(out, "chat type", in->route.chat_type);
+    put_line(out, "event key", in->event_key);
+    put_line(out, "message", in->route.message_id);
+    put_line(out, "user", in->route.user_id);
+    put_line(out, "user name", in->route.user_name);
+    put_line(out, "text", in->text);
+    put_line(out, "context", in->context);
+    put_line(out, "meta", in->meta_json);
+    put_line(out, "preparation", in->preparation);
+    check_preparation(in);
+}
+
+static void put_payload(struct sma_buf *out, const char *name, const json_t *payload)
+{
+    struct sma_buf bytes;
+    struct qq_frame frame;
+    struct dump dump = {.out = out, .name = name};
+    sma_buf_init(&bytes, OUT_BYTES_MAX);
+    sma_json_put(&bytes, payload);
+    CHECK_OK(bytes.err);
+    CHECK_OK(qq_frame_parse(sma_buf_str(&bytes), &frame));
+    CHECK_OK(qq_event_parse(&options, &frame, dump_event, &dump));
+    CHECK_INT(1, dump.count);
+    qq_frame_fini(&frame);
+    sma_buf_fini(&bytes);
+}
+
+static json_t *load(const char *name)
+{
+    char path[1024];
+    json_error_t problem;
+    snprintf(path, sizeof path, "%s/tests/vectors/qq/%s", SMA_SOURCE_DIR, name);
+    json_t *root = json_load_file(path, JSON_ALLOW_NUL, &problem);
+    if (root == NULL)
+        fprintf(stderr, "%s: %s\n", path, problem.text);
+    CHECK(root != NULL);
+    return root;
+}
+
+/* Every dispatch that the recorded sessions pushed over the gateway. */
+static void put_recorded(struct sma_buf *out)
+{
+    json_t *sessions = load("qq_sessions.json");
+    const char *session;
+    json_t *steps;
+    json_object_foreach(sessions, session, steps)
+    {
+        for (size_t i = 0; i < json_array_size(steps); i++) {
+            const json_t *payload = sma_json_get(json_array_get(steps, i), "json");
+            struct sma_str type = sma_json_str(payload, "t");
+            char name[128];
+            if (type.len == 0)
+                continue;
+            snprintf(name, sizeof name, "%s: step %zu, %.*s", session, i, (int)type.len, type.ptr);
+            put_payload(out, name, payload);
+        }
+    }
+    json_decref(sessions);
+}
+
+static void put_handmade(struct sma_buf *out)
+{
+    json_t *events = load("qq_events_handmade.json");
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        put_payload(out, json_string_value(json_object_get(event, "name")),
+                    json_object_get(event, "payload"));
+    }
+    json_decref(events);
+}
+
+static void read_file(const char *path, struct sma_buf *buf)
+{
+    FILE *file = fopen(path, "rbe");
+    char *to = sma_buf_reserve(buf, OUT_BYTES_MAX);
+    CHECK(to != NULL);
+    if (file == NULL)
+        return;
+    buf->len = fread(to, 1, OUT_BYTES_MAX, file);
+    fclose(file);
+}
+
+static void events_are_as_written_down(void)
+{
+    struct sma_buf actual, wanted;
+    sma_buf_init(&actual, OUT_BYTES_MAX);
+    sma_buf_init(&wanted, 2 * OUT_BYTES_MAX);
+    put_recorded(&actual);
+    put_handmade(&actual);
+    CHECK_OK(actual.err);
+    read_file(SMA_SOURCE_DIR "/tests/golden/qq/events.txt", &wanted);
+    if (!sma_str_is_equal(sma_buf_str(&wanted), sma_buf_str(&actual))) {
+        printf("%.*s", (int)actual.len, actual.ptr);
+        fprintf(stderr, "standard output differs from tests/golden/qq/events.txt\n");
+        exit(1);
+    }
+    sma_buf_fini(&actual);
+    sma_buf_fini(&wanted);
+}
+
+/* -- preparations ------------------------------------------------------------------------------------------------ */
+static void preparations_of_others_are_refused(void)
+{
+    static const char *const wrong[] = {
+        "", "{}", "[]", "[1]", "null", "[{}]",
+        "[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/../../ship.json\",\"name\":\"a\"}]",
+        "[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\"/etc/passwd\",\"name\":\"a\"}]",
+        "[{\"kind\":\"photo\",\"url\":\"file:///etc/passwd\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]",
+        "[{\"kind\":\"\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]",
+    };
+    struct qq_preparation preparation;
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, qq_preparation_parse(sma_str(wrong[i]), &preparation));
+    CHECK_OK(qq_preparation_parse(
+        SMA_STR("[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]"),
+        &preparation));
+    CHECK_INT(1, preparation.file_count);
+    CHECK_STR("https://x", preparation.files[0].url);
+    qq_preparation_fini(&preparation);
+}
+
+/* -- limits ------------------------------------------------------------------------------------------------------ */
+struct kept
+{
+    enum qq_event_kind kind;
+    size_t text_len;
+    char path[512];
+};
+
+static void keep(void *user, const struct qq_event *event)
+{
+    struct kept *kept = user;
+    kept->kind = event->kind;
+    kept->text_len = event->ingress.text.len;
+    const char *start = event->ingress.preparation.len == 0
+                            ? NULL
+                            : memmem(event->ingress.preparation.ptr, event->ingress.preparation.len,
+                                     ".ship/", 6);
+    for (size_t i = 0; start != NULL && start[i] != '"' && i + 1 < sizeof kept->path; i++)
+        kept->path[i] = start[i];
+}
+
+static struct kept parse(struct sma_str json)
+{
+    struct kept kept = {0};
+    struct qq_frame frame;
+    CHECK_OK(qq_frame_parse(json, &frame));
+    CHECK_OK(qq_event_parse(&options, &frame, keep, &kept));
+    qq_frame_fini(&frame);
+    return kept;
+}
+
+static struct kept parse_text_of(size_t len)
+{
+    struct sma_buf json;
+    sma_buf_init(&json, QQ_FRAME_BYTES_MAX);
+    sma_buf_put_text(&json, "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"m\",\"author\":"
+                            "{\"user_openid\":\"U\"},\"content\":\"");
+    for (size_t i = 0; i < len; i++)
+        sma_buf_put_char(&json, 'x');
+    sma_buf_put_text(&json, "\"}}");
+    CHECK_OK(json.err);
+    struct kept kept = parse(sma_buf_str(&json));
+    sma_buf_fini(&json);
+    return kept;
+}
+
+static void texts_have_a_limit(void)
+{
+    CHECK(parse_text_of(SMA_TEXT_BYTES_MAX).kind == QQ_EVENT_INGRESS);
+    CHECK(parse_text_of(SMA_TEXT_BYTES_MAX).text_len == SMA_TEXT_BYTES_MAX);
+    CHECK(parse_text_of(SMA_TEXT_BYTES_MAX + 1).kind == QQ_EVENT_IGNORED);
+}
+
+/* The same message twice (at once, or after a restart): the same path; another message with the same file: another. */
+static void paths_are_the_messages_own(void)
+{
+    static const char form[] =
+        "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"%s\",\"timestamp\":\"2026-07-21T10:00:00Z\","
+        "\"author\":{\"user_openid\":\"U\"},\"attachments\":[{\"url\":\"https://a/b\",\"filename\":\"f\"}]}}";
+    char one[512], other[512];
+    snprintf(one, sizeof one, form, "m1");
+    snprintf(other, sizeof other, form, "m2");
+    struct kept first = parse(sma_str(one)), again = parse(sma_str(one)), third = parse(sma_str(other));
+    CHECK(first.path[0] != '\0');
+    CHECK_TEXT(first.path, again.path);
+    CHECK(strcmp(first.path, third.path) != 0);
+}
+
+static void frames_that_are_none(void)
+{
+    static const char *const wrong[] = {"", "x", "[]", "{}", "5", "{\"op\":\"x\"}", "{\"op\":-1}",
+                                        "{\"op\":0", "null", "{\"op\":0}x"};
+    struct qq_frame frame;
+    for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
+        CHECK_ERR(SMA_ERR_BADINPUT, qq_frame_parse(sma_str(wrong[i]), &frame));
+    CHECK_OK(qq_frame_parse(SMA_STR("{\"op\":10,\"s\":null,\"t\":null,\"d\":null}"), &frame));
+    CHECK(frame.op == QQ_OP_HELLO && frame.seq == QQ_SEQ_NONE && frame.data == NULL);
+    CHECK(frame.type.len == 0 && frame.id.len == 0);
+    qq_frame_fini(&frame);
+    CHECK_OK(qq_frame_parse(SMA_STR("{\"op\":9,\"s\":-4,\"d\":false}"), &frame));
+    CHECK(frame.seq == QQ_SEQ_NONE && json_is_false(frame.data));
+    qq_frame_fini(&frame);
+}
+
+int main(void)
+{
+    RUN(events_are_as_written_down);
+    RUN(preparations_of_others_are_refused);
+    RUN(texts_have_a_limit);
+    RUN(paths_are_the_messages_own);
+    RUN(frames_that_are_none);
+    return check_summary();
+}
