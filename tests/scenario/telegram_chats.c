@@ -131,6 +131,48 @@ static void quick_messages_are_all_answered_in_order(void)
     telegram_world_stop(&world);
 }
 
+/* The model's words come slowly: a preview grows, and the message takes its place. */
+static void a_slow_answer_is_previewed_and_then_stands(void)
+{
+    struct telegram_world world;
+    char text[1200] = "[[plain]] [[fault:drip bytes=60 ms=40]]";
+    start(&world, NULL);
+    for (size_t len = strlen(text); len < 1100; len += 10)
+        memcpy(text + len, " and words", 11);
+    telegram_say(&world, ANN, ANN, text);
+    bool has_draft = false, has_action = false;
+    for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
+         process_pause_ms(5)) {
+        json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+        has_draft |= talk_text(list, "draft")[0] != '\0';
+        has_action |= telegram_member(list, "actions") > 0;
+        size_t count = json_array_size(json_object_get(list, "messages"));
+        json_decref(list);
+        if (count > 1)
+            break;
+    }
+    json_t *answer = telegram_await(&world, ANN, "and words");
+    CHECK(strlen(talk_text(answer, "text")) >= 1000);
+    json_decref(answer);
+    telegram_settle(&world);
+    json_t *list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    CHECK_TEXT("", talk_text(list, "draft")); /* nothing is left half shown */
+    fprintf(stderr, "   drafts: %lld, actions: %lld\n", (long long)telegram_member(list, "drafts"),
+            (long long)telegram_member(list, "actions"));
+    CHECK(has_draft);
+    json_decref(list);
+    telegram_say(&world, ANN, ANN,
+                 "[[plain]] [[fault:silence ms=1000]] and then nothing for a second");
+    telegram_expect(&world, ANN, "and then nothing for a second");
+    list = telegram_do(&world.telegram, "{s:s,s:i}", "do", "list", "chat", ANN);
+    has_action |= telegram_member(list, "actions") > 0;
+    json_decref(list);
+    CHECK(has_action); /* typing, while there is no text to show */
+    telegram_settle(&world);
+    expect_sent(&world, ANN, 2);
+    telegram_world_stop(&world);
+}
+
 /* -- groups -------------------------------------------------------------------------------------------------------------- */
 static void a_group_is_answered_when_it_asks(void)
 {
@@ -321,6 +363,7 @@ int main(int argc, char **argv)
     RUN(refused_markup_goes_out_as_plain_text);
     RUN(a_long_answer_comes_in_order_and_whole);
     RUN(quick_messages_are_all_answered_in_order);
+    RUN(a_slow_answer_is_previewed_and_then_stands);
     RUN(a_group_is_answered_when_it_asks);
     RUN(only_the_initiator_and_administrators_are_served);
     RUN(topics_are_answered_where_they_are);
