@@ -31,11 +31,14 @@ struct setting
     pid_t telegram_pid, model_pid;
 };
 
-static void set_up(struct setting *setting, unsigned concurrency)
+/* is_logged: the model server writes a line per request into model.log. */
+static void set_up(struct setting *setting, unsigned concurrency, bool is_logged)
 {
     const char *telegram_argv[] = {telegram_binary, NULL};
-    const char *model_argv[] = {model_binary, "--lax", NULL};
-    char json[1024];
+    char json[1024], log[200];
+    const char *model_argv[] = {model_binary, "--lax", is_logged ? "--log" : NULL, log, NULL};
+    folder_create(&setting->folder, NULL);
+    snprintf(log, sizeof log, "%s/model.log", setting->folder.path);
     setting->telegram =
         (struct telegram){NULL, server_start((char *const *)telegram_argv, &setting->telegram_pid)};
     int model_port = server_start((char *const *)model_argv, &setting->model_pid);
@@ -48,7 +51,7 @@ static void set_up(struct setting *setting, unsigned concurrency)
         "\"apiRoot\":\"http://"
         "127.0.0.1:%d\",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}}}",
         model_port, concurrency, FAKE_TELEGRAM_TOKEN, setting->telegram.port);
-    folder_create(&setting->folder, json);
+    folder_write(&setting->folder, "ship.json", json);
     service_start(&setting->service, binary, &setting->folder);
 }
 
@@ -165,7 +168,7 @@ static void bench_saturated(unsigned concurrency)
     size_t chats = concurrency < 2 ? 4 : concurrency * 2;
     size_t total =
         bench_is_quick ? (concurrency == 1 ? 500 : 2000) : (concurrency == 1 ? 3000 : 12000);
-    set_up(&setting, concurrency);
+    set_up(&setting, concurrency, false);
     start_load(&setting, chats, total / 5);
     await_load(&setting, total / 5);
     struct cost before = cost_now(setting.service.pid);
@@ -194,12 +197,26 @@ static void bench_saturated(unsigned concurrency)
     tear_down(&setting);
 }
 
+/* What is measured is what is said: two model calls a message, no more, no less. */
+static void check_calls(const struct setting *setting, size_t messages)
+{
+    char *log = folder_read(&setting->folder, "model.log");
+    size_t lines = 0;
+    for (const char *at = log; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    free(log);
+    if (lines == messages * 2)
+        return;
+    fprintf(stderr, "bench_turn: %zu messages made %zu model calls\n", messages, lines);
+    exit(1);
+}
+
 static void bench_idle(void)
 {
     struct setting setting;
     size_t count = bench_is_quick ? 30 : 150;
     uint64_t *us = calloc(count, sizeof *us);
-    set_up(&setting, 16);
+    set_up(&setting, 16, true);
     for (size_t i = 0; us != NULL && i < count; i++) {
         process_pause_ms(50);
         start_load(&setting, 1, 1);
@@ -216,6 +233,8 @@ static void bench_idle(void)
     bench_row("turn, idle: handed out to reply max", (double)us[count - 1] / 1e3, "ms", NAN, NAN,
               NULL);
     free(us);
+    process_pause_ms(200); /* the last turn's second call */
+    check_calls(&setting, count);
     tear_down(&setting);
 }
 
@@ -235,7 +254,7 @@ static void bench_head_of_line(void)
     struct setting setting;
     double alone[3], beside[3];
     size_t total = bench_is_quick ? 1000 : 3000;
-    set_up(&setting, 16);
+    set_up(&setting, 16, false);
     others_p99(&setting, total / 2);
     for (int i = 0; i < 3; i++) {
         int64_t slow = 900000 + i;
