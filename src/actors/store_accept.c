@@ -498,9 +498,11 @@ static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct
     struct sma_state_chat *state_chat = sma_state_chat_get(store->state, in->route.chat_key);
     if (state_chat == NULL)
         return SMA_ERR_NOTFOUND;
+    uint32_t claim_id = sma_str_is_equal(state_chat->key, in->route.chat_key)
+                            ? state_chat->claim_id
+                            : sma_state_claim_id(store->state, in->route.chat_key);
     enum sma_err err =
-        sma_state_claim_find(store->state, sma_state_claim_id(store->state, in->route.chat_key),
-                             in->kind, in->event_key, ret_head);
+        sma_state_claim_find(store->state, claim_id, in->kind, in->event_key, ret_head);
     if (err != SMA_ERR_OK)
         return err;
     *ret_chat = sma_store_chat(store, state_chat);

@@ -60,10 +60,13 @@ enum event_type
     EVENT_FAIL,
     EVENT_SLOW,
     EVENT_COMMAND,
+    EVENT_MOVE, /* the platform says that a chat goes on under another id */
 };
 struct event
 {
     uint8_t platform, chat, type, control;
+    uint8_t
+        place; /* the chat's id on the platform: chat, or chat + CHAT_COUNT_MAX when it has moved */
     uint8_t addressed, first_addressed;
     bool is_acked, is_upgraded, is_accepted_told;
     uint8_t verdict; /* the first one */
@@ -109,7 +112,10 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
-    bool has_people;         /* groups, roles, attachments, albums */
+    bool has_people;                               /* groups, roles, attachments, albums */
+    bool has_moves;                                /* chats get another id */
+    bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX];  /* the platform has said so */
+    bool is_mixed[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* messages came under both ids: two orders */
     bool is_strict;          /* in groups only the first one and administrators */
     uint32_t silent_percent; /* PREPARE that gets no answer */
 
@@ -184,6 +190,10 @@ bool load_answer_prepare(struct world *world);
 void load_plan(void *user, const struct sma_attempt *attempt, unsigned number,
                struct fake_plan *plan);
 void load_accepted(void *user, const struct fake_accepted *accepted);
+static inline uint8_t chat_of_place(unsigned place)
+{
+    return (uint8_t)(place >= CHAT_COUNT_MAX ? place - CHAT_COUNT_MAX : place);
+}
 struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add);
 
 /* -- sim_check.c ------------------------------------------------------------------------------------------------- */

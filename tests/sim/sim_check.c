@@ -108,7 +108,7 @@ static void take_line(struct world *world, const char *name, const char *line)
     else if (strcmp(role, "user") == 0)
         take_user_line(world, json_string_value(json_object_get(root, "messageId")), root);
     else
-        said_of(strncmp(key, "fakei:", 6) == 0, (uint8_t)chat, text)->count++;
+        said_of(strncmp(key, "fakei:", 6) == 0, chat_of_place(chat), text)->count++;
     json_decref(root);
 }
 
@@ -193,7 +193,8 @@ void check_history(struct world *world, bool is_final)
         world->events[i].line_count = 0;
     read_history(world);
     for (uint32_t i = 0; i < world->event_count; i++)
-        if (world->events[i].is_acked && world->events[i].line_count == 0)
+        if (world->events[i].is_acked && world->events[i].line_count == 0 &&
+            world->events[i].type != EVENT_MOVE)
             complain(world, "%s was acknowledged and is not in history", world->events[i].id);
     check_said(world, is_final);
     forget_said();
@@ -205,11 +206,14 @@ static bool find_head(struct world *world, const struct event *event,
 {
     char key[64];
     snprintf(key, sizeof key, "%s:chat:%u", world->adapter_ops[event->platform].channel,
-             event->chat);
+             event->place);
     const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(key));
     uint8_t kind = event->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
-    if (chat == NULL || sma_state_claim_find(world->store->state, chat->claim_id, kind, sma_str(event->id),
-                                             ret_head) != SMA_ERR_OK) {
+    if (event->type == EVENT_MOVE)
+        kind = SMA_EVENT_NOTE;
+    uint32_t claim_id = sma_state_claim_id(world->store->state, sma_str(key));
+    if (chat == NULL || sma_state_claim_find(world->store->state, claim_id, kind,
+                                             sma_str(event->id), ret_head) != SMA_ERR_OK) {
         complain(world, "%s was acknowledged and is not in state.db", event->id);
         return false;
     }
@@ -308,7 +312,7 @@ static void check_words(struct world *world, const struct event *event,
 static void check_event(struct world *world, const struct event *event)
 {
     struct sma_state_head head;
-    if (!find_head(world, event, &head))
+    if (!find_head(world, event, &head) || event->type == EVENT_MOVE)
         return;
     switch (head.state) {
     case SMA_ROW_DONE:

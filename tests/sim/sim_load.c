@@ -80,7 +80,10 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
     const char *channel = world->adapter_ops[event->platform].channel;
     char chat[8], chat_key[64];
-    snprintf(chat, sizeof chat, "%u", event->chat);
+    char former_key[64] = "";
+    snprintf(chat, sizeof chat, "%u", event->place);
+    if (event->type == EVENT_MOVE)
+        snprintf(former_key, sizeof former_key, "%s:chat:%u", channel, event->chat);
     snprintf(chat_key, sizeof chat_key, "%s:chat:%s", channel, chat);
     const struct sma_route route = {.adapter = (uint8_t)sma_ctx_self(ctx),
                                     .channel = sma_str(channel),
@@ -91,7 +94,7 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
                                     .user_name = sma_str(event->user)};
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
-                                      sma_route_space(&route) + sizeof event->text + 128);
+                                      sma_route_space(&route) + sizeof event->text + 256);
     SMA_ASSERT(msg != NULL);
     struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     in->route = sma_route_dup(msg, &route);
@@ -101,6 +104,9 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     in->group_key = sma_msg_dup(msg, sma_str(event->group_key));
     in->control = (uint8_t)sma_control_parse(sma_str(event->text));
     in->kind = in->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
+    if (event->type == EVENT_MOVE)
+        in->kind = SMA_EVENT_NOTE;
+    in->migrated_from = sma_msg_dup(msg, sma_str(former_key));
     in->addressed = event->addressed;
     in->is_group = load_is_group(world, event);
     in->wall_ms = sma_ctx_wall(ctx);
@@ -210,6 +216,33 @@ static void draw_extras(struct world *world, struct event *event)
     event->first_addressed = event->addressed;
 }
 
+/* Only the first chats have room for a second digit. */
+static bool can_move(const struct event *event)
+{
+    return event->chat + CHAT_COUNT_MAX <= 9;
+}
+
+/* Now and then a chat moves; messages under the new id may come before we are told, under the old one after. */
+static void draw_place(struct world *world, struct event *event)
+{
+    event->place = event->chat;
+    if (!world->has_moves || !can_move(event))
+        return;
+    bool *is_told = &world->is_told[event->platform][event->chat];
+    bool *is_mixed = &world->is_mixed[event->platform][event->chat];
+    bool is_new_id = *is_told ? draw(&world->chance, 8) > 0 : draw(&world->chance, 40) == 0;
+    if (!*is_told && event->group_key[0] == '\0' && draw(&world->chance, 25) == 0) {
+        *is_told = is_new_id = true;
+        event->type = EVENT_MOVE;
+        event->control = SMA_CONTROL_NONE;
+        event->text[0] = event->preparation[0] = '\0';
+        event->addressed = event->first_addressed = SMA_ADDRESSED_NONE;
+    }
+    /* Until the note is taken in both are chats of their own. */
+    *is_mixed = *is_mixed || (is_new_id && event->type != EVENT_MOVE);
+    event->place = (uint8_t)(event->chat + (is_new_id ? CHAT_COUNT_MAX : 0));
+}
+
 void load_new_event(struct world *world)
 {
     if (world->event_count == EVENT_COUNT_MAX)
@@ -226,6 +259,7 @@ void load_new_event(struct world *world)
     snprintf(event->user, sizeof event->user, "u%u", (unsigned)draw(chance, 5));
     write_text(world, event, world->event_count);
     draw_extras(world, event);
+    draw_place(world, event);
     deliver_event(world, event);
 }
 
@@ -381,7 +415,7 @@ static void check_order(struct world *world, const struct row *row,
                  event->chat == row->chat && !event->is_upgraded &&
                  event->first_addressed != SMA_ADDRESSED_NONE;
     }
-    if (step == STORE_NOTICE_STEP || !is_own)
+    if (step == STORE_NOTICE_STEP || !is_own || world->is_mixed[row->platform][row->chat])
         return; /* notices come when they come; other chats' messages have their own numbers */
     uint64_t *newest = &world->newest_shown[row->platform][row->chat];
     uint32_t *newest_part = &world->newest_part[row->platform][row->chat];
@@ -418,7 +452,7 @@ static struct part *enter_attempt(struct world *world, struct row *row,
     SMA_ASSERT(attempt->part < PART_COUNT_MAX && attempt->part_count <= PART_COUNT_MAX);
     struct part *part = &row->parts[attempt->part];
     row->platform = (uint8_t)(attempt->route.adapter - SMA_ACTOR_ADAPTER_0);
-    row->chat = (uint8_t)(attempt->route.chat_id.ptr[0] - '0');
+    row->chat = chat_of_place((unsigned)(attempt->route.chat_id.ptr[0] - '0'));
     row->intent = attempt->intent;
     row->part_count = attempt->part_count;
     if (part->text == NULL)

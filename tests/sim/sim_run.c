@@ -72,6 +72,12 @@ static bool has_answer_left(void)
     return false;
 }
 
+static void answer_all(void)
+{
+    while (load_answer_prepare(&world)) {
+    }
+}
+
 /* Until everything was acknowledged and nothing moves any more. */
 static void rest(void)
 {
@@ -80,9 +86,9 @@ static void rest(void)
     do {
         while (load_redeliver(&world)) {
         }
+        answer_all();
         while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX)
-            while (load_answer_prepare(&world)) {
-            }
+            answer_all();
         world.step_count++;
     } while ((!load_is_all_acked(&world) || has_answer_left()) && steps < REST_STEPS_MAX &&
              ++steps);

@@ -185,6 +185,7 @@ static void draw_people(struct world *world)
         return;
     world->is_strict = draw(&world->chance, 3) > 0;
     world->silent_percent = draw(&world->chance, 3) == 0 ? 10 : 0;
+    world->has_moves = draw(&world->chance, 2) == 0;
     static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         world->config.adapters[i] = (struct sma_config_adapter){
