@@ -25,7 +25,7 @@ struct waiting
     uint64_t at_ns, ask_id, outbox_id;
     uint32_t part, retry_after_ms;
     uint8_t asker, attempt_class;
-    bool is_adapter_wide, is_used;
+    bool is_adapter_wide, is_likely_unsent, is_used;
 };
 struct fake_adapter
 {
@@ -207,6 +207,8 @@ static void read_word(struct sma_str word, struct fake_plan *plan)
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .is_seen = true};
     else if (take_word(word, "lost", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN};
+    else if (take_word(word, "down", &ms))
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .is_likely_unsent = true};
     else if (take_word(word, "slow", &ms))
         plan->delay_ns = ms * 1000000u;
     else if (take_word(word, "never", &ms))
@@ -239,6 +241,7 @@ static void answer(const struct waiting *waiting, struct sma_ctx *ctx)
                                           .part = waiting->part,
                                           .attempt_class = waiting->attempt_class,
                                           .is_adapter_wide = waiting->is_adapter_wide,
+                                          .is_likely_unsent = waiting->is_likely_unsent,
                                           .retry_after_ms = waiting->retry_after_ms};
     result->platform_message_id = sma_msg_dup(msg, is_sent ? sma_str(text) : SMA_STR(""));
     result->error = sma_msg_dup(msg, is_sent ? SMA_STR("") : SMA_STR("as the script says"));
@@ -288,7 +291,8 @@ static void take_attempt(struct fake_adapter *fake, const struct sma_msg *msg,
                               .retry_after_ms = plan.retry_after_ms,
                               .asker = msg->from,
                               .attempt_class = plan.attempt_class,
-                              .is_adapter_wide = plan.is_adapter_wide};
+                              .is_adapter_wide = plan.is_adapter_wide,
+                              .is_likely_unsent = plan.is_likely_unsent};
     if (plan.delay_ns == 0)
         answer(&waiting, ctx);
     else

@@ -29,7 +29,7 @@ struct fake_plan
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_seen;          /* the platform takes it, whatever the answer says */
-    bool is_adapter_wide;
+    bool is_adapter_wide, is_likely_unsent;
     uint32_t retry_after_ms;
     uint64_t delay_ns; /* until the answer; FAKE_NEVER = none */
 };

@@ -217,6 +217,7 @@ static void take_server_error(const struct reading *reading, const struct sma_ne
 {
     bool is_timed = reading->retry_after_s >= 0 || answer->retry_after_ms >= 0;
     classify_as(outcome, SMA_ATTEMPT_UNKNOWN);
+    outcome->is_likely_unsent = reading->code != 503;
     if (reading->code == 503) {
         classify_as(outcome, is_timed ? SMA_ATTEMPT_RETRY_AFTER : SMA_ATTEMPT_RETRY);
         outcome->retry_after_ms = is_timed ? wait_ms(reading, answer) : 0;

@@ -111,7 +111,8 @@ const char *telegram_file_type(struct sma_str path);
  *   400, 403, 413, other 4xx       GIVE_UP but for the flags above; 409 RETRY.
  *   503                            RETRY (RETRY_AFTER when it says when): a server that says "unavailable" has refused.
  *   500, 502, 504, other 5xx       UNKNOWN: the front of the platform lost the server behind it, and "Internal Server
- *                                  Error: restart" is also given to requests that were on their way. Nobody can tell.
+ *                                  Error: restart" is also given to requests that were on their way. Nobody can tell;
+ *                                  is_likely_unsent, so that it is repeated until the server has healed.
  *   not a Bot API answer, 4xx      as the status says; other status (3xx, 1xx): RETRY_AFTER as 404: apiRoot is wrong
  *   NOT_SENT                       RETRY.   UNKNOWN: UNKNOWN.   FILE_FAILED: GIVE_UP, the upload's file cannot be read.
  */
@@ -120,6 +121,7 @@ struct telegram_outcome
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_not_modified, is_edit_gone, is_unsupported,
         is_chat_closed, is_bot_refused;
+    bool is_likely_unsent; /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
     int64_t migrate_to; /* 0 unless is_migrated */
     uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
     char message_id[24]; /* "" when there is none */

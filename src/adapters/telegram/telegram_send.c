@@ -35,6 +35,7 @@ static void answer(struct telegram_attempt *attempt, const struct telegram_outco
                                           .part = asked->part,
                                           .attempt_class = outcome->attempt_class,
                                           .is_adapter_wide = outcome->is_adapter_wide,
+                                          .is_likely_unsent = outcome->is_likely_unsent,
                                           .retry_after_ms = outcome->retry_after_ms};
     result->platform_message_id = sma_msg_dup(msg, id);
     result->error = sma_msg_dup(msg, error);

@@ -58,8 +58,13 @@ static void retries_back_off_and_end(void)
 {
     open_plain();
     struct world_row *twice = world_add(&world, "a", "{retry retry} x");
-    struct world_row *always =
-        world_add(&world, "b", "{retry retry retry retry retry retry retry retry} y");
+    struct sma_buf script;
+    sma_buf_init(&script, 1024);
+    sma_buf_put_char(&script, '{');
+    for (int i = 0; i < SMA_ATTEMPT_COUNT_MAX; i++)
+        sma_buf_put_text(&script, "retry ");
+    sma_buf_put_text(&script, "} y");
+    struct world_row *always = world_add(&world, "b", script.ptr);
     run_all();
     CHECK_INT(SMA_DELIVERY_SENT, twice->state);
     CHECK_INT(2, twice->waiting_count);
@@ -71,6 +76,7 @@ static void retries_back_off_and_end(void)
     CHECK_INT(2 + SMA_ATTEMPT_COUNT_MAX - 1, sma_counter_get(SMA_COUNTER_deliveries_retried_total));
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_failed_total));
     world_close(&world);
+    sma_buf_fini(&script);
 }
 
 static void attempts_of_an_earlier_life_count(void)
@@ -125,6 +131,16 @@ static void give_up_is_a_failure_at_once(void)
     CHECK_TEXT("as the script says", world_answer_of(&world, row->id)->error);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+static void a_platform_that_says_it_failed_is_asked_until_it_heals(void)
+{
+    open_plain();
+    struct world_row *row = world_add(&world, "a", "{down down down down down down} x");
+    run_all();
+    CHECK_INT(SMA_DELIVERY_SENT, row->state);
+    CHECK_INT(7, fake_adapter_attempt_count(world.fakes[0]));
     world_close(&world);
 }
 
@@ -547,6 +563,7 @@ int main(void)
     RUN(an_order_to_wait_holds_the_chat_alone);
     RUN(an_adapter_wide_order_holds_all_its_chats);
     RUN(give_up_is_a_failure_at_once);
+    RUN(a_platform_that_says_it_failed_is_asked_until_it_heals);
     RUN(unknown_is_repeated_once_on_a_plain_platform);
     RUN(unknown_is_hidden_by_idempotency);
     RUN(a_row_begun_before_a_crash_is_repeated_under_its_key);

@@ -336,6 +336,9 @@ static void answers_that_cannot_be_read_are_unknown(void)
     for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++)
         CHECK_INT(SMA_ATTEMPT_UNKNOWN, classify(200, bodies[i]).attempt_class);
     CHECK_INT(SMA_ATTEMPT_UNKNOWN, classify(502, "<html>Bad Gateway</html>").attempt_class);
+    CHECK(classify(502, "<html>Bad Gateway</html>").is_likely_unsent);
+    CHECK(!classify(503, "").is_likely_unsent);
+    CHECK(!classify(200, "{").is_likely_unsent);
     CHECK_INT(SMA_ATTEMPT_UNKNOWN, classify(504, "").attempt_class);
     CHECK_INT(
         SMA_ATTEMPT_UNKNOWN,
