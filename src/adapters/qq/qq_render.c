@@ -178,6 +178,29 @@ static struct sma_str trim_lines(struct sma_str text)
     return text;
 }
 
+static bool is_quoted(const struct sma_markup *markup, size_t at)
+{
+    for (uint32_t i = 0; i < markup->mark_count; i++) {
+        const struct sma_mark *mark = &markup->marks[i];
+        if (mark->kind == SMA_MARK_QUOTE && at >= mark->from && at < mark->to)
+            return true;
+    }
+    return false;
+}
+
+/* Of the marks only quotes would be missed in plain text. */
+static void put_plain(struct sma_buf *buf, const struct sma_markup *markup)
+{
+    struct sma_str text = sma_buf_str(&markup->text);
+    for (size_t at = 0; at < text.len;) {
+        bool is_marked = is_quoted(markup, at);
+        struct sma_str line = take_line(text, &at);
+        if (is_marked)
+            sma_buf_put_text(buf, "> ");
+        sma_buf_put_str(buf, line);
+    }
+}
+
 static void cut(struct output *output, struct sma_str text, uint32_t units);
 
 struct cutting
@@ -202,7 +225,12 @@ static void take_slice(struct output *output, struct sma_str source, uint32_t un
     struct sma_markup markup;
     sma_markup_init(&markup);
     output->err = sma_markup_parse(&markup, source, &options);
-    struct sma_str plain = trim_lines(sma_buf_str(&markup.text));
+    struct sma_buf flat;
+    sma_buf_init(&flat, 3 * markup.text.len + 64);
+    put_plain(&flat, &markup);
+    if (output->err == SMA_ERR_OK)
+        output->err = flat.err;
+    struct sma_str plain = trim_lines(sma_buf_str(&flat));
     bool is_too_long = sma_utf16_length(plain) > output->units_max;
     if (is_too_long || sma_text_is_blank(plain))
         plain = source;
@@ -210,6 +238,7 @@ static void take_slice(struct output *output, struct sma_str source, uint32_t un
         cut(output, source, units / 2);
     else
         make_text_part(output, source, plain);
+    sma_buf_fini(&flat);
     sma_markup_fini(&markup);
 }
 

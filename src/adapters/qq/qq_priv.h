@@ -1,0 +1,272 @@
+/*
+ * qq_priv.h — the adapter's state and what its parts ask of each other.
+ *
+ * Invariants: one token request at a time; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; an event of the
+ *             gateway is finished (qq_session_done) only after ACCEPTED or when it needs no storing; the token and the
+ *             secret are logged nowhere.
+ * Threads:    the adapter's; settings are constant after create.
+ */
+#ifndef SMA_QQ_PRIV_H
+#define SMA_QQ_PRIV_H
+
+#include "qq.h"
+#include "qq_event.h"
+#include "qq_hook.h"
+#include "qq_login.h"
+#include "qq_out.h"
+#include "qq_session.h"
+
+#include "adapters/common/answers.h"
+#include "adapters/common/fetch.h"
+#include "sma/net.h"
+#include "sma/ws.h"
+
+#define QQ_MAGIC 0x51513031u
+#define QQ_NS_PER_MS UINT64_C(1000000)
+#define QQ_NS_PER_S UINT64_C(1000000000)
+
+#define QQ_SHARD_COUNT_MAX 16
+#define QQ_BACKOFF_MAX_S 60
+#define QQ_TOKEN_REFUSED_S 60   /* a wrong secret is tried again this often */
+#define QQ_TOKEN_PAUSE_MS 1000  /* between two token requests, whatever happens */
+#define QQ_CONTROL_MS 15000     /* token, gateway and the like */
+#define QQ_ASK_COUNT_MAX 1024   /* events at the store; at it reading pauses, a webhook gets 503 */
+#define QQ_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
+#define QQ_INTERACTION_ID_BYTES_MAX 128
+#define QQ_INTERACTION_LATE_MS 3000 /* a button turns this long at most; the platform waits about 5 s */
+#define QQ_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
+#define QQ_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
+#define QQ_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
+#define QQ_MEND_MS 2000    /* with less time left nothing is mended */
+#define QQ_FILE_DATA_BYTES_MAX (10 * 1024 * 1024) /* sent inside the request; larger ones go in blocks */
+#define QQ_GARBAGE_COUNT_MAX 3      /* unreadable frames in a row that are asked for again; then passed over */
+#define QQ_PLAIN_S 3600             /* Markdown refused: this long everything goes as plain text */
+#define QQ_BOT_ID_BYTES_MAX 64
+
+struct qq;
+
+/* -- settings (qq_config.c) ---------------------------------------------------------------------------------------- */
+struct qq_settings
+{
+    char *app_id, *secret, *api_root, *token_url, *gateway_url, *ca_file; /* never NULL; "" = not given */
+    bool is_sandbox, is_webhook, is_markdown, is_api_default;
+    unsigned shard_count;
+    uint32_t intents;
+    uint32_t per_second, per_chat_minute; /* 0 = none */
+    size_t attachment_bytes_max;
+};
+/** Read the block. NOTFOUND: no credentials. BADINPUT with *error. Release with qq_settings_fini in any case. */
+SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *json,
+                                          struct sma_error *error);
+void qq_settings_fini(struct qq_settings *settings); /* wipes the secret; accepts a zeroed struct */
+
+/* -- one request to the platform (qq_call.c) ------------------------------------------------------------------------ */
+typedef void qq_call_fn(struct qq *qq, void *user, const struct sma_net_answer *answer);
+struct qq_call;
+struct qq_call_options
+{
+    const char *method;
+    struct sma_str path;  /* below the API root, with the token; or, */
+    struct sma_str url;   /* when not empty: a whole URL, which is shown no token */
+    bool is_token_only;   /* neither: done when there is a token (ANSWERED, 204) */
+    struct sma_buf *body; /* moved away, also on failure; NULL = none */
+    const char *type;     /* Content-Type of the body; NULL = JSON */
+    int file;             /* as in sma_net_ask */
+    bool is_once;         /* a message: sent twice it may be there twice */
+    uint32_t total_ms;    /* waiting for a token included */
+    size_t answer_bytes_max; /* 0 = 256 KiB */
+    qq_call_fn *done;     /* exactly once unless cancelled, never from inside; NULL: nobody cares */
+    void *user;
+};
+/**
+ * A call waits until there is a token; refused for its token it fetches another one and is repeated once. Without a token
+ * it ends NOT_SENT with the reason.
+ * @return the call, freed when done has returned; NULL when out of memory
+ */
+struct qq_call *qq_call_start(struct qq *qq, const struct qq_call_options *options);
+void qq_call_cancel(struct qq_call *call); /* done is not called; accepts NULL */
+/** A token has come, or (why != NULL) could not be had: waiting calls go on, or end. */
+void qq_calls_token(struct qq *qq, const char *why);
+/** @return when to look again */
+uint64_t qq_calls_tick(struct qq *qq, uint64_t now_ns);
+void qq_calls_forget(struct qq *qq); /* after the net has been closed */
+
+/* -- the access token (qq_token.c) ---------------------------------------------------------------------------------- */
+struct qq_token_keeper
+{
+    struct qq_token token;
+    uint64_t number;             /* counts tokens; the present one's */
+    uint64_t expires_ns, due_ns; /* due: of the next request; UINT64_MAX = one is in flight */
+    uint64_t asked_ns;
+    unsigned failure_count;
+    bool is_refused_told;
+    char trouble[256]; /* why there is none */
+};
+/** Ask for the first one. */
+void qq_token_begin(struct qq *qq);
+/** The token, empty when there is none. */
+struct sma_str qq_token_now(const struct qq *qq);
+/** The platform refused token `number`: fetch another. */
+void qq_token_drop(struct qq *qq, uint64_t number);
+void qq_token_tick(struct qq *qq, uint64_t now_ns);
+
+/* -- the gateway (qq_gateway.c, qq_keep.c) --------------------------------------------------------------------------- */
+struct qq_shard
+{
+    struct qq *qq;
+    unsigned index;
+    struct qq_session session;
+    uint8_t seen_state; /* enum qq_session_state when last looked at, for the log */
+    struct sma_ws_conn *conn;
+    struct qq_call *call;     /* on the way to a connection */
+    uint64_t connect_due_ns;  /* waits for its turn among the shards; UINT64_MAX = does not */
+    uint64_t link;            /* counts connections: verdicts of an older one close none */
+    uint32_t epoch;           /* marks the session in the cursor; 0 = no session yet */
+    uint64_t cursor_ask_id;
+    bool is_started, is_paused, is_told_ready;
+    unsigned garbage_count, trouble_count;
+    char cursor_name[24];
+    char kept_id[QQ_SESSION_ID_BYTES_MAX]; /* of the file, until the cursor is known */
+    int64_t kept_seq;
+};
+void qq_gateway_begin(struct qq *qq);
+/** The answer to the question for a shard's cursor. */
+void qq_gateway_take_cursor(struct qq *qq, uint64_t ask_id, struct sma_str json);
+/** @return when to look again */
+uint64_t qq_gateway_tick(struct qq *qq, uint64_t now_ns);
+/** An event's verdict. */
+void qq_gateway_settle(struct qq_shard *shard, int64_t seq, uint32_t epoch, uint64_t link,
+                       const struct sma_accepted *accepted);
+/** There is room for events again. */
+void qq_gateway_resume_reading(struct qq *qq);
+/** Take no more events; links stay up, because the platform takes messages only from a bot that is connected. */
+void qq_gateway_stop_reading(struct qq *qq);
+/** Everything at the store is answered: keep where we are. */
+void qq_gateway_keep(struct qq *qq);
+void qq_gateway_close(struct qq *qq);
+
+/** What is kept over a restart, of one shard. Unusable or another bot's: nothing is filled in. Blocks: a small file. */
+void qq_keep_read(struct qq_shard *shard);
+/** Write it, or remove it when there is no session. */
+void qq_keep_write(struct qq_shard *shard);
+/** The cursor's value for this session and sequence number, and back: @return seq, or -1 when it is of another session. */
+int64_t qq_cursor_make(uint32_t epoch, int64_t seq);
+int64_t qq_cursor_seq(uint32_t epoch, int64_t cursor);
+uint32_t qq_epoch_make(int64_t wall_ms, uint32_t previous);
+
+/* -- events at the store (qq_intake.c) -------------------------------------------------------------------------------- */
+enum qq_asker
+{
+    QQ_ASKER_GATEWAY,
+    QQ_ASKER_HOOK,
+};
+struct qq_ask
+{
+    uint64_t ask_id;
+    uint64_t interaction_due_ns; /* UINT64_MAX = none, or acknowledged */
+    bool is_open;
+    uint8_t asker;  /* enum qq_asker */
+    uint32_t index; /* of the hook or shard */
+    uint32_t epoch;
+    uint64_t link;
+    int64_t seq;
+    char interaction_id[QQ_INTERACTION_ID_BYTES_MAX];
+};
+/**
+ * Ask the store to accept an event's ingress; ask: asker, index, epoch, link, seq are filled in.
+ * @return OK | FULL, NOMEM: not asked | GONE
+ */
+SMA_CHECKED enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
+                                       const struct sma_ingress *ingress, const struct qq_ask *ask);
+void qq_intake_take(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted);
+bool qq_intake_has_room(const struct qq *qq);
+void qq_acknowledge(struct qq *qq, struct sma_str interaction_id);
+/** Acknowledge buttons whose verdict is late. @return when to look again */
+uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns);
+struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns);
+
+/* -- webhook (qq_webhook.c) --------------------------------------------------------------------------------------------- */
+struct qq_hook_place
+{
+    bool is_open;
+    uint8_t asker;
+    uint64_t ask_id;
+};
+void qq_webhook_begin(struct qq *qq);
+void qq_webhook_take(struct qq *qq, const struct sma_msg *msg, const struct sma_webhook *webhook);
+void qq_webhook_settle(struct qq *qq, uint32_t index, const struct sma_accepted *accepted);
+void qq_webhook_tick(struct qq *qq, uint64_t now_ns);
+
+/* -- attempts (qq_send.c, qq_upload.c) ----------------------------------------------------------------------------------- */
+struct qq_attempt
+{
+    struct sma_msg *msg; /* the question; NULL = free place */
+    struct qq *qq;
+    struct qq_part part;
+    uint64_t until_ns;
+    enum qq_way way;
+    bool is_plain, is_without_links, is_short; /* mended already */
+    bool was_window_closed, is_uploaded_again;
+    struct qq_call *call;
+    void *upload; /* in progress, see qq_upload.c */
+    char *file_info; /* of the uploaded file; NULL = not uploaded */
+};
+/** Takes *msg. */
+void qq_attempt_take(struct qq *qq, struct sma_msg **msg);
+void qq_attempts_drop(struct qq *qq); /* unanswered: nobody listens any more */
+/** ms that are left of the attempt, at least 1. */
+uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt);
+/** Upload the FILE part; ends with qq_upload_ended, never from inside. */
+void qq_upload_begin(struct qq_attempt *attempt);
+void qq_upload_cancel(struct qq_attempt *attempt);
+/** outcome NULL: attempt->file_info is there. */
+void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome);
+
+/* -- preparation (qq_files.c) --------------------------------------------------------------------------------------------- */
+extern const struct sma_fetch_ops qq_fetch_ops;
+
+/* -- raw capture (qq_capture.c) --------------------------------------------------------------------------------------------- */
+/** Keep a payload as it came when SHIP_QQ_CAPTURE_EVENTS asks for it. */
+void qq_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes);
+
+/* -- everything --------------------------------------------------------------------------------------------------------- */
+struct qq
+{
+    uint32_t magic;
+    struct sma_ctx *ctx;
+    struct sma_net *net;
+    struct sma_ws *ws;
+    const struct sma_config *config;
+    char *block_json;
+    struct qq_settings settings;
+    struct qq_call *calls; /* in flight or waiting */
+    size_t call_waiting_count;
+
+    struct qq_token_keeper token;
+
+    struct qq_shard *shards; /* settings.shard_count; NULL in webhook mode */
+    struct qq_gateway gateway; /* as last told; url "" = never */
+    uint64_t identify_next_ns; /* the next shard's turn */
+    char bot_id[QQ_BOT_ID_BYTES_MAX], bot_name[QQ_BOT_ID_BYTES_MAX];
+    uint64_t bot_due_ns; /* webhook mode: ask who we are */
+    unsigned bot_failure_count;
+
+    struct qq_ask *asks; /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
+    size_t ask_first, ask_span, ask_count, interaction_count;
+    struct qq_hook_place hooks[QQ_HOOK_COUNT_MAX];
+    uint64_t hook_told_ns;
+
+    struct qq_attempt attempts[QQ_ATTEMPT_COUNT_MAX];
+    uint64_t plain_until_ns; /* Markdown was refused */
+    bool is_refused_told;
+
+    struct sma_fetches *fetches;
+    uint8_t capture; /* 0 off, 1 dispatches, 2 everything */
+    const char *capture_folder;
+
+    bool is_intake_off, is_intake_told, is_closed;
+};
+/** Tell the supervisor when nothing is open at the store any more. */
+void qq_tell_intake(struct qq *qq);
+
+#endif
