@@ -83,8 +83,8 @@ static struct http_answer read_answer(int fd)
     return none;
 }
 
-struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
-                            int timeout_ms)
+struct http_answer http_call(int port, const char *method, const char *path, const char *headers,
+                             const char *body, size_t body_len, int timeout_ms)
 {
     struct http_answer answer = {0, NULL, 0};
     int fd = connect_to(port, timeout_ms);
@@ -92,16 +92,25 @@ struct http_answer http_ask(int port, const char *path, const char *headers, con
         return answer;
     char head[2048];
     int len = snprintf(head, sizeof head,
-                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s",
-                       body == NULL ? "GET" : "POST", path, port, headers);
+                       "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s", method,
+                       path, port, headers);
     if (body != NULL)
-        len += snprintf(head + len, sizeof head - (size_t)len,
-                        "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(body));
+        len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n", body_len);
     len += snprintf(head + len, sizeof head - (size_t)len, "\r\n");
-    if (send_all(fd, head, (size_t)len) && (body == NULL || send_all(fd, body, strlen(body))))
+    if (send_all(fd, head, (size_t)len) && (body == NULL || send_all(fd, body, body_len)))
         answer = read_answer(fd);
     close(fd);
     return answer;
+}
+
+struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
+                            int timeout_ms)
+{
+    char lines[1536];
+    snprintf(lines, sizeof lines, "%s%s", headers,
+             body == NULL ? "" : "Content-Type: application/json\r\n");
+    return http_call(port, body == NULL ? "GET" : "POST", path, lines, body,
+                     body == NULL ? 0 : strlen(body), timeout_ms);
 }
 
 void http_answer_fini(struct http_answer *answer)

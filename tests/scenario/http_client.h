@@ -21,6 +21,9 @@ struct http_answer
  */
 struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
                             int timeout_ms);
+/** Any method; the content type is the caller's affair. body NULL: none. */
+struct http_answer http_call(int port, const char *method, const char *path, const char *headers,
+                             const char *body, size_t body_len, int timeout_ms);
 void http_answer_fini(struct http_answer *answer);
 
 #endif
