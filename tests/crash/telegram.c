@@ -14,6 +14,10 @@
 
 #define CHAT_COUNT 6
 #define FIRST_CHAT 5000
+#define GROUP_CHAT \
+    4 /* an administrator asks there who is not the first: the platform is asked for the role */
+#define FILE_CHAT 5 /* every message brings a document */
+#define FIRST_SPEAKER 6000
 #define OPEN_PER_CHAT 3
 #define RARITY 16
 #define WINDOW_NS \
@@ -27,12 +31,33 @@ struct talker
     unsigned open;
 };
 
+static int64_t chat_of(int number)
+{
+    return number == GROUP_CHAT ? -FIRST_CHAT : FIRST_CHAT + number;
+}
+
+static int64_t say(const struct world *world, int64_t chat, int64_t user, const char *text,
+                   bool has_file)
+{
+    json_t *file =
+        has_file ? json_pack("{s:s,s:s,s:s}", "kind", "document", "name", "note.txt", "text", text)
+                 : NULL;
+    return telegram_number(&world->telegram, "message_id", "{s:s,s:I,s:I,s:s,s:o*}", "do", "say",
+                           "chat", (json_int_t)chat, "user", (json_int_t)user,
+                           has_file ? "caption" : "text", text, "file", file);
+}
+
 void telegram_open(struct world *world)
 {
     world->telegram = (struct telegram){fake_telegram_start(), 0};
     for (int i = 0; i < CHAT_COUNT; i++)
         telegram_tell(&world->telegram, "{s:s,s:i,s:s}", "do", "user", "id", FIRST_CHAT + i,
                       "language", "en");
+    telegram_tell(&world->telegram, "{s:s,s:i}", "do", "user", "id", FIRST_SPEAKER);
+    telegram_tell(&world->telegram, "{s:s,s:I,s:[i]}", "do", "chat", "id",
+                  (json_int_t)chat_of(GROUP_CHAT), "admins", FIRST_CHAT + GROUP_CHAT);
+    (void)say(world, chat_of(GROUP_CHAT), FIRST_SPEAKER, "@" FAKE_TELEGRAM_BOT_NAME " hello",
+              false);
 }
 
 bool telegram_is_drained(const struct world *world)
@@ -41,7 +66,7 @@ bool telegram_is_drained(const struct world *world)
 }
 
 /* How many of the talker's messages are still unconfirmed. */
-static void look(const struct world *world, int chat, struct talker *talker)
+static void look(const struct world *world, int64_t chat, struct talker *talker)
 {
     if (talker->open == 0)
         return;
@@ -69,14 +94,14 @@ void *telegram_run(void *user)
             struct talker *talker = &talkers[i];
             if (world_random(&random) % RARITY != 0)
                 continue;
-            look(caller->world, FIRST_CHAT + i, talker);
+            look(caller->world, chat_of(i), talker);
             if (talker->open == OPEN_PER_CHAT)
                 continue;
-            char text[64];
-            snprintf(text, sizeof text, "please repeat s%d-%u", i, talker->next++);
-            talker->ids[talker->open++] = telegram_number(
-                &caller->world->telegram, "message_id", "{s:s,s:i,s:i,s:s}", "do", "say", "chat",
-                FIRST_CHAT + i, "user", FIRST_CHAT + i, "text", text);
+            char text[96];
+            snprintf(text, sizeof text, "%splease repeat s%d-%u",
+                     i == GROUP_CHAT ? "@" FAKE_TELEGRAM_BOT_NAME " " : "", i, talker->next++);
+            talker->ids[talker->open++] =
+                say(caller->world, chat_of(i), FIRST_CHAT + i, text, i == FILE_CHAT);
         }
         world_sleep_ms(2);
     }
@@ -120,7 +145,8 @@ static void report_message(struct world *world, FILE *saw, int chat, const json_
     const char *text = json_string_value(json_object_get(message, "text"));
     uint64_t ns = (uint64_t)json_integer_value(json_object_get(message, "ns"));
     if (json_is_false(json_object_get(message, "is_ours"))) {
-        if (json_is_true(json_object_get(message, "is_confirmed"))) {
+        if (strstr(text, "please repeat s") != NULL &&
+            json_is_true(json_object_get(message, "is_confirmed"))) {
             world_note(world, "S accepted %s accepted", strrchr(text, ' ') + 1);
             atomic_fetch_add(&world->accepted, 1);
         }
@@ -129,8 +155,11 @@ static void report_message(struct world *world, FILE *saw, int chat, const json_
     bool is_answer = strstr(text, "please repeat s") != NULL; /* a notice may be said again */
     uint64_t before_ns = is_answer ? shown_before(messages, index) : 0;
     bool is_other = before_ns != 0 && !is_window(world, before_ns, ns);
-    fprintf(saw, "SAW telegram:chat:room%d %s%llu \"%s\"\n", chat, is_other ? "again" : "key",
-            is_other ? (unsigned long long)index : 0ull, text);
+    fprintf(saw, "SAW telegram:chat:room%d %s%llu \"", chat, is_other ? "again" : "key",
+            is_other ? (unsigned long long)index : 0ull);
+    for (; *text != '\0'; text++)
+        fputc(*text == '\n' ? ' ' : *text, saw); /* a line each */
+    fputs("\"\n", saw);
 }
 
 void telegram_report(struct world *world)
@@ -139,8 +168,8 @@ void telegram_report(struct world *world)
     if (saw == NULL)
         abort();
     for (int chat = 0; chat < CHAT_COUNT; chat++) {
-        json_t *list =
-            telegram_do(&world->telegram, "{s:s,s:i}", "do", "list", "chat", FIRST_CHAT + chat);
+        json_t *list = telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat",
+                                   (json_int_t)chat_of(chat));
         const json_t *messages = json_object_get(list, "messages");
         for (size_t i = 0; i < json_array_size(messages); i++)
             report_message(world, saw, chat, messages, i);

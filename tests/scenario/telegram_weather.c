@@ -164,6 +164,29 @@ static void refused_sends_are_tried_again(void)
     talk_through(1, 1);
 }
 
+/* While it answers with failures of its own, nothing is given up. */
+static void an_outage_of_sending_is_outlasted(void)
+{
+    set_fault("sendMessage", "html", 4);
+    talk_through(1, 1);
+    set_status("sendMessage", 500, 0, 4);
+    talk_through(1, 1);
+}
+
+/* No answer at all, twice: it may have been sent, so it is not sent a third time, and the log says so. */
+static void an_unknown_end_is_told_in_the_log(void)
+{
+    set_fault("sendMessage", "close", 2);
+    telegram_say(&world, ANN, ANN, "into the void");
+    await_fault();
+    telegram_settle(&world);
+    CHECK_INT(0, telegram_count(&world, ANN, "into the void"));
+    char *log = folder_read(&world.world.folder, "service.log");
+    CHECK(log != NULL && strstr(log, "to telegram:chat:1001 has an unknown outcome") != NULL);
+    free(log);
+    talk_through(1, 1);
+}
+
 /* Taken by the platform, and nobody heard: the one window. */
 static void an_answer_that_is_lost_may_double_once(void)
 {
@@ -261,6 +284,8 @@ int main(int argc, char **argv)
     RUN(clocks_may_differ);
     RUN(a_foreign_webhook_is_taken_down);
     RUN(refused_sends_are_tried_again);
+    RUN(an_outage_of_sending_is_outlasted);
+    RUN(an_unknown_end_is_told_in_the_log);
     RUN(an_answer_that_is_lost_may_double_once);
     RUN(floods_are_waited_out_for_one_chat_only);
     RUN(a_user_who_blocks_the_bot_stops_nobody_else);
