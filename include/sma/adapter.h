@@ -15,6 +15,7 @@ struct sma_capabilities
 {
     bool has_buttons, has_cards, has_voice, has_threads, has_edits;
     bool has_idempotency;       /* repeating an attempt under the same key cannot send twice */
+    bool counts_replies;        /* a message may be answered a few times only: DELIVER says how often it was */
     bool is_stored_delivery;    /* delivery means stored in the result (http): no attempts at all */
     uint32_t part_chars_max;    /* UTF-16 units of one part; 0 = no limit */
     uint32_t chat_per_minute;   /* sends per chat, 0 = no limit */

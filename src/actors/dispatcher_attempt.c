@@ -177,6 +177,8 @@ static struct sma_msg *make_attempt(const struct row *row)
             .part_count = row->part_count,
             .intent = deliver->intent,
             .is_repeat = row->try.unknown_count > 0,
+            .reply_count = deliver->reply_count,
+            .message_wall_ms = deliver->message_wall_ms,
         };
         attempt->route = sma_route_dup(msg, &deliver->route);
         attempt->part_bytes = sma_msg_dup(msg, bytes);

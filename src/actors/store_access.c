@@ -182,8 +182,12 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
         err = find_initiator(store, chat, in->route.user_id, &facts);
     if (err != SMA_ERR_OK)
         return err;
-    if (is_wanted)
+    if (is_wanted && in->role != SMA_ROLE_UNKNOWN) {
+        facts.is_role_known = true; /* the event says it itself */
+        facts.role = (enum sma_access_role)in->role;
+    } else if (is_wanted) {
         find_role(store, chat, in->route.user_id, &facts);
+    }
     *ret_outcome = sma_access_decide(rules, &event, &facts);
     return SMA_ERR_OK;
 }

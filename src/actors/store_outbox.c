@@ -110,10 +110,58 @@ void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route 
     route->message_id = SMA_STR(""); /* the same number may be another message there */
 }
 
-static void send_row(struct sma_store *store, const struct store_row *row,
-                     const struct sma_route *route, const struct sma_state_delivery *delivery,
-                     const struct sma_stamps *stamps)
+struct replies
 {
+    const struct store_row *row;
+    uint32_t count;
+    int64_t wall_ms;
+};
+
+static enum sma_err count_reply(void *user, const struct sma_state_delivery *delivery)
+{
+    struct replies *replies = user;
+    bool is_before =
+        delivery->outbox_id < replies->row->id && delivery->chat == replies->row->chat->state;
+    bool is_shown = delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN;
+    if (is_before && is_shown)
+        replies->count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err read_message_time(void *user, const struct sma_state_message *message)
+{
+    struct replies *replies = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err == SMA_ERR_OK)
+        replies->wall_ms = facts.wall_ms;
+    return err;
+}
+
+/* The rows of a chat go out one after the other, so every earlier answer to the same message is settled by now and the
+ * count is the same when this row is handed out again after a restart. */
+static SMA_CHECKED enum sma_err count_replies(struct sma_store *store, const struct store_row *row,
+                                              struct replies *replies)
+{
+    *replies = (struct replies){.row = row};
+    if (!store->adapters[row->adapter].adapter->ops->capabilities.counts_replies)
+        return SMA_ERR_OK;
+    uint64_t seq = sma_state_outbox_seq(row->id);
+    enum sma_err err = sma_state_each_delivery(store->state, seq, count_reply, replies);
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_get(store->state, seq, read_message_time, replies);
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct store_row *row,
+                                         const struct sma_route *route,
+                                         const struct sma_state_delivery *delivery,
+                                         const struct sma_stamps *stamps)
+{
+    struct replies replies;
+    enum sma_err err = count_replies(store, row, &replies);
+    if (err != SMA_ERR_OK)
+        return err;
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
     struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
@@ -131,9 +179,12 @@ static void send_row(struct sma_store *store, const struct store_row *row,
     deliver->is_repeat = row->is_repeat;
     deliver->has_waiter = row->has_waiter;
     deliver->attempt_count = delivery->attempt_count;
+    deliver->reply_count = replies.count;
+    deliver->message_wall_ms = replies.wall_ms;
     if (stamps != NULL)
         deliver->stamps = *stamps;
     sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+    return SMA_ERR_OK;
 }
 
 static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct store_row *row)
@@ -165,8 +216,8 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
     out->begun = *delivery;
     struct store_run *run =
         sma_store_run_find(out->store, sma_state_outbox_seq(delivery->outbox_id));
-    send_row(out->store, out->row, &facts.route, delivery, run != NULL ? &run->stamps : NULL);
-    return SMA_ERR_OK;
+    return send_row(out->store, out->row, &facts.route, delivery,
+                    run != NULL ? &run->stamps : NULL);
 }
 
 /* The first open row of a chat, if it is not out already and there is a credit. */
@@ -294,9 +345,7 @@ static SMA_CHECKED enum sma_err enter_row(struct sma_store *store,
         return SMA_ERR_OK;
     }
     err = take_credit(store, row);
-    if (err == SMA_ERR_OK)
-        send_row(store, row, &from->route, delivery, facts->stamps);
-    return err;
+    return err != SMA_ERR_OK ? err : send_row(store, row, &from->route, delivery, facts->stamps);
 }
 
 enum sma_err sma_store_deliver(struct sma_store *store, const struct store_delivery_facts *facts,

@@ -208,7 +208,7 @@ static inline void end_world(struct world *world)
 struct saying
 {
     const char *chat, *id, *text, *user;
-    uint8_t kind, control, addressed;
+    uint8_t kind, control, addressed, role;
     uint64_t body_hash;
     int64_t cursor;
     bool is_record_only, is_group;
@@ -247,6 +247,7 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->body_hash = saying->body_hash;
     in->is_record_only = saying->is_record_only;
     in->is_group = saying->is_group;
+    in->role = saying->role;
     in->preparation = dup_or_empty(msg, saying->preparation);
     in->group_key = dup_or_empty(msg, saying->group_key);
     in->context = dup_or_empty(msg, saying->context);

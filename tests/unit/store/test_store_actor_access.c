@@ -68,6 +68,27 @@ static void first_one_is_answered_and_others_are_asked_for(void)
     end_world(&world);
 }
 
+/* Some platforms say with the message what its author may do: nobody is asked then. */
+static void a_role_that_comes_with_the_event_counts(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    finish_next(&world);
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              say_in_group(&world,
+                           GROUP("bob", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    finish_next(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              say_in_group(
+                  &world, GROUP("eve", MENTION, .id = "3", .text = "hi", .role = SMA_ROLE_MEMBER)));
+    CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    CHECK(run_seq(&world) == 0);
+    end_world(&world);
+}
+
 static void members_are_refused_visibly_and_not_too_often(void)
 {
     struct world world;
@@ -271,6 +292,7 @@ static void buttons_and_notes_are_recorded_only(void)
 int main(void)
 {
     RUN(first_one_is_answered_and_others_are_asked_for);
+    RUN(a_role_that_comes_with_the_event_counts);
     RUN(members_are_refused_visibly_and_not_too_often);
     RUN(windows_open_close_and_survive);
     RUN(initiator_survives_and_is_the_one_imported);

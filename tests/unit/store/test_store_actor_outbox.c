@@ -250,6 +250,42 @@ static void what_was_begun_goes_first_after_a_crash(void)
     end_world(&w);
 }
 
+/* A platform that lets a message be answered a few times only hears how often it was, in any life of the program. */
+static void answers_to_one_message_are_counted(void)
+{
+    static const struct sma_adapter_ops counting = {
+        .name = "test", .channel = "test", .capabilities = {.counts_replies = true}};
+    make_world(&w);
+    w.adapters[0].ops = &counting;
+    open_world(&w);
+    uint64_t seq = begin_run("a", "1");
+    struct delivery three[] = {{.key = "test:chat:a", .text = "one"},
+                               {.key = "test:chat:b", .text = "elsewhere", .call = 1},
+                               {.key = "test:chat:a", .text = "two", .call = 2}};
+    step(&w, seq, 1, three, 3);
+    run(&w);
+    uint64_t one = next_id(NULL), elsewhere = next_id(NULL);
+    for (uint32_t part = 0; part < 2; part++) {
+        receipt(&w, &(struct sma_receipt){.outbox_id = one,
+                                          .part = part,
+                                          .part_count = 2,
+                                          .state = SMA_DELIVERY_SENT,
+                                          .is_final = part == 1});
+        run(&w);
+    }
+    finish_row(elsewhere, SMA_DELIVERY_SENT);
+    for (int life = 0; life < 2; life++) {
+        struct sma_msg *row = deliver(&w);
+        CHECK(row != NULL);
+        CHECK_INT(2, (int)SMA_MSG_BODY(row, struct sma_deliver)->reply_count);
+        CHECK(SMA_MSG_BODY(row, struct sma_deliver)->message_wall_ms > 0);
+        sma_msg_destroy(row);
+        if (life == 0)
+            crash_world(&w);
+    }
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(rows_of_a_chat_go_one_after_the_other);
@@ -260,5 +296,6 @@ int main(void)
     RUN(a_chat_holds_a_bounded_number_of_rows);
     RUN(a_credit_comes_back_before_it_is_used_again);
     RUN(what_was_begun_goes_first_after_a_crash);
+    RUN(answers_to_one_message_are_counted);
     return check_summary();
 }
