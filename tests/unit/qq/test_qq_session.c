@@ -278,6 +278,60 @@ static void identifies_keep_their_distance(void)
     end(&desk);
 }
 
+static void an_identify_waits_for_the_days_limit(void)
+{
+    struct desk desk;
+    begin(&desk);
+    CHECK(desk.session.state == QQ_CONNECTING);
+    qq_session_hold(&desk.session, "no identify is left today", 3600 * S, desk.now);
+    CHECK(desk.session.state == QQ_WAITING);
+    CHECK(strcmp(desk.session.trouble, "no identify is left today") == 0);
+    uint64_t held = desk.now;
+    open_link(&desk);
+    CHECK(desk.now - held >= 3600 * S && desk.connects == 2);
+    qq_session_hold(&desk.session, "too late", 3600 * S, desk.now);
+    CHECK(desk.session.state == QQ_STARTING);
+    end(&desk);
+}
+
+static void an_identify_after_op_9_takes_its_time(void)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    desk.now += 100 * S;
+    feed(&desk, "{\"op\":9,\"d\":false}");
+    closed(&desk, 4000);
+    uint64_t lost = desk.now;
+    open_link(&desk);
+    CHECK(desk.identifies == 2 && desk.resumes == 0);
+    CHECK(desk.now - lost >= 2 * S && desk.now - lost <= 5 * S);
+    end(&desk);
+}
+
+/* Replayed events come one by one for longer than a silent gateway is waited for. */
+static void a_long_replay_is_no_silence(void)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    closed(&desk, 0);
+    open_link(&desk);
+    CHECK(desk.resumes == 1);
+    for (int i = 2; i < 10; i++) {
+        char json[96];
+        snprintf(json, sizeof json, "{\"op\":0,\"s\":%d,\"t\":\"X\",\"d\":{}}", i);
+        desk.now += 10 * S;
+        qq_session_tick(&desk.session, desk.now, 1);
+        drain(&desk);
+        feed(&desk, "{\"op\":11}");
+        CHECK(feed(&desk, json));
+        qq_session_done(&desk.session, i);
+    }
+    CHECK(desk.closes == 0 && desk.session.state == QQ_STARTING);
+    feed(&desk, "{\"op\":0,\"s\":10,\"t\":\"RESUMED\",\"d\":\"\"}");
+    CHECK(desk.session.state == QQ_READY && desk.session.durable_seq == 9);
+    end(&desk);
+}
+
 static void a_session_kept_over_a_restart_is_resumed(void)
 {
     struct desk desk = {.now = S};
@@ -387,6 +441,9 @@ int main(void)
     RUN(failed_resumes_end_in_an_identify);
     RUN(the_gateway_may_ask_for_a_beat_and_for_a_reconnect);
     RUN(identifies_keep_their_distance);
+    RUN(an_identify_waits_for_the_days_limit);
+    RUN(an_identify_after_op_9_takes_its_time);
+    RUN(a_long_replay_is_no_silence);
     RUN(a_session_kept_over_a_restart_is_resumed);
     RUN(too_much_in_flight_pauses_the_link);
     RUN(any_gateway_of_many);
