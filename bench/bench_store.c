@@ -110,7 +110,7 @@ static void accept_one(struct store *store, int index)
     int event_len = snprintf(event, sizeof event, "%llu", (unsigned long long)number);
     struct sma_state_head head;
     struct sma_str event_key = {event, (size_t)event_len};
-    if (sma_state_claim_find(store->state, chat, 0, event_key, &head) != SMA_ERR_NOTFOUND)
+    if (sma_state_claim_find(store->state, chat->claim_id, 0, event_key, &head) != SMA_ERR_NOTFOUND)
         die("a new event is claimed already", sma_state_error(store->state));
     make_line(number, chat->key);
     struct sma_error error = {0};
