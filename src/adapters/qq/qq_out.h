@@ -69,8 +69,10 @@ enum qq_way
 enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms);
 /**
  * msg_seq, in 1..2^31-1: the same for every attempt of this part in this form, over restarts too, and different for
- * all others. It is counted from the outbox id and not from the answers given so far, because two rows can be under way
- * at once and a count would have to be stored before each attempt; rows that answer one message are never 2^24 rows apart.
+ * all others of the run (an outbox id is the run's number << 16 and the row's place in it). Two runs that answer the same
+ * message, by a contact, start at places of their own: that these meet has a chance of one in a hundred million.
+ * It is not a count of the answers so far: two rows can be under way at once, and a count would have to be stored before
+ * each attempt.
  * @is_fallback  the second form of the part (plain after Markdown was refused): the platform may have noted the number
  *               of what it refused.
  */

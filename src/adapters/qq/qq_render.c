@@ -423,7 +423,8 @@ enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms
 
 uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, bool is_fallback)
 {
-    uint64_t step = 2 * SMA_PART_COUNT_MAX;
-    uint64_t place = 2 * (uint64_t)(part % SMA_PART_COUNT_MAX) + is_fallback;
-    return (uint32_t)((outbox_id % INT32_MAX * step + place) % INT32_MAX + 1);
+    static const uint8_t key[16] = "qq msg_seq"; /* no secret: it only has to spread */
+    uint64_t run = outbox_id >> 16, row = outbox_id & 0xffff;
+    uint64_t place = (row * SMA_PART_COUNT_MAX + part % SMA_PART_COUNT_MAX) * 2 + is_fallback;
+    return (uint32_t)((sma_siphash(key, &run, sizeof run) % INT32_MAX + place) % INT32_MAX + 1);
 }
