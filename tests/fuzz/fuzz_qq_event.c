@@ -102,7 +102,8 @@ static void check_part(void *user, struct sma_str part_bytes)
     seen->texts++;
     /* disarming a call to everybody adds a blank */
     size_t units_max = QQ_PART_UNITS_LARGE + QQ_PART_UNITS_LARGE / 8;
-    require(sma_utf16_length(part.plain) <= units_max && sma_utf16_length(part.markdown) <= units_max);
+    require(sma_utf16_length(part.plain) <= units_max &&
+            sma_utf16_length(part.markdown) <= units_max);
 }
 
 static void render(struct sma_str text)
@@ -136,7 +137,8 @@ static void read_answer(struct sma_str body)
         require(outcome.attempt_class <= SMA_ATTEMPT_UNKNOWN);
         require((outcome.error[0] == '\0') == (outcome.attempt_class == SMA_ATTEMPT_SENT));
         require(sma_utf8_is_valid(sma_str(outcome.error)));
-        require((qq_token_parse(&answer, &token, &error) == QQ_LOGIN_OK) == (error.text[0] == '\0'));
+        require((qq_token_parse(&answer, &token, &error) == QQ_LOGIN_OK) ==
+                (error.text[0] == '\0'));
         (void)qq_gateway_parse(&answer, &gateway, &error); /* only that it ends */
     }
     struct qq_upload upload;

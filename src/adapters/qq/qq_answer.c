@@ -6,7 +6,8 @@
 #define RATE_WAIT_MS_MAX 600000u /* and what is believed when it does */
 #define CHAT_WAIT_MS 10000u      /* muted, too many to one chat: short waits only use up attempts */
 #define QUOTA_WAIT_MS 60000u
-#define REFUSED_WAIT_MS 30000u /* as long as the owner has not mended it; rows must not run out of attempts */
+#define REFUSED_WAIT_MS \
+    30000u /* as long as the owner has not mended it; rows must not run out of attempts */
 
 static void classify_as(struct qq_outcome *outcome, enum sma_attempt_class attempt_class)
 {

@@ -7,7 +7,8 @@
 #include "sma/text.h"
 
 #define SHORT_UNITS_LEAST 64
-#define HOST_DOT "\xEF\xBC\x8E" /* a full-width full stop: people can read the host, nothing links to it */
+#define HOST_DOT \
+    "\xEF\xBC\x8E" /* a full-width full stop: people can read the host, nothing links to it */
 
 static bool is_type(const struct sma_route *route, const char *type)
 {
@@ -107,9 +108,8 @@ static void take_first(void *user, const struct sma_split_part *part)
 static void put_short(struct sma_buf *buf, struct sma_str text, struct sma_str language)
 {
     size_t units = sma_utf16_length(text) / 2;
-    enum sma_err err =
-        sma_text_split(text, units < SHORT_UNITS_LEAST ? SHORT_UNITS_LEAST : (uint32_t)units,
-                       take_first, buf);
+    enum sma_err err = sma_text_split(
+        text, units < SHORT_UNITS_LEAST ? SHORT_UNITS_LEAST : (uint32_t)units, take_first, buf);
     if (err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
         buf->err = err;
     sma_buf_put_text(buf, "\n\n");
@@ -181,7 +181,8 @@ static void put_button(struct sma_buf *buf, const struct qq_button *button)
     sma_buf_put_json_string(buf, label);
     sma_buf_put_text(buf, ",\"visited_label\":");
     sma_buf_put_json_string(buf, label);
-    sma_buf_printf(buf, ",\"style\":%d},\"action\":{\"type\":1,\"permission\":{\"type\":2},\"data\":",
+    sma_buf_printf(buf,
+                   ",\"style\":%d},\"action\":{\"type\":1,\"permission\":{\"type\":2},\"data\":",
                    button->is_primary ? 4 : 0);
     sma_buf_put_json_string(buf, button->data);
     sma_buf_put_text(buf, ",\"unsupport_tips\":");

@@ -81,7 +81,8 @@ static enum sma_err read_frame(struct sma_str body, struct sma_str secret, struc
     else if (hook->frame.op == QQ_OP_DISPATCH)
         hook->kind = QQ_HOOK_EVENT;
     else
-        answer(hook, 200, "", QQ_HOOK_ANSWER_OK); /* of no use to us, and none when it comes again */
+        answer(hook, 200, "",
+               QQ_HOOK_ANSWER_OK); /* of no use to us, and none when it comes again */
     return hook->body.err;
 }
 
@@ -101,7 +102,8 @@ static bool is_believed(const struct sma_webhook *webhook, struct sma_str secret
     if (*err == SMA_ERR_NOMEM)
         return false;
     if (*err == SMA_ERR_TIMEOUT)
-        refuse(hook, 401, "a signature that is too old or from the future: check this computer's clock");
+        refuse(hook, 401,
+               "a signature that is too old or from the future: check this computer's clock");
     else if (*err != SMA_ERR_OK)
         refuse(hook, 401, "not signed with this bot's secret");
     else if (app_id.len > 0 && bot.len > 0 && !sma_str_is_equal(app_id, bot))

@@ -12,7 +12,7 @@
 #include "qq_frame.h"
 #include "sma/messages.h"
 
-#define QQ_HOOK_ANSWER_OK "{\"op\":12,\"d\":0}" /* an event: after it is durable */
+#define QQ_HOOK_ANSWER_OK "{\"op\":12,\"d\":0}"    /* an event: after it is durable */
 #define QQ_HOOK_ANSWER_AGAIN "{\"op\":12,\"d\":1}" /* with status 503: deliver it again */
 
 enum qq_hook_kind
@@ -33,8 +33,9 @@ struct qq_hook
  * @app_id  when not empty, a header X-Bot-Appid that names another bot is refused
  * @return  OK (release with qq_hook_fini) | NOMEM
  */
-SMA_CHECKED enum sma_err qq_hook_read(const struct sma_webhook *webhook, struct sma_str secret, struct sma_str app_id,
-                                      int64_t now_wall_ms, struct qq_hook *ret_hook);
+SMA_CHECKED enum sma_err qq_hook_read(const struct sma_webhook *webhook, struct sma_str secret,
+                                      struct sma_str app_id, int64_t now_wall_ms,
+                                      struct qq_hook *ret_hook);
 void qq_hook_fini(struct qq_hook *hook); /* accepts a zeroed struct */
 
 #endif

@@ -102,8 +102,8 @@ static enum qq_login read_gateway(const struct sma_net_answer *answer, const str
     if (!is_success(answer, reply))
         return fail(what, answer, reply, error);
     struct sma_str url = sma_json_str(reply->root, "url");
-    bool is_socket = sma_str_starts_with(url, SMA_STR("wss://")) ||
-                     sma_str_starts_with(url, SMA_STR("ws://"));
+    bool is_socket =
+        sma_str_starts_with(url, SMA_STR("wss://")) || sma_str_starts_with(url, SMA_STR("ws://"));
     if (!is_socket || !copy_word(url, gateway->url, sizeof gateway->url))
         return incomplete(what, "url", error);
     const json_t *limit = sma_json_get(reply->root, "session_start_limit");

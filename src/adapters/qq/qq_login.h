@@ -58,11 +58,11 @@ uint32_t qq_token_refresh_s(uint32_t expires_s);
 struct qq_gateway
 {
     char url[QQ_GATEWAY_URL_BYTES_MAX + 1]; /* ws:// or wss:// */
-    unsigned shards;                        /* what the platform recommends; 1 when it does not say */
-    bool has_limit;                         /* the rest was there */
-    int64_t total, remaining;               /* identifies of the day */
-    int64_t reset_after_ms;                 /* until `remaining` is `total` again */
-    unsigned max_concurrency;               /* identifies per 5 s */
+    unsigned shards;          /* what the platform recommends; 1 when it does not say */
+    bool has_limit;           /* the rest was there */
+    int64_t total, remaining; /* identifies of the day */
+    int64_t reset_after_ms;   /* until `remaining` is `total` again */
+    unsigned max_concurrency; /* identifies per 5 s */
 };
 /** Either of the two calls. */
 enum qq_login qq_gateway_parse(const struct sma_net_answer *answer, struct qq_gateway *ret_gateway,

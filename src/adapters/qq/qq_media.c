@@ -52,14 +52,13 @@ static int type_of_name(struct sma_str name)
     {
         const char *end;
         int type;
-    } ends[] = {{".png", FILE_IMAGE},  {".jpg", FILE_IMAGE}, {".jpeg", FILE_IMAGE},
-                {".mp4", FILE_VIDEO},  {".silk", FILE_VOICE}, {".mp3", FILE_VOICE},
-                {".wav", FILE_VOICE},  {".ogg", FILE_VOICE}};
+    } ends[] = {{".png", FILE_IMAGE}, {".jpg", FILE_IMAGE},  {".jpeg", FILE_IMAGE},
+                {".mp4", FILE_VIDEO}, {".silk", FILE_VOICE}, {".mp3", FILE_VOICE},
+                {".wav", FILE_VOICE}, {".ogg", FILE_VOICE}};
     for (size_t i = 0; i < SMA_COUNT_OF(ends); i++) {
         struct sma_str end = sma_str(ends[i].end);
         if (name.len > end.len &&
-            sma_str_is_equal_nocase(
-                (struct sma_str){name.ptr + name.len - end.len, end.len}, end))
+            sma_str_is_equal_nocase((struct sma_str){name.ptr + name.len - end.len, end.len}, end))
             return ends[i].type;
     }
     return 0;
@@ -75,7 +74,7 @@ struct qq_media qq_media_of(const struct qq_part *part)
     bool is_document = sma_str_is_equal(part->file_kind, SMA_STR("document"));
     int type = type_of_name(media.name);
     if (is_photo && !has_extension)
-        type = FILE_IMAGE; /* an address whose name says nothing */
+        type = FILE_IMAGE;                                /* an address whose name says nothing */
     if (type == 0 || (is_document && type != FILE_VIDEO)) /* a document is to arrive as it is */
         type = FILE_OTHER;
     media.file_type = type;
@@ -112,9 +111,9 @@ void qq_put_upload_data(struct sma_buf *buf, const struct qq_media *media, struc
     size_t encoded_len = (bytes.len + 2) / 3 * 4;
     char *to = bytes.len > QQ_FILE_BYTES_MAX ? NULL : sma_buf_reserve(buf, encoded_len + 1);
     if (to != NULL)
-        buf->len += (size_t)EVP_EncodeBlock(
-            (unsigned char *)to, (const unsigned char *)(bytes.len > 0 ? bytes.ptr : ""),
-            (int)bytes.len);
+        buf->len += (size_t)EVP_EncodeBlock((unsigned char *)to,
+                                            (const unsigned char *)(bytes.len > 0 ? bytes.ptr : ""),
+                                            (int)bytes.len);
     else if (buf->err == SMA_ERR_OK)
         buf->err = SMA_ERR_TOOBIG;
     sma_buf_put_text(buf, "\",\"srv_send_msg\":false}");

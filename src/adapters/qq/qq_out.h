@@ -19,7 +19,7 @@
 #include "sma/net.h"
 
 #define QQ_RENDERER_VERSION 1
-#define QQ_PART_UNITS 2000       /* UTF-16 units of a part; the platform does not document its limit */
+#define QQ_PART_UNITS 2000 /* UTF-16 units of a part; the platform does not document its limit */
 #define QQ_PART_UNITS_LARGE 4000 /* of a part when there would be too many of the size above */
 #define QQ_CAPTION_UNITS_MAX 500
 #define QQ_REPLIES_C2C 4   /* answers to one message */
@@ -50,8 +50,9 @@ struct qq_part
     struct sma_str markdown;  /* TEXT; empty = the plain form says it all */
     struct sma_str plain;     /* TEXT; never blank */
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
-    struct sma_str target;    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
-    struct sma_str caption;   /* FILE: plain text, may be empty */
+    struct sma_str
+        target; /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
+    struct sma_str caption; /* FILE: plain text, may be empty */
 };
 /** Slices point into part_bytes. @return OK | BADINPUT: not made by qq_render */
 SMA_CHECKED enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part);
@@ -99,10 +100,10 @@ struct qq_send
     const struct sma_route *route;
     const struct qq_part *part;
     enum qq_way way;
-    uint32_t msg_seq;      /* of QQ_PASSIVE in c2c and group */
-    bool is_markdown;      /* send the Markdown form, if the part has one */
-    bool is_without_links; /* the platform refuses links: only their hosts are named */
-    bool is_short;         /* the platform found it too long: half of it, with the visible note */
+    uint32_t msg_seq;        /* of QQ_PASSIVE in c2c and group */
+    bool is_markdown;        /* send the Markdown form, if the part has one */
+    bool is_without_links;   /* the platform refuses links: only their hosts are named */
+    bool is_short;           /* the platform found it too long: half of it, with the visible note */
     struct sma_str language; /* of that note; empty = Chinese */
     const struct qq_button *buttons;
     size_t button_count;
@@ -110,7 +111,8 @@ struct qq_send
 /** A TEXT part. */
 void qq_put_message(struct sma_buf *buf, const struct qq_send *send);
 /** A FILE part that was uploaded, in c2c and group. */
-void qq_put_media_message(struct sma_buf *buf, const struct qq_send *send, struct sma_str file_info);
+void qq_put_media_message(struct sma_buf *buf, const struct qq_send *send,
+                          struct sma_str file_info);
 /** A photo by its URL, in channel and dm. */
 void qq_put_image_message(struct sma_buf *buf, const struct qq_send *send);
 /** A FILE part that cannot be sent here: caption, and URL or file name, as text. */
@@ -122,10 +124,10 @@ void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned sec
 /* What a FILE part is to the platform, by its kind and the target's extension. */
 struct qq_media
 {
-    int file_type;      /* 1 image, 2 video, 3 voice, 4 file */
-    uint64_t bytes_max; /* soft limit of that type; a larger one goes as file_type 4 */
-    struct sma_str name;/* last component of the target */
-    bool is_url;        /* the platform can fetch it itself */
+    int file_type;       /* 1 image, 2 video, 3 voice, 4 file */
+    uint64_t bytes_max;  /* soft limit of that type; a larger one goes as file_type 4 */
+    struct sma_str name; /* last component of the target */
+    bool is_url;         /* the platform can fetch it itself */
 };
 #define QQ_FILE_BYTES_MAX (200 * 1024 * 1024) /* of any type */
 struct qq_media qq_media_of(const struct qq_part *part);
@@ -155,11 +157,13 @@ struct qq_upload
 void qq_put_upload_prepare(struct sma_buf *buf, const struct qq_media *media, uint64_t file_size,
                            const struct qq_digests *digests);
 /** Answer to it. @return OK (release with qq_upload_fini) | BADINPUT: blocks that do not make up the file, or no such answer | NOMEM */
-SMA_CHECKED enum sma_err qq_upload_parse(struct sma_str body, uint64_t file_size, struct qq_upload *ret_upload);
+SMA_CHECKED enum sma_err qq_upload_parse(struct sma_str body, uint64_t file_size,
+                                         struct qq_upload *ret_upload);
 void qq_upload_fini(struct qq_upload *upload); /* accepts a zeroed struct */
-void qq_put_upload_part_finish(struct sma_buf *buf, struct sma_str upload_id, const struct qq_block *block,
-                               struct sma_str md5_hex);
-void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media, struct sma_str upload_id);
+void qq_put_upload_part_finish(struct sma_buf *buf, struct sma_str upload_id,
+                               const struct qq_block *block, struct sma_str md5_hex);
+void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media,
+                          struct sma_str upload_id);
 /** file_info out of the answer of "files". @return OK | BADINPUT. ret_info holds QQ_FILE_INFO_BYTES_MAX + 1 bytes. */
 SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info);
 
@@ -193,14 +197,16 @@ struct qq_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide;
-    bool is_token_invalid, is_plain_wanted, is_link_refused, is_too_long, is_window_closed, is_file_stale;
+    bool is_token_invalid, is_plain_wanted, is_link_refused, is_too_long, is_window_closed,
+        is_file_stale;
     bool is_bot_refused, is_chat_closed, is_active_refused, is_audit;
-    uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
-    int64_t code;            /* the platform's; 0 = none */
+    uint32_t retry_after_ms;                      /* of RETRY_AFTER, else 0 */
+    int64_t code;                                 /* the platform's; 0 = none */
     char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */
     char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };
 /** Also for uploads, interactions and everything else that answers in the API's form. Never fails. */
-void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked, struct qq_outcome *ret_outcome);
+void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked,
+                 struct qq_outcome *ret_outcome);
 
 #endif

@@ -15,7 +15,8 @@
 #define HEAD_TEXT_BYTES 5
 #define HEAD_FILE_BYTES 6
 #define NOTE_UNITS 64 /* room for the note that something was cut */
-#define UNITS_LEAST 128 /* a text whose plain form is longer than its Markdown is cut no finer than this */
+#define UNITS_LEAST \
+    128 /* a text whose plain form is longer than its Markdown is cut no finer than this */
 
 static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
 
@@ -109,7 +110,7 @@ struct output
     sma_part_fn *each; /* NULL = only count */
     void *user;
     bool is_markdown;
-    uint32_t units_max;   /* of either form of a part */
+    uint32_t units_max; /* of either form of a part */
     size_t count, count_max;
     struct sma_str note;  /* behind the last part of count_max, when more follow; empty = nothing */
     struct sma_buf bytes; /* of the part being made */
@@ -321,8 +322,7 @@ static void make_file_part(struct output *output, const struct sma_attach_line *
     if (bytes->err == SMA_ERR_OK)
         put_length(bytes, 2, attach->target.len);
     sma_buf_put_str(bytes, attach->target);
-    enum sma_err err =
-        sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, take_caption, bytes);
+    enum sma_err err = sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, take_caption, bytes);
     if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
         output->err = err;
     finish_part(output);

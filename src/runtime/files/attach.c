@@ -150,7 +150,7 @@ bool sma_attach_read_line(struct sma_str line, struct sma_attach_line *ret_line)
     static const struct
     {
         const char *name, *kind;
-    } kinds[] = {{"photo", "photo"}, {"image", "photo"}, {"document", "document"},
+    } kinds[] = {{"photo", "photo"},   {"image", "photo"}, {"document", "document"},
                  {"file", "document"}, {"voice", "voice"}, {"audio", "audio"}};
     struct sma_str rest = sma_str_trim(line), caption = {"", 0};
     if (rest.len == 0 || rest.ptr[0] != '@' ||

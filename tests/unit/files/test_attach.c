@@ -43,8 +43,10 @@ static void names_have_a_length(void)
 {
     char name[2000];
     memset(name, 'a', sizeof name);
-    CHECK_INT(SMA_ATTACH_NAME_CHARS_MAX, name_of((struct sma_str){name, SMA_ATTACH_NAME_CHARS_MAX}).len);
-    CHECK_INT(SMA_ATTACH_NAME_CHARS_MAX, name_of((struct sma_str){name, SMA_ATTACH_NAME_CHARS_MAX + 1}).len);
+    CHECK_INT(SMA_ATTACH_NAME_CHARS_MAX,
+              name_of((struct sma_str){name, SMA_ATTACH_NAME_CHARS_MAX}).len);
+    CHECK_INT(SMA_ATTACH_NAME_CHARS_MAX,
+              name_of((struct sma_str){name, SMA_ATTACH_NAME_CHARS_MAX + 1}).len);
     for (size_t i = 0; i + 3 <= sizeof name; i += 3)
         memcpy(name + i, "文", 3);
     struct sma_str cut = name_of((struct sma_str){name, sizeof name});
@@ -52,7 +54,8 @@ static void names_have_a_length(void)
     CHECK(sma_utf8_is_valid(cut));
 }
 
-static void path_of(struct sma_str id, struct sma_str salt, struct sma_str name, char *ret_path, size_t size)
+static void path_of(struct sma_str id, struct sma_str salt, struct sma_str name, char *ret_path,
+                    size_t size)
 {
     sma_buf_clear(&out);
     sma_attach_put_path(&out, FOLDER, 1700000000123, id, salt, name);
@@ -79,8 +82,9 @@ static void paths_are_the_files_own(void)
 static void only_our_own_paths_are_taken(void)
 {
     static const char *const wrong[] = {
-        "", FOLDER, FOLDER ".", FOLDER "..", FOLDER ".hidden", FOLDER "a/b", FOLDER "../x", "/" FOLDER "a",
-        ".ship/.cache/y/a", FOLDER "a b", FOLDER "a\n", FOLDER "\xff", FOLDER "a\\b", "x" FOLDER "a"};
+        "",           FOLDER,        FOLDER ".",     FOLDER "..",        FOLDER ".hidden",
+        FOLDER "a/b", FOLDER "../x", "/" FOLDER "a", ".ship/.cache/y/a", FOLDER "a b",
+        FOLDER "a\n", FOLDER "\xff", FOLDER "a\\b",  "x" FOLDER "a"};
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
         CHECK(!sma_attach_is_path(FOLDER, sma_str(wrong[i])));
     CHECK(!sma_attach_is_path(FOLDER, (struct sma_str){FOLDER "a\0b", sizeof FOLDER + 2}));
@@ -98,9 +102,10 @@ static void lines_are_lines(void)
     sma_attach_put_line(&out, "voice", SMA_STR("p/b"), SMA_STR(""));
     CHECK_STR("@attach photo p/a | a b c\n@attach voice p/b | voice", sma_buf_str(&out));
     sma_attach_put_missing(&out, SMA_STR("a"), SMA_STR("p/a"), "the server said no");
-    CHECK_STR("@attach photo p/a | a b c\n@attach voice p/b | voice\n"
-              "The attachment \"a\" could not be fetched (the server said no); there is no file at p/a.",
-              sma_buf_str(&out));
+    CHECK_STR(
+        "@attach photo p/a | a b c\n@attach voice p/b | voice\n"
+        "The attachment \"a\" could not be fetched (the server said no); there is no file at p/a.",
+        sma_buf_str(&out));
     char label[1000];
     memset(label, 'x', sizeof label);
     sma_buf_clear(&out);

@@ -170,18 +170,25 @@ static void events_are_as_written_down(void)
 static void preparations_of_others_are_refused(void)
 {
     static const char *const wrong[] = {
-        "", "{}", "[]", "[1]", "null", "[{}]",
-        "[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/../../ship.json\",\"name\":\"a\"}]",
+        "",
+        "{}",
+        "[]",
+        "[1]",
+        "null",
+        "[{}]",
+        "[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/../../"
+        "ship.json\",\"name\":\"a\"}]",
         "[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\"/etc/passwd\",\"name\":\"a\"}]",
-        "[{\"kind\":\"photo\",\"url\":\"file:///etc/passwd\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]",
+        "[{\"kind\":\"photo\",\"url\":\"file:///etc/passwd\",\"path\":\".ship/.cache/qq/"
+        "1-a\",\"name\":\"a\"}]",
         "[{\"kind\":\"\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]",
     };
     struct qq_preparation preparation;
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, qq_preparation_parse(sma_str(wrong[i]), &preparation));
-    CHECK_OK(qq_preparation_parse(
-        SMA_STR("[{\"kind\":\"photo\",\"url\":\"https://x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]"),
-        &preparation));
+    CHECK_OK(qq_preparation_parse(SMA_STR("[{\"kind\":\"photo\",\"url\":\"https://"
+                                          "x\",\"path\":\".ship/.cache/qq/1-a\",\"name\":\"a\"}]"),
+                                  &preparation));
     CHECK_INT(1, preparation.file_count);
     CHECK_STR("https://x", preparation.files[0].url);
     qq_preparation_fini(&preparation);
@@ -200,10 +207,10 @@ static void keep(void *user, const struct qq_event *event)
     struct kept *kept = user;
     kept->kind = event->kind;
     kept->text_len = event->ingress.text.len;
-    const char *start = event->ingress.preparation.len == 0
-                            ? NULL
-                            : memmem(event->ingress.preparation.ptr, event->ingress.preparation.len,
-                                     ".ship/", 6);
+    const char *start =
+        event->ingress.preparation.len == 0
+            ? NULL
+            : memmem(event->ingress.preparation.ptr, event->ingress.preparation.len, ".ship/", 6);
     for (size_t i = 0; start != NULL && start[i] != '"' && i + 1 < sizeof kept->path; i++)
         kept->path[i] = start[i];
 }
@@ -243,13 +250,15 @@ static void texts_have_a_limit(void)
 /* The same message twice (at once, or after a restart): the same path; another message with the same file: another. */
 static void paths_are_the_messages_own(void)
 {
-    static const char form[] =
-        "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"%s\",\"timestamp\":\"2026-07-21T10:00:00Z\","
-        "\"author\":{\"user_openid\":\"U\"},\"attachments\":[{\"url\":\"https://a/b\",\"filename\":\"f\"}]}}";
+    static const char form[] = "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"%s\","
+                               "\"timestamp\":\"2026-07-21T10:00:00Z\","
+                               "\"author\":{\"user_openid\":\"U\"},\"attachments\":[{\"url\":"
+                               "\"https://a/b\",\"filename\":\"f\"}]}}";
     char one[512], other[512];
     snprintf(one, sizeof one, form, "m1");
     snprintf(other, sizeof other, form, "m2");
-    struct kept first = parse(sma_str(one)), again = parse(sma_str(one)), third = parse(sma_str(other));
+    struct kept first = parse(sma_str(one)), again = parse(sma_str(one)),
+                third = parse(sma_str(other));
     CHECK(first.path[0] != '\0');
     CHECK_TEXT(first.path, again.path);
     CHECK(strcmp(first.path, third.path) != 0);
@@ -257,8 +266,9 @@ static void paths_are_the_messages_own(void)
 
 static void frames_that_are_none(void)
 {
-    static const char *const wrong[] = {"", "x", "[]", "{}", "5", "{\"op\":\"x\"}", "{\"op\":-1}",
-                                        "{\"op\":0", "null", "{\"op\":0}x"};
+    static const char *const wrong[] = {
+        "",          "x",    "[]",         "{}", "5", "{\"op\":\"x\"}", "{\"op\":-1}",
+        "{\"op\":0", "null", "{\"op\":0}x"};
     struct qq_frame frame;
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, qq_frame_parse(sma_str(wrong[i]), &frame));

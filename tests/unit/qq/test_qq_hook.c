@@ -27,10 +27,11 @@ static void begin(struct request *request, const char *body, const char *time,
     sma_buf_init(&request->headers, 4096);
     sma_buf_init(&request->body, 4 * 1024 * 1024);
     sma_buf_put_text(&request->body, body);
-    sma_buf_printf(&request->headers,
-                   "Content-Type: application/json\r\nX-Bot-Appid: 102000001\r\nX-Signature-Timestamp: %s\r\n"
-                   "X-Signature-Ed25519: ",
-                   time);
+    sma_buf_printf(
+        &request->headers,
+        "Content-Type: application/json\r\nX-Bot-Appid: 102000001\r\nX-Signature-Timestamp: %s\r\n"
+        "X-Signature-Ed25519: ",
+        time);
     sma_buf_put_str(&request->headers, signature);
     sma_buf_put_text(&request->headers, "\r\n");
     request->webhook = (struct sma_webhook){.headers = sma_buf_str(&request->headers),
@@ -98,7 +99,8 @@ static void play(const json_t *step)
     } else {
         CHECK_INT(status, hook.status);
         if (status == 200)
-            CHECK_STR(json_string_value(json_object_get(step, "response_body")), sma_buf_str(&hook.body));
+            CHECK_STR(json_string_value(json_object_get(step, "response_body")),
+                      sma_buf_str(&hook.body));
     }
     qq_hook_fini(&hook);
     fini(&request);
@@ -145,12 +147,16 @@ static void nothing_is_signed_that_could_be_an_event(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
         expect(wrong[i], 400, NULL);
-    expect("{\"op\":13,\"d\":{\"plain_token\":\"Arq0D5A61EgUu4OxUvOp\",\"event_ts\":\"1725442341\"}}", 200,
-           "{\"plain_token\":\"Arq0D5A61EgUu4OxUvOp\",\"signature\":"
-           "\"87befc99c42c651b3aac0278e71ada338433ae26fcb24307bdc5ad38c1adc2d01bcfcadc0842edac85e85205028a1132afe09280305f13aa6909ffc2d652c706\"}");
+    expect(
+        "{\"op\":13,\"d\":{\"plain_token\":\"Arq0D5A61EgUu4OxUvOp\",\"event_ts\":\"1725442341\"}}",
+        200,
+        "{\"plain_token\":\"Arq0D5A61EgUu4OxUvOp\",\"signature\":"
+        "\"87befc99c42c651b3aac0278e71ada338433ae26fcb24307bdc5ad38c1adc2d01bcfcadc0842edac85e85205"
+        "028a1132afe09280305f13aa6909ffc2d652c706\"}");
 }
 
-static int status_at(struct request *request, struct sma_str secret, struct sma_str app, int64_t now_ms)
+static int status_at(struct request *request, struct sma_str secret, struct sma_str app,
+                     int64_t now_ms)
 {
     struct qq_hook hook;
     CHECK_OK(qq_hook_read(&request->webhook, secret, app, now_ms, &hook));

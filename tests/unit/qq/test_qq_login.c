@@ -35,10 +35,12 @@ static void lives_come_as_text_and_as_number(void)
 {
     struct qq_token token;
     struct qq_login_error error;
-    CHECK_INT(QQ_LOGIN_OK, token_of(200, "{\"access_token\":\"AT0\",\"expires_in\":\"7200\"}", &token, &error));
+    CHECK_INT(QQ_LOGIN_OK,
+              token_of(200, "{\"access_token\":\"AT0\",\"expires_in\":\"7200\"}", &token, &error));
     CHECK_TEXT("AT0", token.value);
     CHECK_INT(7200, token.expires_s);
-    CHECK_INT(QQ_LOGIN_OK, token_of(200, "{\"access_token\":\"AT1\",\"expires_in\":61}", &token, &error));
+    CHECK_INT(QQ_LOGIN_OK,
+              token_of(200, "{\"access_token\":\"AT1\",\"expires_in\":61}", &token, &error));
     CHECK_INT(61, token.expires_s);
 }
 
@@ -83,14 +85,16 @@ static void refusals_of_a_token(void)
         CHECK(token.expires_s == 1);
     }
     CHECK_INT(QQ_LOGIN_FATAL, token_of(200, rows[0].body, &token, &error));
-    CHECK_TEXT("getting an access token from QQ failed: app id or secret is wrong: check appId and appSecret "
+    CHECK_TEXT("getting an access token from QQ failed: app id or secret is wrong: check appId and "
+               "appSecret "
                "of adapters.qq (code 100016: invalid appid or secret; HTTP 200)",
                error.text);
 }
 
 static void servers_that_were_not_reached(void)
 {
-    struct sma_net_answer answer = {.end = SMA_NET_NOT_SENT, .error = "no such host", .retry_after_ms = -1};
+    struct sma_net_answer answer = {
+        .end = SMA_NET_NOT_SENT, .error = "no such host", .retry_after_ms = -1};
     struct qq_token token;
     struct qq_gateway gateway;
     struct qq_login_error error;
@@ -123,14 +127,18 @@ static void gateways_of_both_calls(void)
 {
     struct qq_gateway gateway;
     struct qq_login_error error;
-    CHECK_INT(QQ_LOGIN_OK, gateway_of(200, "{\"url\":\"wss://api.sgroup.qq.com/websocket/\"}", &gateway, &error));
+    CHECK_INT(QQ_LOGIN_OK, gateway_of(200, "{\"url\":\"wss://api.sgroup.qq.com/websocket/\"}",
+                                      &gateway, &error));
     CHECK_TEXT("wss://api.sgroup.qq.com/websocket/", gateway.url);
     CHECK(gateway.shards == 1 && !gateway.has_limit);
     CHECK_INT(0, qq_gateway_identify_wait_ms(&gateway));
-    CHECK_INT(QQ_LOGIN_OK,
-              gateway_of(200, "{\"url\":\"ws://127.0.0.1:1/w\",\"shards\":3,\"session_start_limit\":{\"total\":1000,"
-                              "\"remaining\":0,\"reset_after\":14400000,\"max_concurrency\":2}}",
-                         &gateway, &error));
+    CHECK_INT(
+        QQ_LOGIN_OK,
+        gateway_of(
+            200,
+            "{\"url\":\"ws://127.0.0.1:1/w\",\"shards\":3,\"session_start_limit\":{\"total\":1000,"
+            "\"remaining\":0,\"reset_after\":14400000,\"max_concurrency\":2}}",
+            &gateway, &error));
     CHECK(gateway.has_limit && gateway.shards == 3 && gateway.max_concurrency == 2);
     CHECK_INT(14400000, qq_gateway_identify_wait_ms(&gateway));
     gateway.remaining = 1;

@@ -48,7 +48,7 @@ static void messages_go_where_they_belong(void)
         sma_buf_clear(&out);
         qq_put_send_path(&out, &route);
         CHECK_STR(rows[i].path, shown());
-        CHECK_INT(rows[i].chat_type[0] != 'd' && rows[i].chat_type[1] != '2' , qq_is_group(&route));
+        CHECK_INT(rows[i].chat_type[0] != 'd' && rows[i].chat_type[1] != '2', qq_is_group(&route));
     }
     struct sma_route route = route_of("group", "");
     sma_buf_clear(&out);
@@ -78,7 +78,8 @@ static void bodies_are_as_documented(void)
         {"group", "m1", QQ_ACTIVE, false, "{\"content\":\"a \\\"b\\\"\\n你\",\"msg_type\":0}"},
         {"group", "m1", QQ_PASSIVE, true,
          "{\"markdown\":{\"content\":\"**a**\"},\"msg_type\":2,\"msg_id\":\"m1\",\"msg_seq\":9}"},
-        {"channel", "m1", QQ_PASSIVE, false, "{\"content\":\"a \\\"b\\\"\\n你\",\"msg_id\":\"m1\"}"},
+        {"channel", "m1", QQ_PASSIVE, false,
+         "{\"content\":\"a \\\"b\\\"\\n你\",\"msg_id\":\"m1\"}"},
         {"dm", "m1", QQ_PASSIVE, true, "{\"markdown\":{\"content\":\"**a**\"},\"msg_id\":\"m1\"}"},
         {"dm", "", QQ_PASSIVE, false, "{\"content\":\"a \\\"b\\\"\\n你\"}"},
     };
@@ -138,12 +139,14 @@ static void what_is_too_long_is_halved_visibly(void)
     text[sizeof text - 1] = '\0';
     struct sma_route route = route_of("c2c", "");
     struct qq_part part = text_part("", text);
-    struct qq_send send = {.route = &route, .part = &part, .is_short = true, .language = SMA_STR("en")};
+    struct qq_send send = {
+        .route = &route, .part = &part, .is_short = true, .language = SMA_STR("en")};
     sma_buf_clear(&out);
     qq_put_message(&out, &send);
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     CHECK_OK(sma_json_load(shown(), &root));
-    struct sma_str content = sma_json_str(root, "content"), end = SMA_STR("\n\n[cut: the rest was too long]");
+    struct sma_str content = sma_json_str(root, "content"),
+                   end = SMA_STR("\n\n[cut: the rest was too long]");
     CHECK_INT(1000 + end.len, content.len);
     CHECK(memcmp(content.ptr + 1000, end.ptr, end.len) == 0);
 }
@@ -167,7 +170,8 @@ static void buttons_keep_to_the_limits(void)
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     CHECK_OK(sma_json_load(shown(), &root));
     CHECK_STR("allow?", sma_json_str(sma_json_get(root, "markdown"), "content"));
-    const json_t *rows = sma_json_get(sma_json_get(sma_json_get(root, "keyboard"), "content"), "rows");
+    const json_t *rows =
+        sma_json_get(sma_json_get(sma_json_get(root, "keyboard"), "content"), "rows");
     CHECK_INT(5, json_array_size(rows));
     for (size_t i = 0; i < 5; i++)
         CHECK_INT(5, json_array_size(sma_json_get(json_array_get(rows, i), "buttons")));
@@ -187,9 +191,10 @@ static void typing_is_shown(void)
     struct qq_send send = {.route = &route, .msg_seq = 3};
     sma_buf_clear(&out);
     qq_put_typing(&out, &send, 90);
-    CHECK_STR("{\"input_notify\":{\"input_type\":1,\"input_second\":60},\"msg_type\":6,\"msg_id\":\"m\","
-              "\"msg_seq\":3}",
-              shown());
+    CHECK_STR(
+        "{\"input_notify\":{\"input_type\":1,\"input_second\":60},\"msg_type\":6,\"msg_id\":\"m\","
+        "\"msg_seq\":3}",
+        shown());
 }
 
 /* -- files ------------------------------------------------------------------------------------------------------- */
@@ -230,19 +235,23 @@ static void files_are_sent_in_two_steps(void)
     struct qq_media media = qq_media_of(&part);
     sma_buf_clear(&out);
     qq_put_upload_url(&out, &media, part.target);
-    CHECK_STR("{\"file_type\":1,\"file_name\":\"c.png\",\"url\":\"https://a.b/c.png\",\"srv_send_msg\":false}",
+    CHECK_STR("{\"file_type\":1,\"file_name\":\"c.png\",\"url\":\"https://a.b/"
+              "c.png\",\"srv_send_msg\":false}",
               shown());
     sma_buf_clear(&out);
     qq_put_upload_data(&out, &media, SMA_STR("hello"));
-    CHECK_STR("{\"file_type\":1,\"file_name\":\"c.png\",\"file_data\":\"aGVsbG8=\",\"srv_send_msg\":false}",
+    CHECK_STR("{\"file_type\":1,\"file_name\":\"c.png\",\"file_data\":\"aGVsbG8=\",\"srv_send_"
+              "msg\":false}",
               shown());
     char info[QQ_FILE_INFO_BYTES_MAX + 1];
-    CHECK_OK(qq_file_info_parse(SMA_STR("{\"file_uuid\":\"u\",\"file_info\":\"FI\",\"ttl\":300}"), info));
+    CHECK_OK(qq_file_info_parse(SMA_STR("{\"file_uuid\":\"u\",\"file_info\":\"FI\",\"ttl\":300}"),
+                                info));
     sma_buf_clear(&out);
     qq_put_media_message(&out, &send, sma_str(info));
-    CHECK_STR("{\"content\":\"the cat\",\"media\":{\"file_info\":\"FI\"},\"msg_type\":7,\"msg_id\":\"m\","
-              "\"msg_seq\":5}",
-              shown());
+    CHECK_STR(
+        "{\"content\":\"the cat\",\"media\":{\"file_info\":\"FI\"},\"msg_type\":7,\"msg_id\":\"m\","
+        "\"msg_seq\":5}",
+        shown());
     CHECK_ERR(SMA_ERR_BADINPUT, qq_file_info_parse(SMA_STR("{}"), info));
     CHECK_ERR(SMA_ERR_BADINPUT, qq_file_info_parse(SMA_STR("{\"file_info\":\"a\\u0000b\"}"), info));
     CHECK_ERR(SMA_ERR_BADINPUT, qq_file_info_parse(SMA_STR("x"), info));
@@ -255,7 +264,8 @@ static void guilds_take_pictures_by_address(void)
     struct qq_send send = {.route = &route, .part = &part};
     sma_buf_clear(&out);
     qq_put_image_message(&out, &send);
-    CHECK_STR("{\"content\":\"the cat\",\"image\":\"https://a.b/c.png\",\"msg_id\":\"m\"}", shown());
+    CHECK_STR("{\"content\":\"the cat\",\"image\":\"https://a.b/c.png\",\"msg_id\":\"m\"}",
+              shown());
     sma_buf_clear(&out);
     qq_put_file_as_text(&out, &send);
     CHECK_STR("{\"content\":\"the cat\\nhttps://a.b/c.png\",\"msg_id\":\"m\"}", shown());
@@ -272,15 +282,17 @@ static void uploads_in_blocks(void)
     struct qq_digests digests = {SMA_STR("m5"), SMA_STR("s1"), SMA_STR("m10")};
     sma_buf_clear(&out);
     qq_put_upload_prepare(&out, &media, 25, &digests);
-    CHECK_STR("{\"file_type\":4,\"file_name\":\"a.pdf\",\"file_size\":\"25\",\"md5\":\"m5\",\"sha1\":\"s1\","
+    CHECK_STR("{\"file_type\":4,\"file_name\":\"a.pdf\",\"file_size\":\"25\",\"md5\":\"m5\","
+              "\"sha1\":\"s1\","
               "\"md5_10m\":\"m10\"}",
               shown());
     struct qq_upload upload;
-    CHECK_OK(qq_upload_parse(
-        SMA_STR("{\"upload_id\":\"u\",\"block_size\":\"10\",\"parts\":[{\"index\":0,\"presigned_url\":\"https://p/0\","
-                "\"block_size\":10},{\"index\":1,\"presigned_url\":\"https://p/1\",\"block_size\":\"10\"},"
-                "{\"index\":2,\"presigned_url\":\"https://p/2\"}]}"),
-        25, &upload));
+    CHECK_OK(qq_upload_parse(SMA_STR("{\"upload_id\":\"u\",\"block_size\":\"10\",\"parts\":[{"
+                                     "\"index\":0,\"presigned_url\":\"https://p/0\","
+                                     "\"block_size\":10},{\"index\":1,\"presigned_url\":\"https://"
+                                     "p/1\",\"block_size\":\"10\"},"
+                                     "{\"index\":2,\"presigned_url\":\"https://p/2\"}]}"),
+                             25, &upload));
     CHECK_INT(3, upload.block_count);
     CHECK(upload.blocks[2].from == 20 && upload.blocks[2].size == 5 && upload.blocks[2].index == 2);
     sma_buf_clear(&out);
@@ -288,22 +300,30 @@ static void uploads_in_blocks(void)
     CHECK_STR("{\"upload_id\":\"u\",\"part_index\":2,\"block_size\":\"5\",\"md5\":\"d\"}", shown());
     sma_buf_clear(&out);
     qq_put_upload_finish(&out, &media, upload.upload_id);
-    CHECK_STR("{\"file_type\":4,\"file_name\":\"a.pdf\",\"upload_id\":\"u\",\"srv_send_msg\":false}", shown());
+    CHECK_STR(
+        "{\"file_type\":4,\"file_name\":\"a.pdf\",\"upload_id\":\"u\",\"srv_send_msg\":false}",
+        shown());
     qq_upload_fini(&upload);
 }
 
 static void uploads_that_do_not_fit_are_refused(void)
 {
-#define P(index, size) "{\"index\":" index ",\"presigned_url\":\"https://p\",\"block_size\":" size "}"
+#define P(index, size) \
+    "{\"index\":" index ",\"presigned_url\":\"https://p\",\"block_size\":" size "}"
     static const char *const wrong[] = {
-        "", "[]", "{}", "{\"upload_id\":\"u\"}", "{\"upload_id\":\"u\",\"parts\":[]}",
+        "",
+        "[]",
+        "{}",
+        "{\"upload_id\":\"u\"}",
+        "{\"upload_id\":\"u\",\"parts\":[]}",
         "{\"parts\":[" P("0", "25") "]}",
         "{\"upload_id\":\"u\",\"parts\":[" P("0", "24") "]}",
         "{\"upload_id\":\"u\",\"parts\":[" P("0", "25") "," P("1", "1") "]}",
         "{\"upload_id\":\"u\",\"parts\":[" P("1", "20") "," P("1", "5") "]}",
         "{\"upload_id\":\"u\",\"parts\":[" P("-1", "25") "]}",
         "{\"upload_id\":\"u\",\"parts\":[" P("0", "0") "]}",
-        "{\"upload_id\":\"u\",\"parts\":[{\"index\":0,\"presigned_url\":\"file:///x\",\"block_size\":25}]}",
+        "{\"upload_id\":\"u\",\"parts\":[{\"index\":0,\"presigned_url\":\"file:///"
+        "x\",\"block_size\":25}]}",
         "{\"upload_id\":\"u\",\"parts\":[7]}",
     };
     struct qq_upload upload;
@@ -362,54 +382,91 @@ static void every_code_has_its_consequence(void)
         enum sma_attempt_class attempt_class;
         unsigned flags;
     } rows[] = {
-        {11241, SMA_ATTEMPT_RETRY, TOKEN},     {11242, SMA_ATTEMPT_RETRY, 0},
-        {11243, SMA_ATTEMPT_RETRY, TOKEN},     {11244, SMA_ATTEMPT_RETRY, TOKEN},
-        {11251, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE}, {11252, SMA_ATTEMPT_RETRY, 0},
-        {11253, SMA_ATTEMPT_GIVE_UP, 0},       {11265, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {11281, SMA_ATTEMPT_RETRY, 0},         {11282, SMA_ATTEMPT_GIVE_UP, 0},
-        {12002, SMA_ATTEMPT_GIVE_UP, 0},       {20028, SMA_ATTEMPT_RETRY_AFTER, 0},
-        {22006, SMA_ATTEMPT_GIVE_UP, PLAIN},   {22009, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {50006, SMA_ATTEMPT_GIVE_UP, 0},       {100001, SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {304003, SMA_ATTEMPT_GIVE_UP, LINK},   {304004, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {304018, SMA_ATTEMPT_RETRY_AFTER, WIDE}, {304023, SMA_ATTEMPT_SENT, AUDIT},
-        {304024, SMA_ATTEMPT_SENT, AUDIT},     {304026, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {304027, SMA_ATTEMPT_GIVE_UP, WINDOW}, {304036, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {304037, SMA_ATTEMPT_GIVE_UP, PLAIN},  {304045, SMA_ATTEMPT_GIVE_UP, ACTIVE},
-        {304050, SMA_ATTEMPT_GIVE_UP, ACTIVE}, {304080, SMA_ATTEMPT_RETRY, STALE},
-        {304082, SMA_ATTEMPT_RETRY, 0},        {304103, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {305007, SMA_ATTEMPT_GIVE_UP, PLAIN},  {610013, SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {850018, SMA_ATTEMPT_RETRY_AFTER, 0},  {850019, SMA_ATTEMPT_GIVE_UP, 0},
-        {850027, SMA_ATTEMPT_RETRY, 0},        {850031, SMA_ATTEMPT_GIVE_UP, 0},
-        {1100100, SMA_ATTEMPT_RETRY_AFTER, WIDE}, {1100101, SMA_ATTEMPT_GIVE_UP, 0},
-        {1100103, SMA_ATTEMPT_GIVE_UP, CHAT},  {40034004, SMA_ATTEMPT_RETRY, 0},
-        {40034005, SMA_ATTEMPT_GIVE_UP, WINDOW}, {40034006, SMA_ATTEMPT_GIVE_UP, 0},
-        {40034008, SMA_ATTEMPT_GIVE_UP, PLAIN}, {40034011, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034024, SMA_ATTEMPT_GIVE_UP, WINDOW}, {40034027, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {40034029, SMA_ATTEMPT_GIVE_UP, PLAIN}, {40034090, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034100, SMA_ATTEMPT_RETRY_AFTER, 0}, {40034101, SMA_ATTEMPT_GIVE_UP, CHAT},
-        {40034102, SMA_ATTEMPT_GIVE_UP, ACTIVE}, {40034105, SMA_ATTEMPT_GIVE_UP, ACTIVE},
-        {40034122, SMA_ATTEMPT_GIVE_UP, ACTIVE}, {40034124, SMA_ATTEMPT_GIVE_UP, PLAIN},
-        {40034127, SMA_ATTEMPT_GIVE_UP, PLAIN}, {40034128, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {40054002, SMA_ATTEMPT_RETRY_AFTER, 0}, {40054003, SMA_ATTEMPT_GIVE_UP, CHAT},
-        {40054004, SMA_ATTEMPT_GIVE_UP, CHAT}, {40054005, SMA_ATTEMPT_GIVE_UP, 0},
-        {40054007, SMA_ATTEMPT_GIVE_UP, LONG}, {40054010, SMA_ATTEMPT_GIVE_UP, LINK},
-        {40054013, SMA_ATTEMPT_GIVE_UP, CHAT}, {40054016, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {40054018, SMA_ATTEMPT_GIVE_UP, LONG}, {40093001, SMA_ATTEMPT_RETRY, 0},
-        {40093002, SMA_ATTEMPT_GIVE_UP, 0},    {50055001, SMA_ATTEMPT_RETRY, 0},
-        {50055006, SMA_ATTEMPT_RETRY, 0},      {99999999, SMA_ATTEMPT_GIVE_UP, 0},
+        {11241, SMA_ATTEMPT_RETRY, TOKEN},
+        {11242, SMA_ATTEMPT_RETRY, 0},
+        {11243, SMA_ATTEMPT_RETRY, TOKEN},
+        {11244, SMA_ATTEMPT_RETRY, TOKEN},
+        {11251, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
+        {11252, SMA_ATTEMPT_RETRY, 0},
+        {11253, SMA_ATTEMPT_GIVE_UP, 0},
+        {11265, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
+        {11281, SMA_ATTEMPT_RETRY, 0},
+        {11282, SMA_ATTEMPT_GIVE_UP, 0},
+        {12002, SMA_ATTEMPT_GIVE_UP, 0},
+        {20028, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {22006, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {22009, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {50006, SMA_ATTEMPT_GIVE_UP, 0},
+        {100001, SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {304003, SMA_ATTEMPT_GIVE_UP, LINK},
+        {304004, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {304018, SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {304023, SMA_ATTEMPT_SENT, AUDIT},
+        {304024, SMA_ATTEMPT_SENT, AUDIT},
+        {304026, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {304027, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {304036, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {304037, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {304045, SMA_ATTEMPT_GIVE_UP, ACTIVE},
+        {304050, SMA_ATTEMPT_GIVE_UP, ACTIVE},
+        {304080, SMA_ATTEMPT_RETRY, STALE},
+        {304082, SMA_ATTEMPT_RETRY, 0},
+        {304103, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {305007, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {610013, SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {850018, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {850019, SMA_ATTEMPT_GIVE_UP, 0},
+        {850027, SMA_ATTEMPT_RETRY, 0},
+        {850031, SMA_ATTEMPT_GIVE_UP, 0},
+        {1100100, SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {1100101, SMA_ATTEMPT_GIVE_UP, 0},
+        {1100103, SMA_ATTEMPT_GIVE_UP, CHAT},
+        {40034004, SMA_ATTEMPT_RETRY, 0},
+        {40034005, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {40034006, SMA_ATTEMPT_GIVE_UP, 0},
+        {40034008, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034011, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034024, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {40034027, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {40034029, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034090, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034100, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {40034101, SMA_ATTEMPT_GIVE_UP, CHAT},
+        {40034102, SMA_ATTEMPT_GIVE_UP, ACTIVE},
+        {40034105, SMA_ATTEMPT_GIVE_UP, ACTIVE},
+        {40034122, SMA_ATTEMPT_GIVE_UP, ACTIVE},
+        {40034124, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034127, SMA_ATTEMPT_GIVE_UP, PLAIN},
+        {40034128, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {40054002, SMA_ATTEMPT_RETRY_AFTER, 0},
+        {40054003, SMA_ATTEMPT_GIVE_UP, CHAT},
+        {40054004, SMA_ATTEMPT_GIVE_UP, CHAT},
+        {40054005, SMA_ATTEMPT_GIVE_UP, 0},
+        {40054007, SMA_ATTEMPT_GIVE_UP, LONG},
+        {40054010, SMA_ATTEMPT_GIVE_UP, LINK},
+        {40054013, SMA_ATTEMPT_GIVE_UP, CHAT},
+        {40054016, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
+        {40054018, SMA_ATTEMPT_GIVE_UP, LONG},
+        {40093001, SMA_ATTEMPT_RETRY, 0},
+        {40093002, SMA_ATTEMPT_GIVE_UP, 0},
+        {50055001, SMA_ATTEMPT_RETRY, 0},
+        {50055006, SMA_ATTEMPT_RETRY, 0},
+        {99999999, SMA_ATTEMPT_GIVE_UP, 0},
     };
     static const int statuses[] = {200, 202, 400, 500};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         for (size_t s = 0; s < SMA_COUNT_OF(statuses); s++) {
             char body[160];
-            snprintf(body, sizeof body, "{\"message\":\"m\",\"code\":1,\"err_code\":%lld,\"trace_id\":\"t\"}",
+            snprintf(body, sizeof body,
+                     "{\"message\":\"m\",\"code\":1,\"err_code\":%lld,\"trace_id\":\"t\"}",
                      (long long)rows[i].code);
             struct qq_outcome outcome = classify(statuses[s], body, false, false);
             if (rows[i].code == 99999999 && statuses[s] == 500) {
                 CHECK_INT(SMA_ATTEMPT_UNKNOWN, outcome.attempt_class);
                 continue;
             }
-            if (rows[i].attempt_class != outcome.attempt_class || rows[i].flags != flags_of(&outcome))
+            if (rows[i].attempt_class != outcome.attempt_class ||
+                rows[i].flags != flags_of(&outcome))
                 fprintf(stderr, "code %lld, status %d\n", (long long)rows[i].code, statuses[s]);
             CHECK_INT(rows[i].attempt_class, outcome.attempt_class);
             CHECK_INT(rows[i].flags, flags_of(&outcome));
@@ -442,17 +499,26 @@ static void statuses_without_a_code(void)
         enum sma_attempt_class attempt_class;
         unsigned flags;
     } rows[] = {
-        {200, "{\"id\":\"x\"}", SMA_ATTEMPT_SENT, 0}, {200, "", SMA_ATTEMPT_SENT, 0},
-        {204, "", SMA_ATTEMPT_SENT, 0},               {200, "{}", SMA_ATTEMPT_SENT, 0},
-        {200, "<html>", SMA_ATTEMPT_UNKNOWN, 0},      {200, "[]", SMA_ATTEMPT_UNKNOWN, 0},
-        {200, "{\"id\":", SMA_ATTEMPT_UNKNOWN, 0},    {302, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {400, "", SMA_ATTEMPT_GIVE_UP, 0},            {401, "", SMA_ATTEMPT_RETRY, TOKEN},
+        {200, "{\"id\":\"x\"}", SMA_ATTEMPT_SENT, 0},
+        {200, "", SMA_ATTEMPT_SENT, 0},
+        {204, "", SMA_ATTEMPT_SENT, 0},
+        {200, "{}", SMA_ATTEMPT_SENT, 0},
+        {200, "<html>", SMA_ATTEMPT_UNKNOWN, 0},
+        {200, "[]", SMA_ATTEMPT_UNKNOWN, 0},
+        {200, "{\"id\":", SMA_ATTEMPT_UNKNOWN, 0},
+        {302, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
+        {400, "", SMA_ATTEMPT_GIVE_UP, 0},
+        {401, "", SMA_ATTEMPT_RETRY, TOKEN},
         {401, "{\"code\":1}", SMA_ATTEMPT_RETRY, TOKEN},
         {404, "x", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {405, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE}, {408, "", SMA_ATTEMPT_RETRY, 0},
-        {429, "", SMA_ATTEMPT_RETRY_AFTER, WIDE},     {429, "{\"code\":5}", SMA_ATTEMPT_RETRY_AFTER, WIDE},
-        {500, "", SMA_ATTEMPT_UNKNOWN, 0},            {502, "<html>", SMA_ATTEMPT_UNKNOWN, 0},
-        {503, "", SMA_ATTEMPT_RETRY, 0},              {504, "", SMA_ATTEMPT_UNKNOWN, 0},
+        {405, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
+        {408, "", SMA_ATTEMPT_RETRY, 0},
+        {429, "", SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {429, "{\"code\":5}", SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {500, "", SMA_ATTEMPT_UNKNOWN, 0},
+        {502, "<html>", SMA_ATTEMPT_UNKNOWN, 0},
+        {503, "", SMA_ATTEMPT_RETRY, 0},
+        {504, "", SMA_ATTEMPT_UNKNOWN, 0},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct qq_outcome outcome = classify(rows[i].status, rows[i].body, false, false);
@@ -465,8 +531,9 @@ static void statuses_without_a_code(void)
 
 static void ids_are_noted(void)
 {
-    struct qq_outcome outcome = classify(
-        200, "{\"id\":\"ROBOT1.0_out1\",\"timestamp\":\"2026-11-21T20:00:00+08:00\"}", false, false);
+    struct qq_outcome outcome =
+        classify(200, "{\"id\":\"ROBOT1.0_out1\",\"timestamp\":\"2026-11-21T20:00:00+08:00\"}",
+                 false, false);
     CHECK_TEXT("ROBOT1.0_out1", outcome.message_id);
     outcome = classify(202,
                        "{\"code\":304023,\"message\":\"push message is waiting for audit now\","
@@ -480,10 +547,12 @@ static void ids_are_noted(void)
 static void errors_say_what_to_do(void)
 {
     struct qq_outcome outcome = classify(
-        400, "{\"message\":\"x\\ny\",\"code\":1,\"err_code\":40034101,\"trace_id\":\"tr\"}", false, false);
-    CHECK_TEXT("sending to QQ failed: the bot is not in this group: add it again (code 40034101: x y; "
-               "HTTP 400; trace tr)",
-               outcome.error);
+        400, "{\"message\":\"x\\ny\",\"code\":1,\"err_code\":40034101,\"trace_id\":\"tr\"}", false,
+        false);
+    CHECK_TEXT(
+        "sending to QQ failed: the bot is not in this group: add it again (code 40034101: x y; "
+        "HTTP 400; trace tr)",
+        outcome.error);
     struct sma_buf body;
     sma_buf_init(&body, 100000);
     sma_buf_put_text(&body, "{\"code\":7,\"message\":\"");
@@ -506,7 +575,8 @@ static void requests_that_got_no_answer(void)
                 {SMA_NET_TOO_BIG, SMA_ATTEMPT_UNKNOWN},
                 {SMA_NET_FILE_FAILED, SMA_ATTEMPT_GIVE_UP}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct sma_net_answer answer = {.end = rows[i].end, .error = "no route", .retry_after_ms = -1};
+        struct sma_net_answer answer = {
+            .end = rows[i].end, .error = "no route", .retry_after_ms = -1};
         struct qq_asked asked = {0};
         struct qq_outcome outcome;
         qq_classify(&answer, &asked, &outcome);
@@ -517,7 +587,8 @@ static void requests_that_got_no_answer(void)
 
 static void waits_are_believed_within_reason(void)
 {
-    struct sma_net_answer answer = {.end = SMA_NET_ANSWERED, .status = 429, .retry_after_ms = 7000, .error = ""};
+    struct sma_net_answer answer = {
+        .end = SMA_NET_ANSWERED, .status = 429, .retry_after_ms = 7000, .error = ""};
     struct qq_asked asked = {0};
     struct qq_outcome outcome;
     qq_classify(&answer, &asked, &outcome);

@@ -36,11 +36,12 @@ static void keep(void *user, struct sma_str part_bytes)
 
 static struct sma_deliver row_of(struct sma_str text, const char *chat_type)
 {
-    return (struct sma_deliver){
-        .outbox_id = 7,
-        .route = {.chat_type = sma_str(chat_type), .chat_id = SMA_STR("C"), .message_id = SMA_STR("m")},
-        .text = text,
-        .intent = SMA_INTENT_ASSISTANT_TEXT};
+    return (struct sma_deliver){.outbox_id = 7,
+                                .route = {.chat_type = sma_str(chat_type),
+                                          .chat_id = SMA_STR("C"),
+                                          .message_id = SMA_STR("m")},
+                                .text = text,
+                                .intent = SMA_INTENT_ASSISTANT_TEXT};
 }
 
 static void render_row(const struct sma_deliver *row)
@@ -119,9 +120,15 @@ static bool calls_all(struct sma_str text)
 
 static void nobody_calls_everybody(void)
 {
-    static const char *const texts[] = {
-        "hello @everyone", "x <qqbot-at-everyone />", "&#64;everyone", "**@**everyone",
-        "@**every**one", "a\n\n```\n@everyone\n```", "@\x01" "everyone", "\\<qqbot-at-everyone />"};
+    static const char *const texts[] = {"hello @everyone",
+                                        "x <qqbot-at-everyone />",
+                                        "&#64;everyone",
+                                        "**@**everyone",
+                                        "@**every**one",
+                                        "a\n\n```\n@everyone\n```",
+                                        "@\x01"
+                                        "everyone",
+                                        "\\<qqbot-at-everyone />"};
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++) {
         for (int intent = 0; intent <= SMA_INTENT_ERROR; intent++) {
             struct sma_deliver row = row_of(sma_str(texts[i]), "channel");
@@ -237,13 +244,20 @@ static void parts_keep_to_the_answers_left(void)
         size_t parts;
         bool is_large, is_cut;
     } rows[] = {
-        {"c2c", 100, 0, 3, false, false},   {"c2c", 156, 0, 4, false, false},
-        {"c2c", 200, 0, 3, true, false},    {"c2c", 310, 0, 4, true, false},
-        {"c2c", 400, 0, 4, true, true},     {"c2c", 100, 2, 2, true, false},
-        {"c2c", 100, 3, 1, true, true},     {"c2c", 39, 3, 1, false, false},
-        {"group", 190, 0, 5, false, false}, {"group", 400, 0, 5, true, true},
-        {"group", 100, 4, 1, true, true},   {"channel", 190, 0, 5, false, false},
-        {"dm", 400, 0, 5, true, true},      {"c2c", 60, 4, 2, false, false},
+        {"c2c", 100, 0, 3, false, false},
+        {"c2c", 156, 0, 4, false, false},
+        {"c2c", 200, 0, 3, true, false},
+        {"c2c", 310, 0, 4, true, false},
+        {"c2c", 400, 0, 4, true, true},
+        {"c2c", 100, 2, 2, true, false},
+        {"c2c", 100, 3, 1, true, true},
+        {"c2c", 39, 3, 1, false, false},
+        {"group", 190, 0, 5, false, false},
+        {"group", 400, 0, 5, true, true},
+        {"group", 100, 4, 1, true, true},
+        {"channel", 190, 0, 5, false, false},
+        {"dm", 400, 0, 5, true, true},
+        {"c2c", 60, 4, 2, false, false},
         {"c2c", 60, 4000000000u, 2, false, false},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -285,7 +299,8 @@ static void wide_tables_stay_within_the_size(void)
     sma_buf_put_text(&text, "|a|b|\n|-|-|\n");
     for (int i = 0; i < 150; i++)
         sma_buf_printf(&text, "|%d|x|\n", i);
-    sma_buf_put_text(&text, "|a cell that makes the whole column wide, wider and still wider than others|y|\n");
+    sma_buf_put_text(
+        &text, "|a cell that makes the whole column wide, wider and still wider than others|y|\n");
     struct sma_deliver row = row_of(sma_buf_str(&text), "group");
     row.route.message_id = SMA_STR("");
     render_row(&row);
@@ -366,10 +381,17 @@ static void captions_have_a_size(void)
 /* -- bytes ------------------------------------------------------------------------------------------------------- */
 static void bytes_that_are_no_part_are_refused(void)
 {
-    static const struct sma_str wrong[] = {
-        {"", 0},           {"T", 1},          {"X\0\0\0\0a", 6}, {"T\0\0\0\0", 5},
-        {"T\x09\0\0\0a", 6}, {"T\xff\xff\xff\xff" "a", 6}, {"F\0\0\0\0\0", 6},
-        {"F\x04\x01\0\0\0a", 7}, {"F\0\x02\0\0\0a", 7}};
+    static const struct sma_str wrong[] = {{"", 0},
+                                           {"T", 1},
+                                           {"X\0\0\0\0a", 6},
+                                           {"T\0\0\0\0", 5},
+                                           {"T\x09\0\0\0a", 6},
+                                           {"T\xff\xff\xff\xff"
+                                            "a",
+                                            6},
+                                           {"F\0\0\0\0\0", 6},
+                                           {"F\x04\x01\0\0\0a", 7},
+                                           {"F\0\x02\0\0\0a", 7}};
     struct qq_part part;
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, qq_part_decode(wrong[i], &part));
@@ -401,11 +423,11 @@ static void answers_are_counted(void)
         uint32_t reply_count, part;
         enum qq_way text, notice;
     } rows[] = {
-        {"c2c", 0, 0, QQ_PASSIVE, QQ_PASSIVE},  {"c2c", 2, 0, QQ_PASSIVE, QQ_PASSIVE},
-        {"c2c", 3, 0, QQ_PASSIVE, QQ_ACTIVE},   {"c2c", 4, 0, QQ_ACTIVE, QQ_ACTIVE},
-        {"c2c", 1, 2, QQ_PASSIVE, QQ_ACTIVE},   {"c2c", 1, 3, QQ_ACTIVE, QQ_ACTIVE},
-        {"group", 4, 0, QQ_PASSIVE, QQ_ACTIVE}, {"group", 5, 0, QQ_ACTIVE, QQ_ACTIVE},
-        {"dm", 0, 4, QQ_PASSIVE, QQ_ACTIVE},    {"c2c", UINT32_MAX, 5, QQ_ACTIVE, QQ_ACTIVE},
+        {"c2c", 0, 0, QQ_PASSIVE, QQ_PASSIVE},        {"c2c", 2, 0, QQ_PASSIVE, QQ_PASSIVE},
+        {"c2c", 3, 0, QQ_PASSIVE, QQ_ACTIVE},         {"c2c", 4, 0, QQ_ACTIVE, QQ_ACTIVE},
+        {"c2c", 1, 2, QQ_PASSIVE, QQ_ACTIVE},         {"c2c", 1, 3, QQ_ACTIVE, QQ_ACTIVE},
+        {"group", 4, 0, QQ_PASSIVE, QQ_ACTIVE},       {"group", 5, 0, QQ_ACTIVE, QQ_ACTIVE},
+        {"dm", 0, 4, QQ_PASSIVE, QQ_ACTIVE},          {"c2c", UINT32_MAX, 5, QQ_ACTIVE, QQ_ACTIVE},
         {"c2c", 0, UINT32_MAX, QQ_ACTIVE, QQ_ACTIVE},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -451,8 +473,8 @@ static void message_numbers_differ(void)
         size_t rows;
         uint32_t parts;
     } sets[] = {
-        {UINT64_C(1) << 16, 1, 512, 64},          /* one run */
-        {UINT64_C(0xffffffff) << 16, 97, 512, 64}, /* a late one, rows far apart */
+        {UINT64_C(1) << 16, 1, 512, 64},                  /* one run */
+        {UINT64_C(0xffffffff) << 16, 97, 512, 64},        /* a late one, rows far apart */
         {UINT64_C(5) << 16, UINT64_C(256) << 16, 200, 5}, /* many runs, even distances */
         {UINT64_C(5) << 16, UINT64_C(1) << 16, 200, 5},
         {UINT64_C(1) << 40, UINT64_C(32768) << 16, 200, 5},
