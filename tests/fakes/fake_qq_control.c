@@ -337,6 +337,7 @@ static void cut_event(struct fake_qq *fake, struct link *link, const json_t *com
     if (session == NULL)
         return;
     session->conn = 0; /* kept, not sent */
+    session->lost_ms = fake_qq_ticks_ms();
     json_decref(fake_qq_say(fake, command));
     if (fake->payload_count > before) {
         sma_buf_init(&frame, 1u << 20);
@@ -349,7 +350,6 @@ static void cut_event(struct fake_qq *fake, struct link *link, const json_t *com
         (void)ws_server_send_raw(fake->server, conn, (struct sma_str){frame.ptr, frame.len / 2});
         sma_buf_fini(&frame);
     }
-    session->lost_ms = fake_qq_ticks_ms();
     link->session = NULL;
     (void)ws_server_drop(fake->server, conn);
 }
