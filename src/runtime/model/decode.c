@@ -205,7 +205,7 @@ void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part
                                     const json_t *value)
 {
     if (json_is_string(value)) {
-        sma_decode_add_arguments(decoder, part, sma_json_str(value));
+        sma_decode_add_arguments(decoder, part, sma_json_text_of(value));
         return;
     }
     if (!json_is_object(value) && !json_is_array(value))

@@ -59,7 +59,7 @@ static void take_content(struct sma_decoder *decoder, const json_t *content)
 {
     if (json_is_string(content)) {
         decoder->has_content = true;
-        sma_decode_add(decoder, &decoder->content, sma_json_str(content));
+        sma_decode_add(decoder, &decoder->content, sma_json_text_of(content));
         return;
     }
     for (size_t i = 0; i < json_array_size(content); i++) { /* a list of parts */

@@ -37,7 +37,7 @@ static void copy_line(char *to, size_t size, struct sma_str text)
 static void take_code(struct sma_wire_error *error, const json_t *code)
 {
     if (json_is_string(code)) {
-        copy_line(error->code, sizeof error->code, sma_json_str(code));
+        copy_line(error->code, sizeof error->code, sma_json_text_of(code));
         return;
     }
     if (!json_is_integer(code))
@@ -58,7 +58,7 @@ static struct sma_str find_message(const json_t *object)
     for (size_t i = 0; i < SMA_COUNT_OF(keys); i++) {
         const json_t *value = json_object_get(object, keys[i]);
         if (json_is_string(value) && json_string_length(value) > 0)
-            return sma_json_str(value);
+            return sma_json_text_of(value);
         if (json_is_array(value) && json_array_size(value) > 0) /* FastAPI: [{loc,msg,type}] */
             return sma_json_get_str(json_array_get(value, 0), "msg");
     }
@@ -71,7 +71,7 @@ static void take_error(struct sma_wire_error *error, const json_t *root)
         root = json_array_get(root, 0);
     const json_t *inner = json_object_get(root, "error");
     if (json_is_string(inner)) {
-        copy_line(error->message, sizeof error->message, sma_json_str(inner));
+        copy_line(error->message, sizeof error->message, sma_json_text_of(inner));
         take_code(error, json_object_get(root, "code"));
         return;
     }

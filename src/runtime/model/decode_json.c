@@ -3,7 +3,7 @@
 
 #include "sma/text.h"
 
-struct sma_str sma_json_str(const json_t *value)
+struct sma_str sma_json_text_of(const json_t *value)
 {
     if (!json_is_string(value))
         return (struct sma_str){"", 0};
@@ -12,7 +12,7 @@ struct sma_str sma_json_str(const json_t *value)
 
 struct sma_str sma_json_get_str(const json_t *object, const char *key)
 {
-    return sma_json_str(json_object_get(object, key));
+    return sma_json_text_of(json_object_get(object, key));
 }
 
 uint64_t sma_json_get_u64(const json_t *object, const char *key)

@@ -98,7 +98,7 @@ void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part);
 /** May the calls of this answer run? */
 bool sma_decode_has_calls(const struct sma_decoder *decoder);
 
-struct sma_str sma_json_str(const json_t *value); /* empty slice unless a string */
+struct sma_str sma_json_text_of(const json_t *value); /* empty slice unless a string */
 struct sma_str sma_json_get_str(const json_t *object, const char *key);
 uint64_t sma_json_get_u64(const json_t *object, const char *key);
 /** Is the string member `key` equal to text? */

@@ -83,7 +83,7 @@ static void close_item(struct sma_decoder *decoder, struct sma_part *part, const
         sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
         const json_t *arguments = json_object_get(item, "arguments");
         if (json_is_string(arguments))
-            sma_decode_set_arguments(decoder, part, sma_json_str(arguments));
+            sma_decode_set_arguments(decoder, part, sma_json_text_of(arguments));
         else if (part->content.len == 0)
             sma_decode_add_arguments_value(decoder, part, arguments);
         return;
@@ -162,7 +162,7 @@ static void take_piece(struct sma_decoder *decoder, struct sma_str type, const j
     } else if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.done"))) {
         const json_t *arguments = json_object_get(event, "arguments");
         if (json_is_string(arguments))
-            sma_decode_set_arguments(decoder, part, sma_json_str(arguments));
+            sma_decode_set_arguments(decoder, part, sma_json_text_of(arguments));
     } else if (part->kind == SMA_PART_TEXT &&
                (sma_str_is_equal(type, SMA_STR("response.output_text.delta")) ||
                 sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {

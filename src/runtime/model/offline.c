@@ -204,7 +204,7 @@ static void read_user(const json_t *message, struct sma_offline_turn *turn)
     turn->has_result = false;
     turn->facts = (struct sma_str){"", 0};
     if (count == 0) {
-        turn->text = sma_json_str(content);
+        turn->text = sma_json_text_of(content);
         return;
     }
     /* The user's own text is the last block; what the program adds stands before it. */
