@@ -38,6 +38,8 @@
     X(STEP_LIMIT, "I stopped after %u steps without reaching an answer.", "已执行 %u 步仍未得出答案，先停在这里。")     \
     X(NOT_ALLOWED, "In this chat I answer only the person who spoke to me first and the administrators.",               \
       "在这个会话里，我只回复最先与我对话的人和管理员。")                                                             \
+    X(BUTTON_TAKEN, "Got it.", "已收到。")                                                                             \
+    X(BUTTON_LATER, "Too busy just now. Please press again in a moment.", "现在太忙了，请稍后再点一次。")              \
     X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")
 
 enum sma_notice

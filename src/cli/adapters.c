@@ -3,6 +3,7 @@
  */
 #include "adapters.h"
 
+#include "adapters/feishu/feishu.h"
 #include "adapters/http/http.h"
 #include "adapters/telegram/telegram.h"
 #include "adapters/terminal/terminal.h"
@@ -11,5 +12,6 @@ const struct sma_adapter_entry sma_adapter_table[] = {
     {&sma_http_adapter_ops, .is_on_by_default = true, .is_http = true},
     {&sma_terminal_adapter_ops, .is_on_by_default = true},
     {.ops = &sma_telegram_adapter_ops},
+    {.ops = &sma_feishu_adapter_ops},
     {.ops = NULL},
 };

@@ -141,6 +141,11 @@ static void answer_job(struct sma_fetch_job *job)
     free_job(job);
 }
 
+const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job)
+{
+    return &SMA_MSG_BODY(job->msg, struct sma_prepare)->route;
+}
+
 static void answer_if_finished(struct sma_fetch_job *job)
 {
     if (job->is_open && is_finished(job))
@@ -244,7 +249,7 @@ static bool open_temp(struct sma_fetch *fetch)
              (unsigned long long)sma_ctx_random(fetches->ctx));
     if (!make_folder(fetches) || !temp_path(fetches, fetch, path))
         return false;
-    fetch->fd = sys->open(sys->self, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    fetch->fd = sys->open(sys->self, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     return fetch->fd >= 0;
 }
 

@@ -74,6 +74,8 @@ void sma_fetches_destroy(struct sma_fetches *fetches);
 /** From read() only. Files beyond SMA_ATTACHMENT_COUNT_MAX are not taken. */
 void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_str label,
                    int64_t size);
+/** Where the message of this job comes from. */
+const struct sma_route *sma_fetch_route(const struct sma_fetch_job *job);
 /** The bytes are all in fetch->fd. Set fetch->call to NULL first, here and below. */
 void sma_fetch_done(struct sma_fetch *fetch);
 /** It will not come; why in plain words, no final dot. */

@@ -1,5 +1,5 @@
 /*
- * feishu_code.h — what the platform's codes mean, for feishu_answer.c and feishu_login.c only.
+ * feishu_code.h — what the platform's codes mean, for feishu_answer.c, feishu_login.c and feishu_files.c only.
  * Source: protocols/feishu.md §3, §9.6.
  */
 #ifndef SMA_FEISHU_CODE_H

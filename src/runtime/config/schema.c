@@ -102,6 +102,23 @@ static const struct rule ADAPTER_RULES[] = {
     {"telegram.progress", KIND_WORDS, 0, 0, "auto,typing,off"},
     {"telegram.attachmentBytesMax", KIND_INTEGER, 0, 2147483648, NULL},
     {"telegram.pollTimeoutS", KIND_INTEGER, 0, 50, NULL},
+    {"feishu.enabled", KIND_BOOL, 0, 0, NULL},
+    {"feishu.appId", KIND_STRING, 0, 0, NULL},
+    {"feishu.appSecret", KIND_STRING, 0, 0, NULL},
+    {"feishu.domain", KIND_STRING, 0, 0, NULL},
+    {"feishu.adminUserIds", KIND_LIST, 0, 0, NULL},
+    {"feishu.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
+    {"feishu.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
+    {"feishu.mode", KIND_WORDS, 0, 0, "websocket,webhook"},
+    {"feishu.encryptKey", KIND_STRING, 0, 0, NULL},
+    {"feishu.verificationToken", KIND_STRING, 0, 0, NULL},
+    {"feishu.caFile", KIND_STRING, 0, 0, NULL},
+    {"feishu.limits", KIND_OBJECT, 0, 0, NULL},
+    {"feishu.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
+    {"feishu.limits.perChatPerMinute", KIND_INTEGER, 0, 1000000, NULL},
+    {"feishu.limits.perGroupPerMinute", KIND_INTEGER, 0, 1000000, NULL},
+    {"feishu.progress", KIND_WORDS, 0, 0, "auto,card,off"},
+    {"feishu.attachmentBytesMax", KIND_INTEGER, 1, 2147483648, NULL},
 };
 
 /* Objects whose members belong to somebody else: the adapters, the permission engine, features not built yet. */

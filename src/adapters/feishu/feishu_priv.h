@@ -1,0 +1,322 @@
+/*
+ * feishu_priv.h — the adapter's state and what its parts ask of each other.
+ *
+ * Invariants: one token request and one connection at a time; an acknowledgement goes out on the connection its event
+ *             came on, or not at all; every ATTEMPT, PREPARE and WEBHOOK is answered exactly once; secrets, tokens and
+ *             the connection's URL are logged nowhere.
+ * Threads:    the adapter's; settings are constant after create.
+ */
+#ifndef SMA_FEISHU_PRIV_H
+#define SMA_FEISHU_PRIV_H
+
+#include "feishu.h"
+#include "feishu_crypto.h"
+#include "feishu_event.h"
+#include "feishu_fragments.h"
+#include "feishu_login.h"
+#include "feishu_out.h"
+
+#include "adapters/common/fetch.h"
+#include "sma/net.h"
+#include "sma/ws.h"
+
+#define FEISHU_MAGIC 0x46534855u
+#define FEISHU_NS_PER_MS UINT64_C(1000000)
+#define FEISHU_NS_PER_S UINT64_C(1000000000)
+
+#define FEISHU_FATAL_S 600 /* what will fail for ever is tried again this often */
+#define FEISHU_BACKOFF_MAX_S 60
+#define FEISHU_CONTROL_MS 15000 /* token, bot, endpoint and the like */
+#define FEISHU_ACK_LATE_MS \
+    2500 /* the platform waits 3 s; an answer after this is none, the event comes again */
+#define FEISHU_ASK_COUNT_MAX \
+    512 /* events at the store; at the limit the connection is not read, a webhook gets 503 */
+#define FEISHU_PROBE_S_MAX \
+    15 /* a ping unanswered for so long is repeated; twice: the connection is dead */
+#define FEISHU_QUICK_COUNT 16 /* tries in a row that stay close together, */
+#define FEISHU_QUICK_S_MAX 4  /* at most this far; then up to the server's interval */
+#define FEISHU_STEADY_S \
+    30 /* a connection that lived so long was healthy: its loss is a first failure */
+#define FEISHU_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
+#define FEISHU_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
+#define FEISHU_SEND_MS 30000      /* one attempt with a text, its mended repeats included */
+#define FEISHU_UPLOAD_MS 55000    /* one attempt with a file: just less than the dispatcher waits */
+#define FEISHU_MEND_MS 2000       /* with less time left nothing is mended */
+#define FEISHU_ROLE_COUNT_MAX 256 /* roles remembered; the oldest goes first */
+#define FEISHU_ROLE_S 600
+#define FEISHU_CARD_COUNT_MAX 64 /* cards of progress remembered; beyond, a run shows none */
+
+struct feishu;
+
+/* -- settings (feishu_config.c) ----------------------------------------------------------------------------------- */
+enum feishu_progress_mode
+{
+    FEISHU_PROGRESS_AUTO, /* a card in private chats */
+    FEISHU_PROGRESS_CARD, /* everywhere */
+    FEISHU_PROGRESS_OFF,
+};
+struct feishu_settings
+{
+    /* never NULL; "" = not given; domain without trailing slash */
+    char *app_id, *app_secret, *domain, *encrypt_key, *verification_token, *ca_file;
+    bool is_webhook;
+    uint8_t progress;                                       /* enum feishu_progress_mode */
+    uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
+    size_t attachment_bytes_max;
+};
+/** Read the block. NOTFOUND: no id or no secret. BADINPUT, NOMEM with *error. Release with _fini in any case. */
+SMA_CHECKED enum sma_err feishu_settings_read(struct feishu_settings *settings,
+                                              const char *project_dir, const char *json,
+                                              struct sma_error *error);
+void feishu_settings_fini(
+    struct feishu_settings *settings); /* wipes secrets; accepts a zeroed struct */
+
+/* -- one request to the platform (feishu_call.c) -------------------------------------------------------------------- */
+typedef void feishu_call_fn(struct feishu *feishu, void *user, const struct sma_net_answer *answer);
+struct feishu_call;
+struct feishu_call_options
+{
+    const char *method;
+    struct sma_str path;                /* below the domain, with query; copied */
+    struct sma_str body;                /* JSON, copied */
+    const struct sma_net_field *fields; /* multipart instead; borrowed until done */
+    size_t field_count;
+    int file; /* as in sma_net_ask */
+    bool has_no_token;
+    bool may_repeat;         /* as in sma_net_ask */
+    uint32_t total_ms;       /* with the wait for a token */
+    size_t answer_bytes_max; /* 0 = 256 KiB */
+    feishu_call_fn *done;    /* exactly once unless cancelled, never from inside start */
+    void *user;
+};
+/**
+ * With a token unless has_no_token: waits for one; an answer that the token is invalid fetches another one and repeats
+ * the request once. @return the request, freed when done has returned; NULL when out of memory: done is not called.
+ */
+struct feishu_call *feishu_call_start(struct feishu *feishu,
+                                      const struct feishu_call_options *options);
+void feishu_call_cancel(struct feishu_call *call); /* done is not called; accepts NULL */
+/** The token has come, or will not for a long time: requests that wait for it go out, or end as NOT_SENT. */
+void feishu_calls_go_on(struct feishu *feishu);
+/** @return when to look again */
+uint64_t feishu_calls_tick(struct feishu *feishu, uint64_t now_ns);
+void feishu_calls_forget(struct feishu *feishu); /* after the net has been closed */
+
+/* -- token and identity (feishu_token.c) ----------------------------------------------------------------------------- */
+struct feishu_tenant
+{
+    struct feishu_token token;
+    unsigned generation; /* of the token */
+    uint64_t got_ns, good_until_ns, due_ns;
+    struct feishu_call *call;
+    unsigned failure_count;
+    bool is_fatal;
+    char why[256]; /* of the last failure; "" = none */
+};
+struct feishu_identity
+{
+    struct feishu_bot bot; /* open_id "" = not known yet */
+    bool is_fresh;         /* asked in this life; else remembered from the last one */
+    uint64_t due_ns;
+    struct feishu_call *call;
+    unsigned failure_count;
+};
+void feishu_token_begin(struct feishu *feishu);
+/** The token, NULL when there is none; *ret_generation names it. */
+const char *feishu_token_get(struct feishu *feishu, unsigned *ret_generation);
+/** Whether none will come for a while: the last request failed for good. */
+bool feishu_token_is_hopeless(const struct feishu *feishu);
+/** The platform refused this one. */
+void feishu_token_drop(struct feishu *feishu, unsigned generation);
+/** @return when to look again */
+uint64_t feishu_token_tick(struct feishu *feishu, uint64_t now_ns);
+void feishu_token_stop(struct feishu *feishu);
+/** Say what stands in the way, once until it changes; "" = nothing any more. */
+void feishu_trouble(struct feishu *feishu, const char *text);
+
+/* -- the long connection (feishu_socket.c) ---------------------------------------------------------------------------- */
+enum feishu_socket_state
+{
+    FEISHU_SOCKET_IDLE, /* until due_ns */
+    FEISHU_SOCKET_ASKING,
+    FEISHU_SOCKET_CONNECTING,
+    FEISHU_SOCKET_OPEN,
+};
+struct feishu_socket
+{
+    uint8_t state; /* enum feishu_socket_state */
+    struct feishu_call *call;
+    struct sma_ws_conn *conn;
+    unsigned generation; /* of the connection */
+    struct feishu_client_config config;
+    int32_t service_id;
+    char device_id[64];
+    uint64_t due_ns, opened_ns, heard_ns;
+    uint64_t ping_due_ns, probe_due_ns; /* the next ping; when the last one counts as unanswered */
+    unsigned unanswered_count;
+    unsigned failure_count, garbage_count;
+    bool is_paused, is_leaving, is_ready_told;
+    struct feishu_fragments *fragments;
+};
+void feishu_socket_begin(struct feishu *feishu); /* does nothing when it is begun */
+/** Read no more; end when the last event has its verdict. */
+void feishu_socket_leave(struct feishu *feishu);
+/** An event has its verdict: there is room again. */
+void feishu_socket_note_room(struct feishu *feishu);
+/** Answer an event that came on connection `generation`; without effect when that one is gone. */
+void feishu_socket_ack(struct feishu *feishu, unsigned generation, struct sma_str stub,
+                       const struct feishu_ack *ack);
+uint64_t feishu_socket_tick(struct feishu *feishu,
+                            uint64_t now_ns); /* @return when to look again */
+
+/* -- events at the store (feishu_intake.c) ----------------------------------------------------------------------------- */
+enum feishu_asker
+{
+    FEISHU_ASKER_SOCKET, /* index = connection, stub = what to answer on */
+    FEISHU_ASKER_HOOK,   /* index = hook */
+};
+struct feishu_ask
+{
+    uint64_t ask_id, read_ns;
+    uint32_t index;
+    uint8_t asker; /* enum feishu_asker */
+    bool is_callback;
+    char *stub; /* owned; NULL for HOOK */
+    size_t stub_len;
+};
+/* Where an event came from, for feishu_intake_ask. */
+struct feishu_origin
+{
+    enum feishu_asker asker;
+    uint32_t index;
+    uint64_t read_ns;
+    const struct feishu_frame *frame; /* SOCKET */
+};
+/** Ask the store to accept an event. OK | FULL, NOMEM: not asked, not to be acknowledged | GONE */
+SMA_CHECKED enum sma_err feishu_intake_ask(struct feishu *feishu, const struct feishu_event *event,
+                                           const struct feishu_origin *origin);
+void feishu_intake_take(struct feishu *feishu, const struct sma_msg *msg,
+                        const struct sma_accepted *accepted);
+/** One whole event from the connection: asks, or acknowledges what needs no store. */
+void feishu_intake_frame(struct feishu *feishu, const struct feishu_frame *frame,
+                         struct sma_str payload, uint64_t read_ns);
+struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns);
+void feishu_intake_drop(struct feishu *feishu);
+
+/* -- webhook (feishu_webhook.c) ------------------------------------------------------------------------------------------ */
+struct feishu_hook
+{
+    bool is_open;
+    uint8_t asker;
+    uint64_t ask_id;
+};
+void feishu_webhook_take(struct feishu *feishu, const struct sma_msg *msg,
+                         const struct sma_webhook *webhook);
+/** result: JSON for a callback, may be empty. */
+void feishu_webhook_settle(struct feishu *feishu, uint32_t index,
+                           const struct sma_accepted *accepted, struct sma_str result);
+
+/* -- attempts (feishu_send.c) ---------------------------------------------------------------------------------------------- */
+struct feishu_attempt
+{
+    struct sma_msg *msg; /* the question; NULL = free place */
+    struct feishu *feishu;
+    struct feishu_part part;
+    uint64_t until_ns;
+    bool is_plain, is_no_reply, is_held; /* held: until the run's card is at rest */
+    char card_id[FEISHU_MESSAGE_ID_BYTES_MAX +
+                 1]; /* of the progress card that becomes this part; "" = none */
+    struct feishu_call *call;
+    int fd;        /* of an upload; -1 */
+    char key[256]; /* of the uploaded file; "" = not uploaded */
+    char path[32], file_name[256];
+    struct sma_net_field fields[4];
+};
+/** Takes *msg. */
+void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg);
+/** The card of this run is at rest: its deliveries that waited for that go on. */
+void feishu_attempts_wake(struct feishu *feishu, uint64_t seq);
+void feishu_attempts_drop(struct feishu *feishu); /* unanswered: nobody listens any more */
+
+/* -- preparation (feishu_files.c) --------------------------------------------------------------------------------------------- */
+struct feishu_known_role
+{
+    char chat_id[80], user_id[80];
+    uint8_t role;
+    uint64_t until_ns;
+};
+extern const struct sma_fetch_ops feishu_fetch_ops; /* user: struct feishu */
+
+/* -- progress (feishu_progress.c) ----------------------------------------------------------------------------------------------- */
+struct feishu_card_run
+{
+    uint64_t seq;
+    char chat_id[96],
+        reply_to[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* where the card is, or is to be */
+    bool is_in_thread;
+    char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* "" = not known, or none */
+    int64_t made_wall_ms;                          /* 0 = no card was ever asked for */
+    uint64_t outbox_id;   /* of the part that the card became; 0 = none yet */
+    struct sma_msg *last; /* PROGRESS to show next; NULL = nothing new */
+    uint64_t due_ns, heard_ns;
+    unsigned failure_count;
+    struct feishu_call *call; /* the card's newest request */
+    uint8_t state;            /* enum card_state */
+};
+struct feishu_progress
+{
+    struct feishu_card_run *runs; /* FEISHU_CARD_COUNT_MAX places; those with seq 0 are free */
+    uint64_t hold_ns;
+    bool is_file_told;
+};
+SMA_CHECKED enum sma_err
+feishu_progress_open(struct feishu *feishu); /* OK | NOMEM; reads what the last life left */
+void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg);
+uint64_t feishu_progress_tick(struct feishu *feishu,
+                              uint64_t now_ns); /* @return when to look again */
+enum feishu_claim
+{
+    FEISHU_CLAIM_NONE, /* a message of its own */
+    FEISHU_CLAIM_CARD, /* card_id becomes the part: written down, the same for every repeat */
+    FEISHU_CLAIM_WAIT, /* the card's own request is on its way: feishu_attempts_wake follows */
+};
+/** A part goes out: the run shows no progress any more, and its card becomes the part where it can. */
+enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_attempt *attempt,
+                                        const struct feishu_part *part,
+                                        char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]);
+void feishu_progress_drop(struct feishu *feishu);
+
+/* -- everything ------------------------------------------------------------------------------------------------------------------- */
+struct feishu
+{
+    uint32_t magic;
+    struct sma_ctx *ctx;
+    const struct sma_config *config;
+    char *block_json; /* to notice a change at RELOAD; holds secrets */
+    struct feishu_settings settings;
+    struct sma_net *net;
+    struct sma_ws *ws;
+    struct feishu_call *calls;
+    struct feishu_tenant tenant;
+    struct feishu_identity identity;
+    struct feishu_socket socket;
+    char trouble[320];
+    unsigned scope_count, hook_refused_count;
+
+    struct feishu_ask asks[FEISHU_ASK_COUNT_MAX];
+    size_t ask_count;
+    struct feishu_hook hooks[FEISHU_HOOK_COUNT_MAX];
+    struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
+    struct sma_fetches *fetches;
+    struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
+    size_t role_next;
+    struct feishu_progress progress;
+
+    bool is_intake_off, is_intake_told, is_closed;
+};
+/** Tell the supervisor when nothing is open at the store any more. */
+void feishu_tell_intake(struct feishu *feishu);
+/** The owner must change the app in the console: said at the 1st, 2nd, 4th, ... time. */
+void feishu_tell_scope(struct feishu *feishu, const char *error);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * feishu_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first was certainly not
+ * carried out: the card refused, the message replied to gone; (in feishu_call.c) the token ended. Every request of a
+ * part carries the same uuid, under which the platform sends at most one message within an hour.
+ */
+#include "feishu_priv.h"
+
+#include "adapters/common/answers.h"
+#include "adapters/common/project_file.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define BODY_BYTES_MAX (256 * 1024)
+#define LINK_BYTES_MAX 2048
+
+static void send_part(struct feishu_attempt *attempt);
+
+/* -- the answer ----------------------------------------------------------------------------------------------------- */
+static void release(struct feishu_attempt *attempt)
+{
+    sma_msg_destroy(attempt->msg);
+    if (attempt->fd >= 0)
+        close(attempt->fd);
+    *attempt = (struct feishu_attempt){.fd = -1};
+}
+
+static void answer(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+{
+    sma_adapter_answer_attempt(attempt->feishu->ctx, attempt->msg,
+                               &(struct sma_attempt_result){
+                                   .attempt_class = outcome->attempt_class,
+                                   .is_adapter_wide = outcome->is_adapter_wide,
+                                   .retry_after_ms = outcome->retry_after_ms,
+                                   .platform_message_id = sma_str(outcome->message_id),
+                                   .error = sma_str(outcome->error),
+                               });
+    release(attempt);
+}
+
+static void answer_class(struct feishu_attempt *attempt, enum sma_attempt_class attempt_class,
+                         const char *error)
+{
+    struct feishu_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
+    snprintf(outcome.error, sizeof outcome.error, "%.250s", error);
+    answer(attempt, &outcome);
+}
+
+/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+static struct feishu_target target_of(const struct feishu_attempt *attempt)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct feishu_target target = feishu_target_make(&asked->route);
+    if (attempt->is_no_reply) {
+        target.reply_to = SMA_STR("");
+        target.is_in_thread = false;
+    }
+    return target;
+}
+
+/* @return whether the same part goes out once more, differently */
+static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+{
+    if (attempt->card_id[0] !=
+        '\0') { /* the card of progress cannot become the answer: a message of its own */
+        bool is_gone = outcome->attempt_class == SMA_ATTEMPT_GIVE_UP;
+        if (is_gone)
+            attempt->card_id[0] = '\0';
+        return is_gone;
+    }
+    if (outcome->is_card_refused && !attempt->is_plain && attempt->part.kind == FEISHU_PART_CARD) {
+        attempt->is_plain = true;
+        return true;
+    }
+    if (outcome->is_reply_gone && !attempt->is_no_reply && target_of(attempt).reply_to.len > 0) {
+        attempt->is_no_reply = true;
+        return true;
+    }
+    return false;
+}
+
+static void conclude(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+{
+    struct feishu *feishu = attempt->feishu;
+    if (mend(attempt, outcome)) {
+        if (sma_ctx_now(feishu->ctx) + FEISHU_MEND_MS * FEISHU_NS_PER_MS < attempt->until_ns)
+            send_part(attempt);
+        else /* refused, so certainly not sent */
+            answer_class(attempt, SMA_ATTEMPT_RETRY, outcome->error);
+        return;
+    }
+    if (outcome->is_scope_missing)
+        feishu_tell_scope(feishu, outcome->error);
+    answer(attempt, outcome);
+}
+
+static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
+{
+    struct feishu_attempt *attempt = user;
+    struct feishu_outcome outcome;
+    (void)feishu;
+    attempt->call = NULL;
+    SMA_CRASH_POINT("feishu.after_send");
+    feishu_classify(net_answer, &outcome);
+    if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] == '\0')
+        snprintf(outcome.message_id, sizeof outcome.message_id, "%s",
+                 attempt->card_id); /* a changed card: its own */
+    conclude(attempt, &outcome);
+}
+
+/* -- requests --------------------------------------------------------------------------------------------------------- */
+static uint32_t left_ms(const struct feishu_attempt *attempt)
+{
+    uint64_t now_ns = sma_ctx_now(attempt->feishu->ctx);
+    return attempt->until_ns > now_ns ? (uint32_t)((attempt->until_ns - now_ns) / FEISHU_NS_PER_MS)
+                                      : 1;
+}
+
+static void send_json(struct feishu_attempt *attempt, const char *method,
+                      const struct sma_buf *path, const struct sma_buf *body)
+{
+    if (path->err == SMA_ERR_OK && body->err == SMA_ERR_OK) {
+        SMA_CRASH_POINT("feishu.before_send");
+        attempt->call = feishu_call_start(attempt->feishu, &(struct feishu_call_options){
+                                                               .method = method,
+                                                               .path = sma_buf_str(path),
+                                                               .body = sma_buf_str(body),
+                                                               .may_repeat = true, /* the uuid */
+                                                               .total_ms = left_ms(attempt),
+                                                               .done = on_sent,
+                                                               .user = attempt,
+                                                           });
+    }
+    if (attempt->call == NULL)
+        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+}
+
+/* The progress card's content becomes the answer. Repeated, it is the same content again. */
+static void patch_card(struct feishu_attempt *attempt)
+{
+    struct sma_buf path, body;
+    sma_buf_init(&path, 1024);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    feishu_put_message_path(&path, sma_str(attempt->card_id));
+    feishu_put_card_patch(&body, &(struct feishu_card){.markdown = attempt->part.text});
+    send_json(attempt, "PATCH", &path, &body);
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+}
+
+static bool is_link(struct sma_str target)
+{
+    return sma_str_starts_with(target, SMA_STR("http://")) ||
+           sma_str_starts_with(target, SMA_STR("https://"));
+}
+
+static void send_message(struct feishu_attempt *attempt)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct feishu_target target = target_of(attempt);
+    struct sma_buf path, body;
+    sma_buf_init(&path, 4096);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    feishu_put_send_path(&path, &target);
+    if (attempt->part.kind != FEISHU_PART_FILE) {
+        feishu_put_part(&body, &target, &attempt->part, attempt->is_plain, asked->idempotency_key);
+    } else if (is_link(
+                   attempt->part
+                       .target)) { /* the platform fetches nothing, and neither do we: people can */
+        struct sma_str link = attempt->part.target;
+        link.len = sma_utf8_cut(link, LINK_BYTES_MAX);
+        feishu_put_text(&body, &target, link, asked->idempotency_key);
+    } else {
+        struct feishu_upload upload = feishu_upload_plan(&attempt->part);
+        feishu_put_file(&body, &target, &upload, sma_str(attempt->key), asked->idempotency_key);
+    }
+    send_json(attempt, "POST", &path, &body);
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+}
+
+/* -- uploads ------------------------------------------------------------------------------------------------------------ */
+static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
+{
+    struct feishu_attempt *attempt = user;
+    struct feishu_outcome outcome;
+    (void)feishu;
+    attempt->call = NULL;
+    if (net_answer->end == SMA_NET_ANSWERED && net_answer->status >= 200 &&
+        net_answer->status < 300 &&
+        feishu_upload_parse(net_answer->body, attempt->key, sizeof attempt->key) == SMA_ERR_OK) {
+        close(attempt->fd);
+        attempt->fd = -1;
+        send_part(attempt);
+        return;
+    }
+    feishu_classify(net_answer, &outcome);
+    bool is_undecided =
+        outcome.attempt_class == SMA_ATTEMPT_UNKNOWN || outcome.attempt_class == SMA_ATTEMPT_SENT;
+    if (is_undecided) { /* an upload nobody refers to does no harm: certainly nothing was sent */
+        outcome.attempt_class = SMA_ATTEMPT_RETRY;
+        if (outcome.error[0] == '\0')
+            snprintf(outcome.error, sizeof outcome.error, "the upload's answer has no key");
+    }
+    outcome.message_id[0] = '\0';
+    if (outcome.is_scope_missing)
+        feishu_tell_scope(feishu, outcome.error);
+    answer(attempt, &outcome);
+}
+
+static size_t fill_fields(struct feishu_attempt *attempt, const struct feishu_upload *upload)
+{
+    size_t count = 0;
+    struct sma_net_field *fields = attempt->fields;
+    if (upload->is_image) {
+        fields[count++] = (struct sma_net_field){.name = "image_type", .value = SMA_STR("message")};
+    } else {
+        fields[count++] =
+            (struct sma_net_field){.name = "file_type", .value = sma_str(upload->file_type)};
+        fields[count++] =
+            (struct sma_net_field){.name = "file_name", .value = sma_str(attempt->file_name)};
+    }
+    fields[count++] = (struct sma_net_field){.name = upload->is_image ? "image" : "file",
+                                             .path = attempt->path,
+                                             .file_name = attempt->file_name,
+                                             .type = upload->mime};
+    return count;
+}
+
+static void upload_file(struct feishu_attempt *attempt)
+{
+    struct feishu *feishu = attempt->feishu;
+    struct feishu_upload upload = feishu_upload_plan(&attempt->part);
+    struct sma_error error = {0};
+    if (sma_project_file_open(feishu->config->project_dir, attempt->part.target,
+                              (size_t)upload.bytes_max, &attempt->fd, &error) != SMA_ERR_OK) {
+        answer_class(attempt, SMA_ATTEMPT_GIVE_UP, error.text);
+        return;
+    }
+    /* by the descriptor: what was checked is what is read, whatever happens to the name meanwhile */
+    snprintf(attempt->path, sizeof attempt->path, "/proc/self/fd/%d", attempt->fd);
+    sma_project_file_name(attempt->part.target, attempt->file_name, sizeof attempt->file_name);
+    attempt->call =
+        feishu_call_start(feishu, &(struct feishu_call_options){
+                                      .method = "POST",
+                                      .path = upload.is_image ? SMA_STR("/open-apis/im/v1/images")
+                                                              : SMA_STR("/open-apis/im/v1/files"),
+                                      .fields = attempt->fields,
+                                      .field_count = fill_fields(attempt, &upload),
+                                      .may_repeat = true,
+                                      .total_ms = left_ms(attempt),
+                                      .done = on_uploaded,
+                                      .user = attempt,
+                                  });
+    if (attempt->call == NULL)
+        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+}
+
+/* -- in order ------------------------------------------------------------------------------------------------------------ */
+static void send_part(struct feishu_attempt *attempt)
+{
+    bool is_file = attempt->part.kind == FEISHU_PART_FILE && !is_link(attempt->part.target);
+    if (is_file && attempt->key[0] == '\0')
+        upload_file(attempt);
+    else if (attempt->card_id[0] != '\0')
+        patch_card(attempt);
+    else
+        send_message(attempt);
+}
+
+static void claim_and_send(struct feishu_attempt *attempt)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    attempt->is_held = feishu_progress_claim(attempt->feishu, asked, &attempt->part,
+                                             attempt->card_id) == FEISHU_CLAIM_WAIT;
+    if (!attempt->is_held)
+        send_part(attempt);
+}
+
+static struct feishu_attempt *free_place(struct feishu *feishu)
+{
+    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++)
+        if (feishu->attempts[i].msg == NULL)
+            return &feishu->attempts[i];
+    return NULL;
+}
+
+void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg)
+{
+    struct feishu_attempt *attempt = free_place(feishu);
+    SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
+    const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
+    *attempt = (struct feishu_attempt){.feishu = feishu, .msg = SMA_TAKE(*msg), .fd = -1};
+    if (feishu->is_closed) {
+        answer_class(attempt, SMA_ATTEMPT_RETRY, "the service is stopping");
+        return;
+    }
+    if (feishu_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
+        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
+                     "a stored part cannot be read: it was not made by this program");
+        return;
+    }
+    bool is_file = attempt->part.kind == FEISHU_PART_FILE;
+    attempt->until_ns =
+        sma_ctx_now(feishu->ctx) + (is_file ? FEISHU_UPLOAD_MS : FEISHU_SEND_MS) * FEISHU_NS_PER_MS;
+    claim_and_send(attempt);
+}
+
+void feishu_attempts_wake(struct feishu *feishu, uint64_t seq)
+{
+    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++) {
+        struct feishu_attempt *attempt = &feishu->attempts[i];
+        if (attempt->msg != NULL && attempt->is_held &&
+            SMA_MSG_BODY(attempt->msg, struct sma_attempt)->seq == seq)
+            claim_and_send(attempt);
+    }
+}
+
+void feishu_attempts_drop(struct feishu *feishu)
+{
+    for (size_t i = 0; i < FEISHU_ATTEMPT_COUNT_MAX; i++) {
+        struct feishu_attempt *attempt = &feishu->attempts[i];
+        if (attempt->msg == NULL)
+            continue;
+        feishu_call_cancel(attempt->call);
+        release(attempt);
+    }
+}
