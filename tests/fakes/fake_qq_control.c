@@ -11,7 +11,7 @@
  *   press chat data [user button]                a button -> id of the interaction, event
  *   relate chat type [user]                      FRIEND_ADD ... GROUP_MSG_RECEIVE;   emit type data: any of some others
  *   membership chat what on                      what: refuses gone muted refuses_active
- *   list chat -> messages, typing;  counters;  interactions;  refusals;  sessions
+ *   list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions
  *   fault method kind [...] (see fake_platform.h; methods are the names in fake_qq_rest.c); clear_faults
  *   clock seconds                                 the platform's clock runs ahead by that much: windows, tokens, files
  *   token_life seconds [overlap number]; expire_token
@@ -83,7 +83,9 @@ static json_t *tree_of_message(const struct fake_qq *fake, const struct message 
                                          (json_int_t)message->msg_seq, "is_active",
                                          message->replied[0] == '\0'));
     } else {
+        const struct session *session = fake->payloads[message->payload].session;
         json_object_set_new(tree, "reply_count", json_integer(message->replies.count));
+        json_object_set_new(tree, "session", json_string(session == NULL ? "" : session->id));
         if (message->reply_ns != 0)
             json_object_set_new(
                 tree, "reply_us",
@@ -99,7 +101,8 @@ static json_t *list_chat(void *user, const json_t *command)
     struct fake_qq *fake = user;
     const struct chat *chat = fake_qq_chat(fake, platform_text(command, "chat", ""));
     json_t *messages = json_array();
-    for (size_t i = 0; chat != NULL && i < chat->message_count; i++)
+    for (size_t i = (size_t)platform_number(command, "from", 0);
+         chat != NULL && i < chat->message_count; i++)
         json_array_append_new(messages, tree_of_message(fake, &chat->messages[i]));
     return json_pack("{s:o,s:I}", "messages", messages, "typing",
                      (json_int_t)(chat == NULL ? 0 : chat->typing_count));

@@ -179,7 +179,7 @@ static bool can_resume(const struct fake_qq *fake, const struct session *session
 
 bool fake_qq_push(struct fake_qq *fake, size_t index)
 {
-    const struct payload *payload = &fake->payloads[index];
+    struct payload *payload = &fake->payloads[index];
     fake->event_count++;
     if (fake->webhook_port != 0) {
         fake_qq_post_event(fake, index);
@@ -194,6 +194,7 @@ bool fake_qq_push(struct fake_qq *fake, size_t index)
             return false;
         }
         const struct entry *entry = keep(session, index);
+        payload->session = session;
         if (session->conn != 0)
             send_event(fake, session, entry);
         return true;

@@ -41,11 +41,12 @@ struct payload
     char *id, *data;
     uint32_t intent; /* the bit that asks for it */
     uint64_t shard_key;
-    size_t chat, message;   /* SIZE_MAX: none */
-    int64_t wall_ms;        /* of the fake's clock */
-    uint64_t pushed_ns;     /* first written to somebody; 0 = not yet */
-    struct replies replies; /* by event_id */
-    unsigned webhook_tries; /* done so far */
+    size_t chat, message;          /* SIZE_MAX: none */
+    int64_t wall_ms;               /* of the fake's clock */
+    uint64_t pushed_ns;            /* first written to somebody; 0 = not yet */
+    const struct session *session; /* the last that took it; NULL: none */
+    struct replies replies;        /* by event_id */
+    unsigned webhook_tries;        /* done so far */
     bool is_webhook_done;
 };
 struct message
