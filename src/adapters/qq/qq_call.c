@@ -16,7 +16,7 @@ struct qq_call
     bool is_waiting;    /* for a token */
     bool needs_token, is_token_only, is_once;
     bool is_renewed;    /* repeated with another token already */
-    uint64_t token_number, until_ns;
+    uint64_t order, token_number, until_ns;
     const char *method, *type;
     char *url;
     struct sma_buf body;
@@ -101,7 +101,7 @@ static void on_done(void *user, const struct sma_net_answer *answer)
 
 static enum sma_err ask(struct qq_call *call, uint64_t now_ns)
 {
-    char authorization[HEADER_BYTES_MAX], app[80], type[80];
+    char authorization[HEADER_BYTES_MAX] = "", app[80], type[80];
     const char *headers[3];
     size_t count = 0;
     struct sma_str token = qq_token_now(call->qq);
@@ -146,12 +146,20 @@ static void proceed(struct qq_call *call)
         set_waiting(call, true);
 }
 
+static struct qq_call *find_waiting(const struct qq *qq, uint64_t order_max)
+{
+    struct qq_call *call = qq->calls; /* the newest stands first */
+    while (call != NULL && (!call->is_waiting || call->order > order_max))
+        call = call->next;
+    return call;
+}
+
 void qq_calls_token(struct qq *qq, const char *why)
 {
-    for (struct qq_call *call = qq->calls, *next; call != NULL; call = next) {
-        next = call->next;
-        if (!call->is_waiting)
-            continue;
+    struct qq_call *call;
+    /* what done() starts is newer than these; what it cancels is not found any more */
+    for (uint64_t order_max = qq->call_order; (call = find_waiting(qq, order_max)) != NULL;) {
+        order_max = call->order - 1;
         if (why != NULL)
             end_not_sent(call, why);
         else if (call->is_token_only)
@@ -161,12 +169,6 @@ void qq_calls_token(struct qq *qq, const char *why)
                                                     .error = ""});
         else
             proceed(call);
-        /* What done() started stands at the front of the list, behind us; what it cancelled may be `next`. */
-        bool is_there = false;
-        for (const struct qq_call *other = qq->calls; other != NULL; other = other->next)
-            is_there = is_there || other == next;
-        if (!is_there)
-            next = qq->call_waiting_count > 0 ? qq->calls : NULL;
     }
 }
 
@@ -215,6 +217,7 @@ static struct qq_call *make_call(struct qq *qq, const struct qq_call_options *op
     *call = (struct qq_call){
         .qq = qq,
         .next = qq->calls,
+        .order = ++qq->call_order,
         .needs_token = options->url.len == 0,
         .is_token_only = options->is_token_only,
         .is_once = options->is_once,

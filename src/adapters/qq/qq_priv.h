@@ -216,7 +216,7 @@ void qq_attempt_take(struct qq *qq, struct sma_msg **msg);
 void qq_attempts_drop(struct qq *qq); /* unanswered: nobody listens any more */
 /** ms that are left of the attempt, at least 1. */
 uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt);
-/** Upload the FILE part; ends with qq_upload_ended, never from inside. */
+/** Upload the FILE part; ends with qq_upload_ended. */
 void qq_upload_begin(struct qq_attempt *attempt);
 void qq_upload_cancel(struct qq_attempt *attempt);
 /** outcome NULL: attempt->file_info is there. */
@@ -226,6 +226,8 @@ void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcom
 extern const struct sma_fetch_ops qq_fetch_ops;
 
 /* -- raw capture (qq_capture.c) --------------------------------------------------------------------------------------------- */
+/** What the environment asks for. In create. */
+void qq_capture_begin(struct qq *qq);
 /** Keep a payload as it came when SHIP_QQ_CAPTURE_EVENTS asks for it. */
 void qq_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes);
 
@@ -241,6 +243,7 @@ struct qq
     struct qq_settings settings;
     struct qq_call *calls; /* in flight or waiting */
     size_t call_waiting_count;
+    uint64_t call_order;
 
     struct qq_token_keeper token;
 

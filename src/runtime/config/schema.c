@@ -119,6 +119,24 @@ static const struct rule ADAPTER_RULES[] = {
     {"feishu.limits.perGroupPerMinute", KIND_INTEGER, 0, 1000000, NULL},
     {"feishu.progress", KIND_WORDS, 0, 0, "auto,card,off"},
     {"feishu.attachmentBytesMax", KIND_INTEGER, 1, 2147483648, NULL},
+    {"qq.enabled", KIND_BOOL, 0, 0, NULL},
+    {"qq.appId", KIND_STRING, 0, 0, NULL},
+    {"qq.appSecret", KIND_STRING, 0, 0, NULL},
+    {"qq.sandbox", KIND_ANY, 0, 0, NULL}, /* true or false; anything else leaves it to QQ_SANDBOX */
+    {"qq.mode", KIND_WORDS, 0, 0, "websocket,webhook"},
+    {"qq.apiRoot", KIND_STRING, 0, 0, NULL},
+    {"qq.tokenUrl", KIND_STRING, 0, 0, NULL},
+    {"qq.gatewayUrl", KIND_STRING, 0, 0, NULL},
+    {"qq.shards", KIND_INTEGER, 1, 16, NULL},
+    {"qq.intents", KIND_LIST, 0, 0, NULL},
+    {"qq.markdown", KIND_BOOL, 0, 0, NULL},
+    {"qq.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
+    {"qq.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
+    {"qq.limits", KIND_OBJECT, 0, 0, NULL},
+    {"qq.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
+    {"qq.limits.perChatPerMinute", KIND_INTEGER, 0, 1000000, NULL},
+    {"qq.attachmentBytesMax", KIND_INTEGER, 1, 2147483648, NULL},
+    {"qq.caFile", KIND_STRING, 0, 0, NULL},
 };
 
 /* Objects whose members belong to somebody else: the adapters, the permission engine, features not built yet. */

@@ -1,0 +1,254 @@
+/*
+ * qq_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first was certainly not shown:
+ * Markdown or a link refused, too long, no answer allowed any more, the uploaded file forgotten.
+ *
+ * A passive answer in c2c and group carries a msg_seq that is the same in every attempt, so the platform refuses what it
+ * has shown already, and an unknown outcome may be repeated without end. Active messages and guild messages carry none:
+ * their unknown outcomes are reported as such, and the dispatcher repeats them once.
+ */
+#include "qq_priv.h"
+
+#include "sma/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BODY_BYTES_MAX (512 * 1024)
+#define PATH_BYTES_MAX 2048
+
+static void send_part(struct qq_attempt *attempt);
+
+static const struct sma_attempt *asked_of(const struct qq_attempt *attempt)
+{
+    return SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+}
+
+static bool is_guild(const struct sma_route *route)
+{
+    return sma_str_is_equal(route->chat_type, SMA_STR("channel")) ||
+           sma_str_is_equal(route->chat_type, SMA_STR("dm"));
+}
+
+uint32_t qq_attempt_left_ms(const struct qq_attempt *attempt)
+{
+    uint64_t now_ns = sma_ctx_now(attempt->qq->ctx);
+    if (attempt->until_ns <= now_ns)
+        return 1;
+    return (uint32_t)((attempt->until_ns - now_ns) / QQ_NS_PER_MS) + 1;
+}
+
+/* -- the answer ------------------------------------------------------------------------------------------------------ */
+static void release(struct qq_attempt *attempt)
+{
+    qq_upload_cancel(attempt);
+    free(attempt->file_info);
+    sma_msg_destroy(attempt->msg);
+    *attempt = (struct qq_attempt){0};
+}
+
+static void answer(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+{
+    bool is_hidden = attempt->way == QQ_PASSIVE && !is_guild(&asked_of(attempt)->route);
+    sma_adapter_answer_attempt(
+        attempt->qq->ctx, attempt->msg,
+        &(struct sma_attempt_result){
+            .attempt_class = outcome->attempt_class,
+            .is_adapter_wide = outcome->is_adapter_wide,
+            .is_likely_unsent = outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
+            .retry_after_ms = outcome->retry_after_ms,
+            .platform_message_id = sma_str(outcome->message_id),
+            .error = sma_str(outcome->error)});
+    release(attempt);
+}
+
+static void answer_class(struct qq_attempt *attempt, enum sma_attempt_class attempt_class,
+                         const char *error)
+{
+    struct qq_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
+    snprintf(outcome.error, sizeof outcome.error, "%s", error);
+    answer(attempt, &outcome);
+}
+
+/* -- the outcome ------------------------------------------------------------------------------------------------------ */
+static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
+{
+    if (outcome->attempt_class == SMA_ATTEMPT_SENT)
+        qq->is_refused_told = false;
+    if (!outcome->is_bot_refused || qq->is_refused_told)
+        return;
+    qq->is_refused_told = true;
+    sma_ctx_log(qq->ctx, SMA_LOG_ERROR, "qq: the bot may not send: %s", outcome->error);
+}
+
+/* @return whether the same part goes out once more, differently */
+static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+{
+    struct qq *qq = attempt->qq;
+    if (outcome->is_plain_wanted && !attempt->is_plain) {
+        attempt->is_plain = true;
+        qq->plain_until_ns = sma_ctx_now(qq->ctx) + QQ_PLAIN_S * QQ_NS_PER_S;
+        return true;
+    }
+    if (outcome->is_link_refused && !attempt->is_without_links)
+        return attempt->is_without_links = true;
+    if (outcome->is_too_long && !attempt->is_short)
+        return attempt->is_short = true;
+    if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
+        attempt->way = QQ_ACTIVE;
+        return attempt->was_window_closed = true;
+    }
+    if (outcome->is_file_stale && !attempt->is_uploaded_again && attempt->file_info != NULL) {
+        free(attempt->file_info);
+        attempt->file_info = NULL;
+        return attempt->is_uploaded_again = true;
+    }
+    return false;
+}
+
+/* Neither an answer nor a message on our own: say both, so that model and owner know what to do. */
+static void explain_closed_window(struct qq_outcome *outcome)
+{
+    char reason[sizeof outcome->error];
+    snprintf(reason, sizeof reason, "%s", outcome->error);
+    snprintf(outcome->error, sizeof outcome->error,
+             "QQ takes no further answer to this message (its time or number is used up), and no "
+             "message without one: ask the user to write again. %.110s",
+             reason);
+}
+
+static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_answer)
+{
+    struct qq_attempt *attempt = user;
+    const struct sma_attempt *asked = asked_of(attempt);
+    struct qq_outcome outcome;
+    attempt->call = NULL;
+    SMA_CRASH_POINT("qq.after_send");
+    qq_classify(net_answer,
+                &(struct qq_asked){.is_active = attempt->way == QQ_ACTIVE,
+                                   .may_be_sent = asked->is_repeat},
+                &outcome);
+    note_refused(qq, &outcome);
+    if (mend(attempt, &outcome)) {
+        if (qq_attempt_left_ms(attempt) > QQ_MEND_MS)
+            send_part(attempt);
+        else
+            answer_class(attempt, SMA_ATTEMPT_RETRY, outcome.error); /* refused: not shown */
+        return;
+    }
+    if (attempt->was_window_closed && outcome.attempt_class == SMA_ATTEMPT_GIVE_UP)
+        explain_closed_window(&outcome);
+    answer(attempt, &outcome);
+}
+
+/* -- the request ------------------------------------------------------------------------------------------------------ */
+static bool is_mended(const struct qq_attempt *attempt)
+{
+    return attempt->is_plain || attempt->is_without_links || attempt->is_short;
+}
+
+static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
+                     const struct qq_send *send)
+{
+    const struct qq_part *part = &attempt->part;
+    if (part->kind == QQ_PART_TEXT)
+        qq_put_message(body, send);
+    else if (attempt->file_info != NULL)
+        qq_put_media_message(body, send, sma_str(attempt->file_info));
+    else if (sma_str_is_equal(part->file_kind, SMA_STR("photo")) && qq_media_of(part).is_url)
+        qq_put_image_message(body, send);
+    else
+        qq_put_file_as_text(body, send);
+}
+
+static void send_message(struct qq_attempt *attempt)
+{
+    struct qq *qq = attempt->qq;
+    const struct sma_attempt *asked = asked_of(attempt);
+    bool is_plain = attempt->is_plain || sma_ctx_now(qq->ctx) < qq->plain_until_ns;
+    struct qq_send send = {
+        .route = &asked->route,
+        .part = &attempt->part,
+        .way = attempt->way,
+        .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, is_mended(attempt)),
+        .is_markdown = qq->settings.is_markdown && !is_plain && !is_guild(&asked->route),
+        .is_without_links = attempt->is_without_links,
+        .is_short = attempt->is_short,
+        .language = asked->route.language};
+    struct sma_buf path, body;
+    sma_buf_init(&path, PATH_BYTES_MAX);
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    qq_put_send_path(&path, &asked->route);
+    put_body(&body, attempt, &send);
+    if (path.err == SMA_ERR_OK) {
+        SMA_CRASH_POINT("qq.before_send");
+        attempt->call = qq_call_start(qq, &(struct qq_call_options){
+                                              .method = "POST",
+                                              .path = sma_buf_str(&path),
+                                              .body = &body,
+                                              .is_once = true,
+                                              .total_ms = qq_attempt_left_ms(attempt),
+                                              .done = on_sent,
+                                              .user = attempt,
+                                          });
+    }
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+    if (attempt->call == NULL)
+        answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
+}
+
+static void send_part(struct qq_attempt *attempt)
+{
+    bool needs_upload = attempt->part.kind == QQ_PART_FILE && attempt->file_info == NULL &&
+                        !is_guild(&asked_of(attempt)->route);
+    if (needs_upload)
+        qq_upload_begin(attempt);
+    else
+        send_message(attempt);
+}
+
+void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+{
+    if (outcome == NULL)
+        send_message(attempt);
+    else
+        answer(attempt, outcome);
+}
+
+/* -- the question ----------------------------------------------------------------------------------------------------- */
+static struct qq_attempt *free_place(struct qq *qq)
+{
+    for (size_t i = 0; i < QQ_ATTEMPT_COUNT_MAX; i++)
+        if (qq->attempts[i].msg == NULL)
+            return &qq->attempts[i];
+    return NULL;
+}
+
+void qq_attempt_take(struct qq *qq, struct sma_msg **msg)
+{
+    struct qq_attempt *attempt = free_place(qq);
+    SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
+    *attempt = (struct qq_attempt){.qq = qq, .msg = SMA_TAKE(*msg)};
+    const struct sma_attempt *asked = asked_of(attempt);
+    if (qq_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
+        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
+                     "a stored part cannot be read: it was not made by this program");
+        return;
+    }
+    uint32_t total_ms = attempt->part.kind == QQ_PART_FILE ? QQ_UPLOAD_MS : QQ_SEND_MS;
+    attempt->until_ns = sma_ctx_now(qq->ctx) + total_ms * QQ_NS_PER_MS;
+    /* A repeat goes the way the first went, late or not: the platform knows whether it was shown. */
+    attempt->way = qq_way_choose(asked, asked->is_repeat ? 0 : sma_ctx_wall(qq->ctx));
+    send_part(attempt);
+}
+
+void qq_attempts_drop(struct qq *qq)
+{
+    for (size_t i = 0; i < QQ_ATTEMPT_COUNT_MAX; i++) {
+        struct qq_attempt *attempt = &qq->attempts[i];
+        if (attempt->msg == NULL)
+            continue;
+        qq_call_cancel(attempt->call);
+        release(attempt);
+    }
+}
