@@ -11,25 +11,25 @@
 #define COMPLAINTS_MAX 200
 
 /* -- ids ------------------------------------------------------------------------------------------------------------- */
-void feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id)
+void fake_feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id)
 {
     uint64_t number = ++fake->number;
     snprintf(ret_id, FEISHU_ID_SIZE, "%s%016llx%016llx", prefix,
              (unsigned long long)(number * 0x9E3779B97F4A7C15u), (unsigned long long)number);
 }
 
-size_t feishu_index(const struct fake_feishu *fake, const char *key)
+size_t fake_feishu_index(const struct fake_feishu *fake, const char *key)
 {
     const json_t *number = json_object_get(fake->index, key);
     return number == NULL ? 0 : (size_t)json_integer_value(number) + 1;
 }
 
-void feishu_set_index(struct fake_feishu *fake, const char *key, size_t number)
+void fake_feishu_set_index(struct fake_feishu *fake, const char *key, size_t number)
 {
     json_object_set_new(fake->index, key, json_integer((json_int_t)number));
 }
 
-void feishu_complain(struct fake_feishu *fake, const char *format, ...)
+void fake_feishu_complain(struct fake_feishu *fake, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -49,15 +49,15 @@ static void *make(size_t size)
 }
 
 /* -- people, chats, messages, files ------------------------------------------------------------------------------------ */
-struct person *feishu_person(const struct fake_feishu *fake, const char *id)
+struct person *fake_feishu_person(const struct fake_feishu *fake, const char *id)
 {
-    size_t at = strncmp(id, "ou_", 3) == 0 ? feishu_index(fake, id) : 0;
+    size_t at = strncmp(id, "ou_", 3) == 0 ? fake_feishu_index(fake, id) : 0;
     return at == 0 ? NULL : fake->persons[at - 1];
 }
 
-struct person *feishu_add_person(struct fake_feishu *fake, const char *id, const char *name)
+struct person *fake_feishu_add_person(struct fake_feishu *fake, const char *id, const char *name)
 {
-    struct person *person = feishu_person(fake, id);
+    struct person *person = fake_feishu_person(fake, id);
     if (person != NULL)
         return person;
     person = make(sizeof *person);
@@ -65,20 +65,20 @@ struct person *feishu_add_person(struct fake_feishu *fake, const char *id, const
     person->name = platform_copy(sma_str(name));
     fake->persons = platform_grow(fake->persons, fake->person_count, &fake->person_room,
                                   sizeof(struct person *));
-    feishu_set_index(fake, id, fake->person_count);
+    fake_feishu_set_index(fake, id, fake->person_count);
     fake->persons[fake->person_count++] = person;
     return person;
 }
 
-struct room *feishu_room(const struct fake_feishu *fake, const char *id)
+struct room *fake_feishu_room(const struct fake_feishu *fake, const char *id)
 {
-    size_t at = strncmp(id, "oc_", 3) == 0 ? feishu_index(fake, id) : 0;
+    size_t at = strncmp(id, "oc_", 3) == 0 ? fake_feishu_index(fake, id) : 0;
     return at == 0 ? NULL : fake->rooms[at - 1];
 }
 
-struct room *feishu_add_room(struct fake_feishu *fake, const char *id, const char *name)
+struct room *fake_feishu_add_room(struct fake_feishu *fake, const char *id, const char *name)
 {
-    struct room *room = feishu_room(fake, id);
+    struct room *room = fake_feishu_room(fake, id);
     if (room != NULL)
         return room;
     room = make(sizeof *room);
@@ -89,7 +89,7 @@ struct room *feishu_add_room(struct fake_feishu *fake, const char *id, const cha
     room->members = json_array();
     fake->rooms =
         platform_grow(fake->rooms, fake->room_count, &fake->room_room, sizeof(struct room *));
-    feishu_set_index(fake, id, fake->room_count);
+    fake_feishu_set_index(fake, id, fake->room_count);
     fake->rooms[fake->room_count++] = room;
     return room;
 }
@@ -101,7 +101,7 @@ static size_t place_of(const char *id)
     return len < 12 ? 0 : (size_t)strtoull(id + len - 12, NULL, 16);
 }
 
-struct note *feishu_note(const struct fake_feishu *fake, const char *id)
+struct note *fake_feishu_note(const struct fake_feishu *fake, const char *id)
 {
     size_t place = place_of(id);
     if (place == 0 || place > fake->note_count || strcmp(fake->notes[place - 1]->id, id) != 0)
@@ -109,8 +109,8 @@ struct note *feishu_note(const struct fake_feishu *fake, const char *id)
     return fake->notes[place - 1];
 }
 
-struct note *feishu_add_note(struct fake_feishu *fake, struct room *room, const char *from,
-                             const char *type)
+struct note *fake_feishu_add_note(struct fake_feishu *fake, struct room *room, const char *from,
+                                  const char *type)
 {
     static const char *const types[] = {"text",       "post",       "image",         "file",
                                         "audio",      "media",      "sticker",       "interactive",
@@ -133,7 +133,7 @@ struct note *feishu_add_note(struct fake_feishu *fake, struct room *room, const 
     return note;
 }
 
-struct note *feishu_named_note(const struct fake_feishu *fake, const char *text)
+struct note *fake_feishu_named_note(const struct fake_feishu *fake, const char *text)
 {
     static const char end[] = "-feishu";
     for (const char *at = text; (at = strstr(at, end)) != NULL; at += sizeof end - 1) {
@@ -147,13 +147,13 @@ struct note *feishu_named_note(const struct fake_feishu *fake, const char *text)
     return NULL;
 }
 
-struct file *feishu_add_file(struct fake_feishu *fake, const char *prefix, const char *type,
-                             const char *name, struct sma_str bytes)
+struct file *fake_feishu_add_file(struct fake_feishu *fake, const char *prefix, const char *type,
+                                  const char *name, struct sma_str bytes)
 {
     static const char *const types[] = {"image", "opus", "mp4",    "pdf", "doc",
                                         "xls",   "ppt",  "stream", "file"};
     struct file *file = make(sizeof *file);
-    feishu_make_id(fake, prefix, file->key);
+    fake_feishu_make_id(fake, prefix, file->key);
     file->type = "file";
     for (size_t i = 0; i < SMA_COUNT_OF(types); i++)
         if (strcmp(types[i], type) == 0)
@@ -163,15 +163,15 @@ struct file *feishu_add_file(struct fake_feishu *fake, const char *prefix, const
     file->len = bytes.len;
     fake->files =
         platform_grow(fake->files, fake->file_count, &fake->file_room, sizeof(struct file *));
-    feishu_set_index(fake, file->key, fake->file_count);
+    fake_feishu_set_index(fake, file->key, fake->file_count);
     fake->files[fake->file_count++] = file;
     return file;
 }
 
-struct file *feishu_file(const struct fake_feishu *fake, const char *key)
+struct file *fake_feishu_file(const struct fake_feishu *fake, const char *key)
 {
     bool is_key = strncmp(key, "img_", 4) == 0 || strncmp(key, "file_", 5) == 0;
-    size_t at = is_key ? feishu_index(fake, key) : 0;
+    size_t at = is_key ? fake_feishu_index(fake, key) : 0;
     return at == 0 ? NULL : fake->files[at - 1];
 }
 
@@ -180,19 +180,19 @@ static void on_request(void *user, struct ws_server *server,
                        const struct ws_server_request *request)
 {
     struct fake_feishu *fake = user;
-    if (platform_serve_control(server, request, feishu_control, fake))
+    if (platform_serve_control(server, request, fake_feishu_control, fake))
         return;
     if (sma_str_is_equal(request->path, SMA_STR("/ws/v2")))
-        feishu_serve_handshake(fake, request);
+        fake_feishu_serve_handshake(fake, request);
     else
-        feishu_serve(fake, request);
+        fake_feishu_serve(fake, request);
 }
 
 static void on_message(void *user, struct ws_server *server, unsigned conn, struct sma_str bytes,
                        bool is_binary)
 {
     (void)server;
-    feishu_take_frame(user, conn, bytes, is_binary);
+    fake_feishu_take_frame(user, conn, bytes, is_binary);
 }
 
 static void on_closed(void *user, struct ws_server *server, unsigned conn, unsigned code,
@@ -200,12 +200,12 @@ static void on_closed(void *user, struct ws_server *server, unsigned conn, unsig
 {
     (void)server;
     (void)reason;
-    feishu_link_closed(user, conn, code);
+    fake_feishu_link_closed(user, conn, code);
 }
 
 static void on_tick(void *user, struct ws_server *server)
 {
-    feishu_tick(user);
+    fake_feishu_tick(user);
     ws_server_after(server, TICK_MS, on_tick, user);
 }
 
@@ -313,7 +313,7 @@ void fake_feishu_stop(struct fake_feishu *fake)
 json_t *fake_feishu_command(struct fake_feishu *fake, json_t *command)
 {
     ws_server_lock(fake->server);
-    json_t *answer = feishu_control(fake, command);
+    json_t *answer = fake_feishu_control(fake, command);
     ws_server_unlock(fake->server);
     json_decref(command);
     return answer;

@@ -17,7 +17,7 @@ struct reading
 {
     const struct fake_feishu *fake;
     struct sma_buf text;
-    struct feishu_wrong *wrong;
+    struct fake_feishu_wrong *wrong;
     bool is_wrong, is_new; /* is_new: schema 2.0 */
     unsigned tables, elements;
     json_t *element_ids;
@@ -80,7 +80,7 @@ static void check_markdown(struct reading *reading, const char *text)
         if (open != NULL) {
             char key[FEISHU_ID_SIZE];
             snprintf(key, sizeof key, "%.*s", (int)strcspn(open + 2, ") \n"), open + 2);
-            if (feishu_file(reading->fake, key) == NULL)
+            if (fake_feishu_file(reading->fake, key) == NULL)
                 refuse_card(reading, 200570, "invalid image keys");
         }
         if (*line == '\0')
@@ -193,7 +193,7 @@ static void check_element(struct reading *reading, const json_t *element, unsign
     } else if (strcmp(tag, "plain_text") == 0 || strcmp(tag, "lark_md") == 0) {
         check_text(reading, element);
     } else if (strcmp(tag, "img") == 0 &&
-               feishu_file(reading->fake, platform_text(element, "img_key", "")) == NULL) {
+               fake_feishu_file(reading->fake, platform_text(element, "img_key", "")) == NULL) {
         refuse_card(reading, 200570, "invalid image keys");
     } else if (strcmp(tag, "table") == 0 && ++reading->tables > CARD_TABLES_MAX) {
         refuse_card(reading, 11310, "card table number over limit");
@@ -248,7 +248,7 @@ static bool check_card(struct reading *reading, const json_t *card)
     return platform_flag(json_object_get(card, "config"), "update_multi", false);
 }
 
-json_t *feishu_buttons(const char *content)
+json_t *fake_feishu_buttons(const char *content)
 {
     struct reading reading = {.buttons = json_array(), .element_ids = json_object()};
     json_t *card = json_loads(content, 0, NULL);
@@ -282,7 +282,7 @@ static void check_plain(struct reading *reading, const json_t *tree)
         char id[FEISHU_ID_SIZE];
         at += 13;
         snprintf(id, sizeof id, "%.*s", (int)strcspn(at, "\""), at);
-        if (strcmp(id, "all") != 0 && feishu_person(reading->fake, id) == NULL)
+        if (strcmp(id, "all") != 0 && fake_feishu_person(reading->fake, id) == NULL)
             refuse_content(reading, "invalid user resource");
     }
 }
@@ -297,7 +297,7 @@ static void check_post_element(struct reading *reading, const json_t *element, s
     if (strcmp(tag, "md") == 0 && row_len != 1)
         refuse_content(reading, "md must be alone in its paragraph");
     if (strcmp(tag, "img") == 0 &&
-        feishu_file(reading->fake, platform_text(element, "image_key", "")) == NULL)
+        fake_feishu_file(reading->fake, platform_text(element, "image_key", "")) == NULL)
         refuse_content(reading, "invalid image key");
     if (strcmp(tag, "a") == 0 && platform_text(element, "href", "")[0] == '\0')
         refuse_content(reading, "a link without href");
@@ -328,8 +328,8 @@ static void check_post(struct reading *reading, const json_t *tree)
 static void check_file(struct reading *reading, const char *type, const json_t *tree)
 {
     bool is_image = strcmp(type, "image") == 0;
-    const struct file *file =
-        feishu_file(reading->fake, platform_text(tree, is_image ? "image_key" : "file_key", ""));
+    const struct file *file = fake_feishu_file(
+        reading->fake, platform_text(tree, is_image ? "image_key" : "file_key", ""));
     const char *wanted = strcmp(type, "audio") == 0   ? "opus"
                          : strcmp(type, "media") == 0 ? "mp4"
                                                       : NULL;
@@ -344,8 +344,9 @@ static void check_file(struct reading *reading, const char *type, const json_t *
     show(reading, file->name[0] == '\0' ? file->key : file->name);
 }
 
-bool feishu_check_content(const struct fake_feishu *fake, const char *type, const char *content,
-                          char **ret_text, bool *ret_is_shared, struct feishu_wrong *ret_wrong)
+bool fake_feishu_check_content(const struct fake_feishu *fake, const char *type,
+                               const char *content, char **ret_text, bool *ret_is_shared,
+                               struct fake_feishu_wrong *ret_wrong)
 {
     static const char *const files[] = {"image", "file", "audio", "media"};
     struct reading reading = {.fake = fake, .wrong = ret_wrong, .element_ids = json_object()};

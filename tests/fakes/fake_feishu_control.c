@@ -39,11 +39,11 @@ static json_t *add_user(void *user, const json_t *command)
     char chat[FEISHU_ID_SIZE];
     if (strncmp(id, "ou_", 3) != 0 || strlen(id) > 48)
         return platform_problem("ids of users begin with ou_");
-    (void)feishu_add_person(fake, id, platform_text(command, "name", "Ann"));
+    (void)fake_feishu_add_person(fake, id, platform_text(command, "name", "Ann"));
     snprintf(chat, sizeof chat, "oc_%s", id + 3);
-    struct room *room = feishu_add_room(fake, platform_text(command, "chat", chat), "");
+    struct room *room = fake_feishu_add_room(fake, platform_text(command, "chat", chat), "");
     room->is_p2p = true;
-    room->person = feishu_index(fake, id);
+    room->person = fake_feishu_index(fake, id);
     return json_pack("{s:s}", "chat", room->id);
 }
 
@@ -53,7 +53,7 @@ static json_t *add_chat(void *user, const json_t *command)
     const char *id = platform_text(command, "id", "");
     if (strncmp(id, "oc_", 3) != 0 || strlen(id) > 48)
         return platform_problem("ids of chats begin with oc_");
-    struct room *room = feishu_add_room(fake, id, platform_text(command, "name", "Team"));
+    struct room *room = fake_feishu_add_room(fake, id, platform_text(command, "name", "Team"));
     snprintf(room->owner, sizeof room->owner, "%s", platform_text(command, "owner", ""));
     room->is_topics = platform_flag(command, "topics", false);
     room->has_bot = platform_flag(command, "has_bot", true);
@@ -65,7 +65,7 @@ static json_t *add_chat(void *user, const json_t *command)
 static json_t *change_room(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    struct room *room = feishu_room(fake, platform_text(command, "chat", ""));
+    struct room *room = fake_feishu_room(fake, platform_text(command, "chat", ""));
     bool is_on = platform_flag(command, "on", true);
     if (room == NULL)
         return platform_problem("no such chat");
@@ -78,7 +78,7 @@ static json_t *change_room(void *user, const json_t *command)
 
 static json_t *stop_bot(void *user, const json_t *command)
 {
-    struct person *person = feishu_person(user, platform_text(command, "user", ""));
+    struct person *person = fake_feishu_person(user, platform_text(command, "user", ""));
     if (person == NULL)
         return platform_problem("no such user");
     person->has_stopped = platform_flag(command, "on", true);
@@ -89,7 +89,7 @@ static json_t *stop_bot(void *user, const json_t *command)
 static void describe_file(const struct fake_feishu *fake, const struct note *note, json_t *tree)
 {
     json_t *content = json_loads(note->content, 0, NULL);
-    const struct file *file = feishu_file(
+    const struct file *file = fake_feishu_file(
         fake,
         platform_text(content, strcmp(note->type, "image") == 0 ? "image_key" : "file_key", ""));
     if (file != NULL) {
@@ -119,7 +119,7 @@ static json_t *describe(const struct fake_feishu *fake, const struct note *note)
                                          (json_int_t)event->done_ns, "deliveries",
                                          (int)event->sent_count, "is_acked", event->done_ns != 0));
     if (note->is_ours && strcmp(note->type, "interactive") == 0)
-        json_object_set_new(tree, "buttons", feishu_buttons(note->content));
+        json_object_set_new(tree, "buttons", fake_feishu_buttons(note->content));
     describe_file(fake, note, tree);
     return tree;
 }
@@ -127,7 +127,7 @@ static json_t *describe(const struct fake_feishu *fake, const struct note *note)
 static json_t *list_chat(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    const struct room *room = feishu_room(fake, platform_text(command, "chat", ""));
+    const struct room *room = fake_feishu_room(fake, platform_text(command, "chat", ""));
     if (room == NULL)
         return platform_problem("no such chat");
     json_t *messages = json_array();
@@ -325,7 +325,7 @@ static json_t *redeliver(void *user, const json_t *command)
     for (size_t i = first, end = fake->event_count; i < end; i++)
         if (fake->events[i]->state == EVENT_DONE && fake->events[i]->json != NULL &&
             !fake->events[i]->is_callback)
-            feishu_deliver(fake, fake->events[i]);
+            fake_feishu_deliver(fake, fake->events[i]);
     return platform_done();
 }
 
@@ -407,16 +407,16 @@ static json_t *set_weather(void *user, const json_t *command)
     return fake->scale > 0 ? platform_done() : platform_problem("a factor above 0");
 }
 
-json_t *feishu_control(void *fake, const json_t *command)
+json_t *fake_feishu_control(void *fake, const json_t *command)
 {
     static const struct platform_command commands[] = {{"user", add_user},
                                                        {"chat", add_chat},
-                                                       {"say", feishu_say},
-                                                       {"press", feishu_press},
-                                                       {"bot_added", feishu_change_bot},
-                                                       {"bot_removed", feishu_change_bot},
-                                                       {"recall", feishu_recall},
-                                                       {"event", feishu_raw_event},
+                                                       {"say", fake_feishu_say},
+                                                       {"press", fake_feishu_press},
+                                                       {"bot_added", fake_feishu_change_bot},
+                                                       {"bot_removed", fake_feishu_change_bot},
+                                                       {"recall", fake_feishu_recall},
+                                                       {"event", fake_feishu_raw_event},
                                                        {"dissolve", change_room},
                                                        {"mute", change_room},
                                                        {"stop", stop_bot},
@@ -429,7 +429,7 @@ json_t *feishu_control(void *fake, const json_t *command)
                                                        {"latencies", list_latencies},
                                                        {"fault", add_fault},
                                                        {"clear_faults", clear_faults},
-                                                       {"break", feishu_break_link},
+                                                       {"break", fake_feishu_break_link},
                                                        {"restart", restart},
                                                        {"refuse_handshake", refuse_handshake},
                                                        {"bad_tls", set_bad_tls},
@@ -451,10 +451,10 @@ json_t *feishu_control(void *fake, const json_t *command)
                                                        {"connections", set_weather},
                                                        {"rates", set_weather},
                                                        {"uuid_life", set_weather},
-                                                       {"webhook", feishu_set_webhook},
-                                                       {"challenge", feishu_challenge},
-                                                       {"forge", feishu_forge},
-                                                       {"load", feishu_start_load},
-                                                       {"flood", feishu_start_load}};
+                                                       {"webhook", fake_feishu_set_webhook},
+                                                       {"challenge", fake_feishu_challenge},
+                                                       {"forge", fake_feishu_forge},
+                                                       {"load", fake_feishu_start_load},
+                                                       {"flood", fake_feishu_start_load}};
     return platform_run(commands, SMA_COUNT_OF(commands), fake, command);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* -- events -------------------------------------------------------------------------------------------------------------- */
-struct event *feishu_publish_bytes(struct fake_feishu *fake, const char *id, char *json)
+struct event *fake_feishu_publish_bytes(struct fake_feishu *fake, const char *id, char *json)
 {
     struct event *event = calloc(1, sizeof *event);
     if (event == NULL)
@@ -22,11 +22,11 @@ struct event *feishu_publish_bytes(struct fake_feishu *fake, const char *id, cha
     return event;
 }
 
-struct event *feishu_publish(struct fake_feishu *fake, const char *type, json_t *body)
+struct event *fake_feishu_publish(struct fake_feishu *fake, const char *type, json_t *body)
 {
     char id[FEISHU_ID_SIZE], time[32];
     bool is_callback = strcmp(type, "card.action.trigger") == 0;
-    feishu_make_id(fake, "", id);
+    fake_feishu_make_id(fake, "", id);
     snprintf(time, sizeof time, "%lld%s", (long long)platform_wall_ms(),
              is_callback ? "123" : ""); /* callbacks: microseconds */
     json_t *tree =
@@ -35,7 +35,7 @@ struct event *feishu_publish(struct fake_feishu *fake, const char *type, json_t 
                   FAKE_FEISHU_APP, "tenant_key", FEISHU_TENANT, "event", body);
     if (tree == NULL)
         abort();
-    struct event *event = feishu_publish_bytes(fake, id, json_dumps(tree, JSON_COMPACT));
+    struct event *event = fake_feishu_publish_bytes(fake, id, json_dumps(tree, JSON_COMPACT));
     event->is_callback = is_callback;
     json_decref(tree);
     return event;
@@ -51,7 +51,7 @@ static json_t *ids_of(const char *open_id)
 /* -- messages ------------------------------------------------------------------------------------------------------------- */
 static json_t *mention(const struct fake_feishu *fake, const char *open_id, const char *key)
 {
-    const struct person *person = feishu_person(fake, open_id);
+    const struct person *person = fake_feishu_person(fake, open_id);
     bool is_bot = strcmp(open_id, FAKE_FEISHU_BOT) == 0;
     return json_pack("{s:s,s:o,s:s,s:s,s:s}", "key", key, "id", ids_of(open_id), "mentioned_type",
                      is_bot ? "bot" : "user", "name",
@@ -99,8 +99,8 @@ static json_t *file_content(struct fake_feishu *fake, struct note *note, const j
     for (size_t i = 0; i < len; i++)
         bytes[i] = text != NULL ? text[i] : (char)('a' + i % 26);
     struct file *file =
-        feishu_add_file(fake, is_image ? "img_v3_" : "file_v3_", is_image ? "image" : "file", name,
-                        (struct sma_str){bytes, len});
+        fake_feishu_add_file(fake, is_image ? "img_v3_" : "file_v3_", is_image ? "image" : "file",
+                             name, (struct sma_str){bytes, len});
     free(bytes);
     snprintf(file->note, sizeof file->note, "%s", note->id);
     if (is_image)
@@ -151,7 +151,7 @@ static bool mentions_bot(const struct note *note)
 
 static void set_reply(struct fake_feishu *fake, struct note *note, const char *target_id)
 {
-    const struct note *target = feishu_note(fake, target_id);
+    const struct note *target = fake_feishu_note(fake, target_id);
     if (target == NULL)
         return;
     memcpy(note->parent, target->id, sizeof note->parent);
@@ -180,24 +180,24 @@ static json_t *message_tree(const struct fake_feishu *fake, const struct note *n
     return tree;
 }
 
-json_t *feishu_say(void *user, const json_t *command)
+json_t *fake_feishu_say(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    struct room *room = feishu_room(fake, platform_text(command, "chat", ""));
+    struct room *room = fake_feishu_room(fake, platform_text(command, "chat", ""));
     const char *from = platform_text(command, "user", "");
     const json_t *file = json_object_get(command, "file");
-    if (room == NULL || (feishu_person(fake, from) == NULL && strcmp(from, "app") != 0))
+    if (room == NULL || (fake_feishu_person(fake, from) == NULL && strcmp(from, "app") != 0))
         return platform_problem("no such chat or user");
-    struct note *note = feishu_add_note(fake, room, from,
-                                        file != NULL ? platform_text(file, "kind", "file")
-                                                     : platform_text(command, "type", "text"));
+    struct note *note = fake_feishu_add_note(fake, room, from,
+                                             file != NULL ? platform_text(file, "kind", "file")
+                                                          : platform_text(command, "type", "text"));
     note->wall_ms += platform_number(command, "clock_ms", 0);
     note->mentions = json_array();
     set_reply(fake, note, platform_text(command, "reply_to", ""));
     if (platform_text(command, "thread", "")[0] != '\0')
         snprintf(note->thread, sizeof note->thread, "%s", platform_text(command, "thread", ""));
     else if (room->is_topics && note->thread[0] == '\0')
-        feishu_make_id(fake, "omt_", note->thread);
+        fake_feishu_make_id(fake, "omt_", note->thread);
     json_t *content = content_of(fake, note, command);
     note->content = json_dumps(content, JSON_COMPACT | JSON_ENCODE_ANY);
     json_decref(content);
@@ -214,23 +214,23 @@ json_t *feishu_say(void *user, const json_t *command)
         json_decref(body);
         return answer;
     }
-    struct event *event = feishu_publish(fake, "im.message.receive_v1", body);
+    struct event *event = fake_feishu_publish(fake, "im.message.receive_v1", body);
     note->event = event->index + 1;
     event->note = fake->note_count;
     json_object_set_new(answer, "event_id", json_string(event->id));
-    feishu_deliver(fake, event);
+    fake_feishu_deliver(fake, event);
     return answer;
 }
 
-json_t *feishu_press(void *user, const json_t *command)
+json_t *fake_feishu_press(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    const struct note *note = feishu_note(fake, platform_text(command, "message_id", ""));
+    const struct note *note = fake_feishu_note(fake, platform_text(command, "message_id", ""));
     const char *from = platform_text(command, "user", "");
     json_t *value = json_object_get(command, "value");
     if (note == NULL || !note->is_ours || strcmp(note->type, "interactive") != 0)
         return platform_problem("no such card of the bot");
-    json_t *buttons = feishu_buttons(note->content);
+    json_t *buttons = fake_feishu_buttons(note->content);
     if (json_is_integer(value))
         value =
             json_object_get(json_array_get(buttons, (size_t)json_integer_value(value)), "value");
@@ -239,41 +239,41 @@ json_t *feishu_press(void *user, const json_t *command)
         return platform_problem("no such button");
     }
     char token[FEISHU_ID_SIZE];
-    feishu_make_id(fake, "c-", token);
+    fake_feishu_make_id(fake, "c-", token);
     json_t *operator= ids_of(from);
     json_object_set_new(operator, "tenant_key", json_string(FEISHU_TENANT));
-    struct event *event =
-        feishu_publish(fake, "card.action.trigger",
-                       json_pack("{s:o,s:s,s:{s:O,s:s,s:s},s:s,s:{s:s,s:s}}", "operator", operator,
-                                 "token", token, "action", "value", value, "tag", "button",
-                                 "timezone", "Asia/Shanghai", "host", "im_message", "context",
-                                 "open_message_id", note->id, "open_chat_id", note->room->id));
+    struct event *event = fake_feishu_publish(
+        fake, "card.action.trigger",
+        json_pack("{s:o,s:s,s:{s:O,s:s,s:s},s:s,s:{s:s,s:s}}", "operator", operator, "token", token,
+                  "action", "value", value, "tag", "button", "timezone", "Asia/Shanghai", "host",
+                  "im_message", "context", "open_message_id", note->id, "open_chat_id",
+                  note->room->id));
     json_decref(buttons);
-    feishu_deliver(fake, event);
+    fake_feishu_deliver(fake, event);
     return json_pack("{s:s}", "event_id", event->id);
 }
 
-json_t *feishu_change_bot(void *user, const json_t *command)
+json_t *fake_feishu_change_bot(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    struct room *room = feishu_room(fake, platform_text(command, "chat", ""));
+    struct room *room = fake_feishu_room(fake, platform_text(command, "chat", ""));
     bool is_added = strcmp(platform_text(command, "do", ""), "bot_added") == 0;
     if (room == NULL)
         return platform_problem("no such chat");
     room->has_bot = is_added;
-    struct event *event = feishu_publish(
+    struct event *event = fake_feishu_publish(
         fake, is_added ? "im.chat.member.bot.added_v1" : "im.chat.member.bot.deleted_v1",
         json_pack("{s:s,s:o,s:b,s:s,s:s}", "chat_id", room->id, "operator_id",
                   ids_of(platform_text(command, "user", "ou_somebody")), "external", 0,
                   "operator_tenant_key", FEISHU_TENANT, "name", room->name));
-    feishu_deliver(fake, event);
+    fake_feishu_deliver(fake, event);
     return json_pack("{s:s}", "event_id", event->id);
 }
 
-json_t *feishu_recall(void *user, const json_t *command)
+json_t *fake_feishu_recall(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
-    struct note *note = feishu_note(fake, platform_text(command, "message_id", ""));
+    struct note *note = fake_feishu_note(fake, platform_text(command, "message_id", ""));
     if (note == NULL)
         return platform_problem("no such message");
     char time[24];
@@ -281,14 +281,15 @@ json_t *feishu_recall(void *user, const json_t *command)
     note->is_recalled = true;
     if (platform_flag(command, "quietly", false))
         return platform_done();
-    feishu_deliver(fake, feishu_publish(fake, "im.message.recalled_v1",
-                                        json_pack("{s:s,s:s,s:s,s:s}", "message_id", note->id,
-                                                  "chat_id", note->room->id, "recall_time", time,
-                                                  "recall_type", "message_owner")));
+    fake_feishu_deliver(fake,
+                        fake_feishu_publish(fake, "im.message.recalled_v1",
+                                            json_pack("{s:s,s:s,s:s,s:s}", "message_id", note->id,
+                                                      "chat_id", note->room->id, "recall_time",
+                                                      time, "recall_type", "message_owner")));
     return platform_done();
 }
 
-json_t *feishu_raw_event(void *user, const json_t *command)
+json_t *fake_feishu_raw_event(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
     const char *bytes = json_string_value(json_object_get(command, "bytes"));
@@ -296,13 +297,14 @@ json_t *feishu_raw_event(void *user, const json_t *command)
     char id[FEISHU_ID_SIZE];
     struct event *event;
     if (bytes != NULL) { /* whatever it is */
-        feishu_make_id(fake, "", id);
-        event = feishu_publish_bytes(fake, id, platform_copy(sma_str(bytes)));
+        fake_feishu_make_id(fake, "", id);
+        event = fake_feishu_publish_bytes(fake, id, platform_copy(sma_str(bytes)));
     } else {
-        event = feishu_publish(fake, platform_text(command, "type", "im.message.message_read_v1"),
-                               body == NULL ? json_object() : json_incref(body));
+        event =
+            fake_feishu_publish(fake, platform_text(command, "type", "im.message.message_read_v1"),
+                                body == NULL ? json_object() : json_incref(body));
     }
-    feishu_deliver(fake, event);
+    fake_feishu_deliver(fake, event);
     return json_pack("{s:s}", "event_id", event->id);
 }
 
@@ -312,11 +314,11 @@ static void say_load(struct fake_feishu *fake, struct room *room)
 {
     struct load *load = &fake->load;
     const struct person *person = fake->persons[room->person - 1];
-    struct note *note = feishu_add_note(fake, room, person->id, "text");
+    struct note *note = fake_feishu_add_note(fake, room, person->id, "text");
     struct sma_buf json;
     char id[FEISHU_ID_SIZE], token[48];
     const char *mark = strstr(load->text, "%s");
-    feishu_make_id(fake, "", id);
+    fake_feishu_make_id(fake, "", id);
     snprintf(token, sizeof token, "m%zu-feishu", fake->note_count);
     sma_buf_init(&json, FEISHU_JSON_MAX);
     sma_buf_printf(
@@ -336,13 +338,13 @@ static void say_load(struct fake_feishu *fake, struct room *room)
         room->is_p2p ? "p2p" : "group",
         (int)(mark == NULL ? strlen(load->text) : (size_t)(mark - load->text)), load->text, token,
         mark == NULL ? "" : mark + 2);
-    struct event *event = feishu_publish_bytes(fake, id, platform_copy(sma_buf_str(&json)));
+    struct event *event = fake_feishu_publish_bytes(fake, id, platform_copy(sma_buf_str(&json)));
     sma_buf_fini(&json);
     note->event = event->index + 1;
     event->note = fake->note_count;
     event->is_load = true;
     load->started++;
-    feishu_deliver(fake, event);
+    fake_feishu_deliver(fake, event);
 }
 
 static struct room *load_room(struct fake_feishu *fake)
@@ -351,22 +353,22 @@ static struct room *load_room(struct fake_feishu *fake)
     size_t number = fake->load.next_chat++;
     snprintf(id, sizeof id, "ou_load%zu", number);
     size_t place = fake->person_count + 1;
-    (void)feishu_add_person(fake, id, id);
+    (void)fake_feishu_add_person(fake, id, id);
     snprintf(id, sizeof id, "oc_load%zu", number);
-    struct room *room = feishu_add_room(fake, id, "");
+    struct room *room = fake_feishu_add_room(fake, id, "");
     if (room->person == 0)
         room->person = place;
     room->is_p2p = !fake->load.is_flood;
     return room;
 }
 
-void feishu_load_next(struct fake_feishu *fake, struct room *room)
+void fake_feishu_load_next(struct fake_feishu *fake, struct room *room)
 {
     struct load *load = &fake->load;
     load->finished++;
     if (room->load_left > 0)
         room->load_left--;
-    if (load->is_asking) /* from inside a delivery: feishu_start_load's loop goes on by itself */
+    if (load->is_asking) /* from inside a delivery: fake_feishu_start_load's loop goes on by itself */
         return;
     if (load->started >= load->total)
         return;
@@ -374,13 +376,13 @@ void feishu_load_next(struct fake_feishu *fake, struct room *room)
         room = load_room(fake);
         room->load_left = load->per_chat;
     } else if (load->is_flood) {
-        room =
-            fake->rooms[(size_t)feishu_index(fake, "flood") - 1 + load->started % load->chat_count];
+        room = fake->rooms[(size_t)fake_feishu_index(fake, "flood") - 1 +
+                           load->started % load->chat_count];
     }
     say_load(fake, room);
 }
 
-json_t *feishu_start_load(void *user, const json_t *command)
+json_t *fake_feishu_start_load(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
     struct load *load = &fake->load;
@@ -395,10 +397,10 @@ json_t *feishu_start_load(void *user, const json_t *command)
              platform_text(command, "text", "please repeat %s"));
     if (strpbrk(load->text, "\"\\") != NULL || load->chat_count == 0)
         return platform_problem("the text must be plain, and chats at least 1");
-    feishu_set_index(fake, "flood", fake->room_count);
+    fake_feishu_set_index(fake, "flood", fake->room_count);
     for (size_t i = 0; i < load->chat_count; i++)
         load_room(fake)->load_left = load->per_chat;
-    size_t first = feishu_index(fake, "flood") - 1;
+    size_t first = fake_feishu_index(fake, "flood") - 1;
     size_t count = load->is_flood ? load->window : load->chat_count;
     load->is_asking = true;
     for (size_t i = 0; i < count && load->started < load->total; i++)

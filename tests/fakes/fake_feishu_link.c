@@ -14,7 +14,7 @@
 static const uint64_t retry_after_ms[FEISHU_RETRY_COUNT] = {15000, 300000, 3600000, 21600000};
 
 /* -- endpoint --------------------------------------------------------------------------------------------------------- */
-json_t *feishu_pong_config(const struct fake_feishu *fake)
+json_t *fake_feishu_pong_config(const struct fake_feishu *fake)
 {
     return json_pack("{s:i,s:I,s:I,s:I}", "ReconnectCount", -1, "ReconnectInterval",
                      (json_int_t)fake->reconnect_interval_s, "ReconnectNonce",
@@ -41,7 +41,8 @@ static const char *ticket_base(struct fake_feishu *fake)
     return ws_server_url(fake->bad_tls);
 }
 
-void feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call, const json_t *body)
+void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call,
+                                const json_t *body)
 {
     const char *app = platform_text(body, "AppID", NULL),
                *secret = platform_text(body, "AppSecret", NULL);
@@ -68,7 +69,7 @@ void feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call,
         ticket_base(fake), fake->ticket_count, fake->service, ticket->text);
     json_t *data = json_pack("{s:s}", "URL", url);
     if (!fake->is_config_hidden)
-        json_object_set_new(data, "ClientConfig", feishu_pong_config(fake));
+        json_object_set_new(data, "ClientConfig", fake_feishu_pong_config(fake));
     answer_endpoint(call, 0, "", data);
 }
 
@@ -94,7 +95,7 @@ static struct ticket *find_ticket(struct fake_feishu *fake, const char *text)
     return &fake->tickets[place - 1];
 }
 
-/* What was kept while nobody was there keeps its own time: see feishu_tick. */
+/* What was kept while nobody was there keeps its own time: see fake_feishu_tick. */
 static void open_link(struct fake_feishu *fake, unsigned conn, const char *device)
 {
     struct link *link = &fake->links[fake->link_count++];
@@ -105,7 +106,7 @@ static void open_link(struct fake_feishu *fake, unsigned conn, const char *devic
     (void)ws_server_accept(fake->server, conn);
 }
 
-void feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_request *request)
+void fake_feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_request *request)
 {
     json_t *query = json_object();
     platform_decode_form(query, request->query);
@@ -113,7 +114,7 @@ void feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_req
     char service[16];
     snprintf(service, sizeof service, "%d", fake->service);
     if (!request->is_upgrade) {
-        feishu_complain(fake, "the URL of the long connection was asked for something else");
+        fake_feishu_complain(fake, "the URL of the long connection was asked for something else");
         (void)ws_server_answer(fake->server, request->conn, 400, "text/plain",
                                SMA_STR("upgrade wanted"));
     } else if (fake->refusal.times > 0) {
@@ -124,7 +125,7 @@ void feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_req
     } else if (ticket == NULL || ticket->is_used ||
                strcmp(platform_text(query, "access_key", ""), "Q+x=") != 0 ||
                strcmp(platform_text(query, "service_id", ""), service) != 0) {
-        feishu_complain(fake, "a URL of the long connection was used twice, or changed");
+        fake_feishu_complain(fake, "a URL of the long connection was used twice, or changed");
         refuse_handshake(
             fake, request->conn,
             &(struct refusal){
@@ -152,7 +153,7 @@ static struct link *find_link(struct fake_feishu *fake, unsigned conn)
     return NULL;
 }
 
-void feishu_link_closed(struct fake_feishu *fake, unsigned conn, unsigned code)
+void fake_feishu_link_closed(struct fake_feishu *fake, unsigned conn, unsigned code)
 {
     struct link *link = find_link(fake, conn);
     (void)code;
@@ -263,7 +264,7 @@ static void wait_for(struct fake_feishu *fake, struct event *event, uint64_t ms)
     fake->waiting = event;
 }
 
-void feishu_delivery_failed(struct fake_feishu *fake, struct event *event)
+void fake_feishu_delivery_failed(struct fake_feishu *fake, struct event *event)
 {
     if (event->state == EVENT_DONE || event->state == EVENT_LOST ||
         (event->state == EVENT_WAITING && event->due_ns != 0))
@@ -277,12 +278,12 @@ void feishu_delivery_failed(struct fake_feishu *fake, struct event *event)
     wait_for(fake, event, retry_after_ms[event->retry_count++]);
 }
 
-void feishu_deliver(struct fake_feishu *fake, struct event *event)
+void fake_feishu_deliver(struct fake_feishu *fake, struct event *event)
 {
     struct link *link = fake->is_hook ? NULL : choose_link(fake);
     event->due_ns = 0; /* not in the list of those that wait */
     if (!fake->is_hook && link == NULL) {
-        feishu_delivery_failed(fake, event);
+        fake_feishu_delivery_failed(fake, event);
         return;
     }
     event->state = EVENT_SENT;
@@ -298,7 +299,7 @@ void feishu_deliver(struct fake_feishu *fake, struct event *event)
         if (event->first_sent_ns == 0)
             event->first_sent_ns = delivery->sent_ns;
         if (fake->is_hook) {
-            feishu_post_event(fake, event, fake->delivery_count);
+            fake_feishu_post_event(fake, event, fake->delivery_count);
         } else {
             link->event_count++;
             send_frames(fake, delivery, fake->delivery_count);
@@ -318,11 +319,11 @@ static void finish(struct fake_feishu *fake, struct event *event)
     free(event->json);
     event->json = NULL;
     if (fake->load.is_flood && note != NULL)
-        feishu_load_next(fake, note->room);
+        fake_feishu_load_next(fake, note->room);
 }
 
-void feishu_delivery_answered(struct fake_feishu *fake, struct delivery *delivery, int code,
-                              json_t *result)
+void fake_feishu_delivery_answered(struct fake_feishu *fake, struct delivery *delivery, int code,
+                                   json_t *result)
 {
     struct event *event = delivery->event;
     event->answer_code = code;
@@ -348,7 +349,7 @@ void feishu_delivery_answered(struct fake_feishu *fake, struct delivery *deliver
     if (code == 200)
         finish(fake, event);
     else
-        feishu_delivery_failed(fake, event);
+        fake_feishu_delivery_failed(fake, event);
 }
 
 static json_t *decode_result(struct fake_feishu *fake, const json_t *payload)
@@ -369,7 +370,7 @@ static json_t *decode_result(struct fake_feishu *fake, const json_t *payload)
         count < 0 ? NULL : json_loadb((char *)bytes, (size_t)count, JSON_DECODE_ANY, NULL);
     free(bytes);
     if (tree == NULL)
-        feishu_complain(fake, "data of an answer is no JSON in base64: %s", text);
+        fake_feishu_complain(fake, "data of an answer is no JSON in base64: %s", text);
     return tree;
 }
 
@@ -385,18 +386,18 @@ static struct delivery *find_delivery(struct fake_feishu *fake, unsigned conn,
         tail[0] = '\0';
     size_t number = strtoull(tail, NULL, 16);
     if (number == 0 || number > fake->delivery_count) {
-        feishu_complain(fake, "an answer to something that was never sent");
+        fake_feishu_complain(fake, "an answer to something that was never sent");
         return NULL;
     }
     struct delivery *delivery = fake->deliveries[number - 1];
     if (delivery->conn != conn) {
-        feishu_complain(fake, "an answer on another connection than the event came by");
+        fake_feishu_complain(fake, "an answer on another connection than the event came by");
         return NULL;
     }
     if (frame->header_count > 0)
         last = frame->headers[frame->header_count - 1].key;
     if (!sma_str_is_equal(last, SMA_STR("biz_rt"))) {
-        feishu_complain(fake, "an answer without biz_rt at its end");
+        fake_feishu_complain(fake, "an answer without biz_rt at its end");
         return NULL;
     }
     if (delivery->stub.len == 0) { /* answered before */
@@ -411,7 +412,7 @@ static struct delivery *find_delivery(struct fake_feishu *fake, unsigned conn,
     bool is_same = sma_str_is_equal(sma_buf_str(&stub), sma_buf_str(&delivery->stub));
     sma_buf_fini(&stub);
     if (!is_same) {
-        feishu_complain(fake, "an answer that does not repeat the frame it answers");
+        fake_feishu_complain(fake, "an answer that does not repeat the frame it answers");
         return NULL;
     }
     return delivery;
@@ -423,20 +424,21 @@ static void take_answer(struct fake_feishu *fake, unsigned conn, struct fake_fra
     const json_t *code = json_object_get(payload, "code");
     struct delivery *delivery = find_delivery(fake, conn, frame);
     if (!json_is_integer(code))
-        feishu_complain(fake, "an answer without a code: %.*s", (int)frame->payload.len,
-                        frame->payload.ptr);
+        fake_feishu_complain(fake, "an answer without a code: %.*s", (int)frame->payload.len,
+                             frame->payload.ptr);
     else if (delivery != NULL)
-        feishu_delivery_answered(fake, delivery, (int)json_integer_value(code),
-                                 decode_result(fake, payload));
+        fake_feishu_delivery_answered(fake, delivery, (int)json_integer_value(code),
+                                      decode_result(fake, payload));
     json_decref(payload);
 }
 
 static void take_ping(struct fake_feishu *fake, struct link *link, const struct fake_frame *frame)
 {
     if (frame->service != fake->service)
-        feishu_complain(fake, "a ping for service %d, this is %d", frame->service, fake->service);
+        fake_feishu_complain(fake, "a ping for service %d, this is %d", frame->service,
+                             fake->service);
     if (frame->payload.len > 0 || frame->seq_id != 0 || frame->log_id != 0)
-        feishu_complain(fake, "a ping with payload or ids");
+        fake_feishu_complain(fake, "a ping with payload or ids");
     link->ping_ns = platform_now_ns();
     link->ping_count++;
     fake->ping_count++;
@@ -444,7 +446,7 @@ static void take_ping(struct fake_feishu *fake, struct link *link, const struct 
         return;
     struct fake_frame pong = {.service = fake->service};
     struct sma_buf bytes;
-    json_t *config = fake->has_pong_config ? feishu_pong_config(fake) : NULL;
+    json_t *config = fake->has_pong_config ? fake_feishu_pong_config(fake) : NULL;
     char *text = config == NULL ? NULL : json_dumps(config, JSON_COMPACT);
     fake_frame_add(&pong, "type", SMA_STR("pong"));
     if (text != NULL)
@@ -457,8 +459,8 @@ static void take_ping(struct fake_feishu *fake, struct link *link, const struct 
     json_decref(config);
 }
 
-void feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str bytes,
-                       bool is_binary)
+void fake_feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str bytes,
+                            bool is_binary)
 {
     struct fake_frame frame;
     struct link *link = find_link(fake, conn);
@@ -466,7 +468,7 @@ void feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str b
     if (link == NULL)
         return;
     if (wrong != NULL) {
-        feishu_complain(fake, "a message on the long connection: %s", wrong);
+        fake_feishu_complain(fake, "a message on the long connection: %s", wrong);
         return;
     }
     struct sma_str type = fake_frame_header(&frame, "type");
@@ -475,8 +477,8 @@ void feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str b
     else if (frame.method == 1 && sma_str_is_equal(type, SMA_STR("event")))
         take_answer(fake, conn, &frame);
     else
-        feishu_complain(fake, "a frame of method %d and type %.*s", frame.method, (int)type.len,
-                        type.ptr);
+        fake_feishu_complain(fake, "a frame of method %d and type %.*s", frame.method,
+                             (int)type.len, type.ptr);
 }
 
 /* -- time ------------------------------------------------------------------------------------------------------------- */
@@ -491,7 +493,7 @@ static void expire_deliveries(struct fake_feishu *fake, uint64_t now)
         if (delivery->is_over || delivery->conn == 0)
             continue;
         delivery->is_over = true;
-        feishu_delivery_failed(fake, delivery->event);
+        fake_feishu_delivery_failed(fake, delivery->event);
     }
 }
 
@@ -511,11 +513,11 @@ static void retry_waiting(struct fake_feishu *fake, uint64_t now)
     while (due != NULL) { /* the list was newest first: now it is oldest first */
         struct event *event = due;
         due = event->next;
-        feishu_deliver(fake, event);
+        fake_feishu_deliver(fake, event);
     }
 }
 
-void feishu_tick(struct fake_feishu *fake)
+void fake_feishu_tick(struct fake_feishu *fake)
 {
     uint64_t now = platform_now_ns();
     int64_t limit_ms =
@@ -531,7 +533,7 @@ void feishu_tick(struct fake_feishu *fake)
             (void)ws_server_reset(fake->server, link->conn);
             continue;
         }
-        feishu_complain(fake, "no ping for %lld ms", (long long)limit_ms);
+        fake_feishu_complain(fake, "no ping for %lld ms", (long long)limit_ms);
         (void)ws_server_drop(fake->server, link->conn);
     }
 }
@@ -576,7 +578,7 @@ static void break_one(struct fake_feishu *fake, struct link *link, const char *h
     }
 }
 
-json_t *feishu_break_link(void *user, const json_t *command)
+json_t *fake_feishu_break_link(void *user, const json_t *command)
 {
     static const char *const ways[] = {"drop", "reset", "close",   "freeze",   "thaw",   "ping",
                                        "half", "text",  "garbage", "oversize", "rubbish"};

@@ -34,19 +34,20 @@ static json_t *tree_of_note(const struct note *note)
 
 /* -- where it goes --------------------------------------------------------------------------------------------------------- */
 /* May the bot speak there? @return false: refused */
-static bool may_speak(struct feishu_call *call, const struct room *room)
+static bool may_speak(struct fake_feishu_call *call, const struct room *room)
 {
     const struct fake_feishu *fake = call->fake;
     if (room->is_dissolved)
-        feishu_refuse(call, 400, 232009,
-                      "Your request specifies a chat which has already been dissolved.");
+        fake_feishu_refuse(call, 400, 232009,
+                           "Your request specifies a chat which has already been dissolved.");
     else if (!room->has_bot)
-        feishu_refuse(call, 400, 230002, "Bot/User can NOT be out of the chat.");
+        fake_feishu_refuse(call, 400, 230002, "Bot/User can NOT be out of the chat.");
     else if (room->is_muted)
-        feishu_refuse(call, 400, 230018,
-                      "These operations are NOT allowed at current group settings.");
+        fake_feishu_refuse(call, 400, 230018,
+                           "These operations are NOT allowed at current group settings.");
     else if (room->person != 0 && fake->persons[room->person - 1]->has_stopped)
-        feishu_refuse(call, 400, 230053, "The user has stopped the bot from sending messages.");
+        fake_feishu_refuse(call, 400, 230053,
+                           "The user has stopped the bot from sending messages.");
     else
         return true;
     return false;
@@ -62,22 +63,23 @@ static struct room *room_of_person(const struct fake_feishu *fake, const char *o
 }
 
 /* The room `send` means; NULL: refused. */
-static struct room *receiver(struct feishu_call *call)
+static struct room *receiver(struct fake_feishu_call *call)
 {
     const char *type = platform_text(call->query, "receive_id_type", ""),
                *id = platform_text(call->body, "receive_id", "");
     struct room *room = NULL;
     if (strcmp(type, "chat_id") == 0)
-        room = feishu_room(call->fake, id);
+        room = fake_feishu_room(call->fake, id);
     else if (strcmp(type, "open_id") == 0)
         room = room_of_person(call->fake, id);
     else if (strcmp(type, "union_id") != 0 && strcmp(type, "user_id") != 0 &&
              strcmp(type, "email") != 0) {
-        feishu_refuse(call, 400, 99992402, "field validation failed: receive_id_type is required");
+        fake_feishu_refuse(call, 400, 99992402,
+                           "field validation failed: receive_id_type is required");
         return NULL;
     }
     if (room == NULL)
-        feishu_refuse(call, 400, 230034, "The receive_id is invalid.");
+        fake_feishu_refuse(call, 400, 230034, "The receive_id is invalid.");
     return room != NULL && may_speak(call, room) ? room : NULL;
 }
 
@@ -90,31 +92,33 @@ struct draft
 };
 
 /* @return false: refused */
-static bool read_draft(struct feishu_call *call, struct draft *draft)
+static bool read_draft(struct fake_feishu_call *call, struct draft *draft)
 {
-    struct feishu_wrong wrong;
+    struct fake_feishu_wrong wrong;
     draft->type = platform_text(call->body, "msg_type", "");
     draft->content = platform_text(call->body, "content", NULL);
     draft->uuid = platform_text(call->body, "uuid", "");
     size_t len = call->request->body.len;
     bool is_text = strcmp(draft->type, "text") == 0;
     if (draft->content == NULL) {
-        feishu_refuse(
+        fake_feishu_refuse(
             call, 400, 230001,
             "Your request contains an invalid request parameter: content must be a string.");
         return false;
     }
     if (strlen(draft->uuid) > UUID_LEN_MAX) {
-        feishu_refuse(call, 400, 99992402, "field validation failed: the max len of uuid is 50");
+        fake_feishu_refuse(call, 400, 99992402,
+                           "field validation failed: the max len of uuid is 50");
         return false;
     }
     if (len > (is_text ? TEXT_BODY_BYTES_MAX : CARD_BODY_BYTES_MAX)) {
-        feishu_refuse(call, 400, 230025, "The length of the message content reaches its limit.");
+        fake_feishu_refuse(call, 400, 230025,
+                           "The length of the message content reaches its limit.");
         return false;
     }
-    if (!feishu_check_content(call->fake, draft->type, draft->content, &draft->text,
-                              &draft->is_shared, &wrong)) {
-        feishu_refuse(call, 400, wrong.code, wrong.text);
+    if (!fake_feishu_check_content(call->fake, draft->type, draft->content, &draft->text,
+                                   &draft->is_shared, &wrong)) {
+        fake_feishu_refuse(call, 400, wrong.code, wrong.text);
         return false;
     }
     return true;
@@ -125,28 +129,28 @@ static const struct note *sent_before(const struct fake_feishu *fake, const stru
 {
     char key[80];
     snprintf(key, sizeof key, "uuid:%s", draft->uuid);
-    size_t place = draft->uuid[0] == '\0' ? 0 : feishu_index(fake, key);
+    size_t place = draft->uuid[0] == '\0' ? 0 : fake_feishu_index(fake, key);
     const struct note *note = place == 0 ? NULL : fake->notes[place - 1];
     return note != NULL && note->wall_ms + fake->uuid_life_ms > platform_wall_ms() ? note : NULL;
 }
 
 static void notice_reply(struct fake_feishu *fake, const struct note *answer)
 {
-    struct note *asked = feishu_named_note(fake, answer->text);
+    struct note *asked = fake_feishu_named_note(fake, answer->text);
     if (asked == NULL || asked->reply_ns != 0)
         return;
     asked->reply_ns = answer->ns;
     bool is_load = asked->event != 0 && fake->events[asked->event - 1]->is_load;
     if (is_load && !fake->load.is_flood)
-        feishu_load_next(fake, asked->room);
+        fake_feishu_load_next(fake, asked->room);
 }
 
 /* Takes draft->text over. */
-static void add_message(struct feishu_call *call, struct room *room, const struct note *target,
+static void add_message(struct fake_feishu_call *call, struct room *room, const struct note *target,
                         struct draft *draft)
 {
     struct fake_feishu *fake = call->fake;
-    struct note *note = feishu_add_note(fake, room, FAKE_FEISHU_BOT, draft->type);
+    struct note *note = fake_feishu_add_note(fake, room, FAKE_FEISHU_BOT, draft->type);
     note->is_ours = true;
     note->content = platform_copy(sma_str(draft->content));
     note->text = SMA_TAKE(draft->text);
@@ -155,20 +159,20 @@ static void add_message(struct feishu_call *call, struct room *room, const struc
     if (draft->uuid[0] != '\0') {
         char key[80];
         snprintf(key, sizeof key, "uuid:%s", draft->uuid);
-        feishu_set_index(fake, key, fake->note_count - 1);
+        fake_feishu_set_index(fake, key, fake->note_count - 1);
     }
     if (target != NULL) {
         memcpy(note->parent, target->id, sizeof note->parent);
         memcpy(note->root, target->root[0] == '\0' ? target->id : target->root, sizeof note->root);
         memcpy(note->thread, target->thread, sizeof note->thread);
         if (note->thread[0] == '\0' && platform_flag(call->body, "reply_in_thread", false))
-            feishu_make_id(fake, "omt_", note->thread);
+            fake_feishu_make_id(fake, "omt_", note->thread);
     }
-    feishu_answer(call, tree_of_note(note));
+    fake_feishu_answer(call, tree_of_note(note));
     notice_reply(fake, note);
 }
 
-static void send_to(struct feishu_call *call, struct room *room, const struct note *target)
+static void send_to(struct fake_feishu_call *call, struct room *room, const struct note *target)
 {
     struct draft draft = {0};
     if (!read_draft(call, &draft)) {
@@ -178,15 +182,15 @@ static void send_to(struct feishu_call *call, struct room *room, const struct no
     const struct note *before = sent_before(call->fake, &draft);
     if (before != NULL) {
         call->fake->repeat_count++;
-        feishu_answer(call, tree_of_note(before));
-    } else if (!feishu_is_flooded(call, &room->window_ns, &room->window_count,
-                                  call->fake->chat_per_second)) {
+        fake_feishu_answer(call, tree_of_note(before));
+    } else if (!fake_feishu_is_flooded(call, &room->window_ns, &room->window_count,
+                                       call->fake->chat_per_second)) {
         add_message(call, room, target, &draft);
     }
     free(draft.text);
 }
 
-void feishu_send(struct feishu_call *call)
+void fake_feishu_send(struct fake_feishu_call *call)
 {
     struct room *room = receiver(call);
     if (room != NULL)
@@ -194,41 +198,42 @@ void feishu_send(struct feishu_call *call)
 }
 
 /* The message of the path; NULL: refused. */
-static struct note *target_of(struct feishu_call *call)
+static struct note *target_of(struct fake_feishu_call *call)
 {
-    struct note *note = feishu_note(call->fake, call->id);
+    struct note *note = fake_feishu_note(call->fake, call->id);
     if (strncmp(call->id, "om_", 3) != 0)
-        feishu_refuse(call, 400, 230001,
-                      "Your request contains an invalid request parameter: invalid message_id.");
+        fake_feishu_refuse(
+            call, 400, 230001,
+            "Your request contains an invalid request parameter: invalid message_id.");
     else if (note == NULL)
-        feishu_refuse(call, 400, 231003, "The message is not found.");
+        fake_feishu_refuse(call, 400, 231003, "The message is not found.");
     return strncmp(call->id, "om_", 3) == 0 ? note : NULL;
 }
 
-void feishu_reply(struct feishu_call *call)
+void fake_feishu_reply(struct fake_feishu_call *call)
 {
     struct note *target = target_of(call);
     if (target == NULL || !may_speak(call, target->room))
         return;
     if (target->is_recalled)
-        feishu_refuse(call, 400, 230011, "The message was withdrawn.");
+        fake_feishu_refuse(call, 400, 230011, "The message was withdrawn.");
     else
         send_to(call, target->room, target);
 }
 
 /* -- changes ----------------------------------------------------------------------------------------------------------------- */
 /* A message of ours that may be changed; NULL: refused. */
-static struct note *own_note(struct feishu_call *call)
+static struct note *own_note(struct fake_feishu_call *call)
 {
     struct note *note = target_of(call);
     if (note == NULL)
         return NULL;
     if (note->is_recalled)
-        feishu_refuse(call, 400, 230011, "The message was withdrawn.");
+        fake_feishu_refuse(call, 400, 230011, "The message was withdrawn.");
     else if (!note->is_ours)
-        feishu_refuse(call, 400, 230071, "Operator is not the sender of the message.");
+        fake_feishu_refuse(call, 400, 230071, "Operator is not the sender of the message.");
     else if (note->wall_ms + EDIT_WINDOW_MS < platform_wall_ms())
-        feishu_refuse(call, 400, 230031, "The message was sent too long ago.");
+        fake_feishu_refuse(call, 400, 230031, "The message was sent too long ago.");
     else
         return note;
     return NULL;
@@ -244,75 +249,79 @@ static void change(struct note *note, const char *content, char *text, bool is_s
     note->edit_count++;
 }
 
-void feishu_patch(struct feishu_call *call)
+void fake_feishu_patch(struct fake_feishu_call *call)
 {
     struct note *note = own_note(call);
     const char *content = platform_text(call->body, "content", NULL);
     char *text = NULL;
     bool is_shared = false;
-    struct feishu_wrong wrong;
+    struct fake_feishu_wrong wrong;
     if (note == NULL)
         return;
     if (content == NULL || strcmp(note->type, "interactive") != 0)
-        feishu_refuse(
+        fake_feishu_refuse(
             call, 400, 230001,
             "Your request contains an invalid request parameter: This message is NOT a card.");
     else if (call->request->body.len > CARD_BODY_BYTES_MAX)
-        feishu_refuse(call, 400, 230025, "The length of the message content reaches its limit.");
-    else if (!feishu_check_content(call->fake, "interactive", content, &text, &is_shared, &wrong))
-        feishu_refuse(call, 400, wrong.code, wrong.text);
+        fake_feishu_refuse(call, 400, 230025,
+                           "The length of the message content reaches its limit.");
+    else if (!fake_feishu_check_content(call->fake, "interactive", content, &text, &is_shared,
+                                        &wrong))
+        fake_feishu_refuse(call, 400, wrong.code, wrong.text);
     else if (!note->is_shared || !is_shared)
-        feishu_refuse(
+        fake_feishu_refuse(
             call, 400, 230001,
             "Your request contains an invalid request parameter: update_multi must be true.");
-    else if (!feishu_is_flooded(call, &note->window_ns, &note->window_count,
-                                call->fake->edit_per_second)) {
+    else if (!fake_feishu_is_flooded(call, &note->window_ns, &note->window_count,
+                                     call->fake->edit_per_second)) {
         change(note, content, SMA_TAKE(text), is_shared);
-        feishu_answer(call, json_object());
+        fake_feishu_answer(call, json_object());
     }
     free(text);
 }
 
-void feishu_edit(struct feishu_call *call)
+void fake_feishu_edit(struct fake_feishu_call *call)
 {
     struct note *note = own_note(call);
     struct draft draft = {0};
     if (note == NULL)
         return;
     if (strcmp(note->type, "text") != 0 && strcmp(note->type, "post") != 0)
-        feishu_refuse(call, 400, 230054, "This operation is not supported for this message type.");
+        fake_feishu_refuse(call, 400, 230054,
+                           "This operation is not supported for this message type.");
     else if (note->edit_count == EDIT_COUNT_MAX)
-        feishu_refuse(call, 400, 230072,
-                      "The message has reached the number of times it can be edited.");
+        fake_feishu_refuse(call, 400, 230072,
+                           "The message has reached the number of times it can be edited.");
     else if (read_draft(call, &draft) &&
-             !feishu_is_flooded(call, &note->window_ns, &note->window_count,
-                                call->fake->edit_per_second)) {
+             !fake_feishu_is_flooded(call, &note->window_ns, &note->window_count,
+                                     call->fake->edit_per_second)) {
         change(note, draft.content, SMA_TAKE(draft.text), draft.is_shared);
-        feishu_answer(call, tree_of_note(note));
+        fake_feishu_answer(call, tree_of_note(note));
     }
     free(draft.text);
 }
 
-void feishu_delete(struct feishu_call *call)
+void fake_feishu_delete(struct fake_feishu_call *call)
 {
     struct note *note = own_note(call);
     if (note == NULL)
         return;
     note->is_recalled = true;
-    feishu_answer(call, json_object());
+    fake_feishu_answer(call, json_object());
 }
 
-void feishu_get(struct feishu_call *call)
+void fake_feishu_get(struct fake_feishu_call *call)
 {
     struct note *note = target_of(call);
     if (note != NULL && note->is_recalled)
-        feishu_refuse(call, 400, 230110, "Action unavailable as the message has been deleted.");
+        fake_feishu_refuse(call, 400, 230110,
+                           "Action unavailable as the message has been deleted.");
     else if (note != NULL)
-        feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(note)));
+        fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(note)));
 }
 
 /* -- reactions ------------------------------------------------------------------------------------------------------------------ */
-void feishu_react(struct feishu_call *call)
+void fake_feishu_react(struct fake_feishu_call *call)
 {
     static const char *const known[] = {"SMILE", "OK",   "THUMBSUP", "Typing",
                                         "DONE",  "OnIt", "Get",      "HEART"};
@@ -325,21 +334,21 @@ void feishu_react(struct feishu_call *call)
     while (i < SMA_COUNT_OF(known) && strcmp(known[i], emoji) != 0)
         i++;
     if (i == SMA_COUNT_OF(known) || note->is_recalled) {
-        feishu_refuse(call, 400, note->is_recalled ? 231003 : 231001,
-                      "reaction type is invalid, or the message is gone");
+        fake_feishu_refuse(call, 400, note->is_recalled ? 231003 : 231001,
+                           "reaction type is invalid, or the message is gone");
         return;
     }
     char id[FEISHU_ID_SIZE];
-    feishu_make_id(call->fake, "ZCaC", id);
+    fake_feishu_make_id(call->fake, "ZCaC", id);
     json_array_append_new(call->fake->reactions, json_pack("{s:s,s:s,s:s}", "id", id, "message_id",
                                                            note->id, "emoji", emoji));
-    feishu_answer(call,
-                  json_pack("{s:s,s:{s:s,s:s},s:s,s:{s:s}}", "reaction_id", id, "operator",
-                            "operator_id", FAKE_FEISHU_APP, "operator_type", "app", "action_time",
-                            "1700000000000", "reaction_type", "emoji_type", emoji));
+    fake_feishu_answer(call, json_pack("{s:s,s:{s:s,s:s},s:s,s:{s:s}}", "reaction_id", id,
+                                       "operator", "operator_id", FAKE_FEISHU_APP, "operator_type",
+                                       "app", "action_time", "1700000000000", "reaction_type",
+                                       "emoji_type", emoji));
 }
 
-void feishu_unreact(struct feishu_call *call)
+void fake_feishu_unreact(struct fake_feishu_call *call)
 {
     size_t i;
     json_t *entry;
@@ -348,8 +357,8 @@ void feishu_unreact(struct feishu_call *call)
                                   strcmp(platform_text(entry, "message_id", ""), call->id) == 0)
     {
         json_array_remove(call->fake->reactions, i);
-        feishu_answer(call, json_object());
+        fake_feishu_answer(call, json_object());
         return;
     }
-    feishu_refuse(call, 400, 231007, "The reaction does not exist.");
+    fake_feishu_refuse(call, 400, 231007, "The reaction does not exist.");
 }

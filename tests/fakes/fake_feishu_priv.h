@@ -195,64 +195,64 @@ struct fake_feishu
 };
 
 /* -- fake_feishu.c: the state ---------------------------------------------------------------------------------------------- */
-void feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id);
-struct person *feishu_person(const struct fake_feishu *fake, const char *id);
-struct person *feishu_add_person(struct fake_feishu *fake, const char *id, const char *name);
-struct room *feishu_room(const struct fake_feishu *fake, const char *id);
-struct room *feishu_add_room(struct fake_feishu *fake, const char *id, const char *name);
-struct note *feishu_note(const struct fake_feishu *fake, const char *id);
-struct note *feishu_add_note(struct fake_feishu *fake, struct room *room, const char *from,
-                             const char *type);
-struct file *feishu_add_file(struct fake_feishu *fake, const char *prefix, const char *type,
-                             const char *name, struct sma_str bytes);
-struct file *feishu_file(const struct fake_feishu *fake, const char *key);
+void fake_feishu_make_id(struct fake_feishu *fake, const char *prefix, char *ret_id);
+struct person *fake_feishu_person(const struct fake_feishu *fake, const char *id);
+struct person *fake_feishu_add_person(struct fake_feishu *fake, const char *id, const char *name);
+struct room *fake_feishu_room(const struct fake_feishu *fake, const char *id);
+struct room *fake_feishu_add_room(struct fake_feishu *fake, const char *id, const char *name);
+struct note *fake_feishu_note(const struct fake_feishu *fake, const char *id);
+struct note *fake_feishu_add_note(struct fake_feishu *fake, struct room *room, const char *from,
+                                  const char *type);
+struct file *fake_feishu_add_file(struct fake_feishu *fake, const char *prefix, const char *type,
+                                  const char *name, struct sma_str bytes);
+struct file *fake_feishu_file(const struct fake_feishu *fake, const char *key);
 /** Something the platform would refuse, or not understand, was done. */
-void feishu_complain(struct fake_feishu *fake, const char *format, ...) SMA_PRINTF(2, 3);
-size_t feishu_index(const struct fake_feishu *fake, const char *key); /* number + 1; 0: none */
-void feishu_set_index(struct fake_feishu *fake, const char *key, size_t number);
+void fake_feishu_complain(struct fake_feishu *fake, const char *format, ...) SMA_PRINTF(2, 3);
+size_t fake_feishu_index(const struct fake_feishu *fake, const char *key); /* number + 1; 0: none */
+void fake_feishu_set_index(struct fake_feishu *fake, const char *key, size_t number);
 /** The note a text of ours names: "m<index>-feishu". */
-struct note *feishu_named_note(const struct fake_feishu *fake, const char *text);
+struct note *fake_feishu_named_note(const struct fake_feishu *fake, const char *text);
 
 /* -- fake_feishu_events.c ----------------------------------------------------------------------------------------------------- */
 /** Deliver `body` (taken over) as an event of this type. @return the event */
-struct event *feishu_publish(struct fake_feishu *fake, const char *type, json_t *body);
+struct event *fake_feishu_publish(struct fake_feishu *fake, const char *type, json_t *body);
 /** Deliver these bytes; json is taken over. */
-struct event *feishu_publish_bytes(struct fake_feishu *fake, const char *id, char *json);
-json_t *feishu_say(void *user, const json_t *command);
-json_t *feishu_press(void *user, const json_t *command);
-json_t *feishu_change_bot(void *user, const json_t *command); /* bot_added, bot_removed */
-json_t *feishu_recall(void *user, const json_t *command);
-json_t *feishu_raw_event(void *user, const json_t *command);
-json_t *feishu_start_load(void *user, const json_t *command);
+struct event *fake_feishu_publish_bytes(struct fake_feishu *fake, const char *id, char *json);
+json_t *fake_feishu_say(void *user, const json_t *command);
+json_t *fake_feishu_press(void *user, const json_t *command);
+json_t *fake_feishu_change_bot(void *user, const json_t *command); /* bot_added, bot_removed */
+json_t *fake_feishu_recall(void *user, const json_t *command);
+json_t *fake_feishu_raw_event(void *user, const json_t *command);
+json_t *fake_feishu_start_load(void *user, const json_t *command);
 /** A message of the load was answered, or (a flood) acknowledged: the next. */
-void feishu_load_next(struct fake_feishu *fake, struct room *room);
+void fake_feishu_load_next(struct fake_feishu *fake, struct room *room);
 
 /* -- fake_feishu_link.c: the long connection ------------------------------------------------------------------------------------ */
-void feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call,
-                           const json_t *body);
-void feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_request *request);
-void feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str bytes,
-                       bool is_binary);
-void feishu_link_closed(struct fake_feishu *fake, unsigned conn, unsigned code);
+void fake_feishu_serve_endpoint(struct fake_feishu *fake, struct platform_call *call,
+                                const json_t *body);
+void fake_feishu_serve_handshake(struct fake_feishu *fake, const struct ws_server_request *request);
+void fake_feishu_take_frame(struct fake_feishu *fake, unsigned conn, struct sma_str bytes,
+                            bool is_binary);
+void fake_feishu_link_closed(struct fake_feishu *fake, unsigned conn, unsigned code);
 /** Hand the event out now, on whatever there is. */
-void feishu_deliver(struct fake_feishu *fake, struct event *event);
+void fake_feishu_deliver(struct fake_feishu *fake, struct event *event);
 /** This try of it has failed. */
-void feishu_delivery_failed(struct fake_feishu *fake, struct event *event);
-void feishu_delivery_answered(struct fake_feishu *fake, struct delivery *delivery, int code,
-                              json_t *result);
+void fake_feishu_delivery_failed(struct fake_feishu *fake, struct event *event);
+void fake_feishu_delivery_answered(struct fake_feishu *fake, struct delivery *delivery, int code,
+                                   json_t *result);
 /** What is due. */
-void feishu_tick(struct fake_feishu *fake);
-json_t *feishu_pong_config(const struct fake_feishu *fake);
-json_t *feishu_break_link(void *user, const json_t *command);
+void fake_feishu_tick(struct fake_feishu *fake);
+json_t *fake_feishu_pong_config(const struct fake_feishu *fake);
+json_t *fake_feishu_break_link(void *user, const json_t *command);
 
 /* -- fake_feishu_webhook.c --------------------------------------------------------------------------------------------------------- */
-void feishu_post_event(struct fake_feishu *fake, struct event *event, size_t delivery);
-json_t *feishu_set_webhook(void *user, const json_t *command);
-json_t *feishu_challenge(void *user, const json_t *command);
-json_t *feishu_forge(void *user, const json_t *command);
+void fake_feishu_post_event(struct fake_feishu *fake, struct event *event, size_t delivery);
+json_t *fake_feishu_set_webhook(void *user, const json_t *command);
+json_t *fake_feishu_challenge(void *user, const json_t *command);
+json_t *fake_feishu_forge(void *user, const json_t *command);
 
 /* -- fake_feishu_rest.c: calls -------------------------------------------------------------------------------------------------------- */
-struct feishu_call
+struct fake_feishu_call
 {
     struct fake_feishu *fake;
     struct platform_call rest;
@@ -263,38 +263,41 @@ struct feishu_call
     struct platform_upload uploads[4];
     size_t upload_count;
 };
-void feishu_serve(struct fake_feishu *fake, const struct ws_server_request *request);
+void fake_feishu_serve(struct fake_feishu *fake, const struct ws_server_request *request);
 /** {"code":0,"msg":"success","data":data}; takes data over. */
-void feishu_answer(struct feishu_call *call, json_t *data);
-void feishu_refuse(struct feishu_call *call, int status, int64_t code, const char *message);
-void feishu_answer_tree(struct feishu_call *call, int status, const char *headers, json_t *tree);
+void fake_feishu_answer(struct fake_feishu_call *call, json_t *data);
+void fake_feishu_refuse(struct fake_feishu_call *call, int status, int64_t code,
+                        const char *message);
+void fake_feishu_answer_tree(struct fake_feishu_call *call, int status, const char *headers,
+                             json_t *tree);
 /** Over the rate? Answers 429. */
-bool feishu_is_flooded(struct feishu_call *call, uint64_t *window_ns, unsigned *count,
-                       unsigned limit);
+bool fake_feishu_is_flooded(struct fake_feishu_call *call, uint64_t *window_ns, unsigned *count,
+                            unsigned limit);
 
 /* -- fake_feishu_messages.c: sending and changing ---------------------------------------------------------------------------------------- */
-void feishu_send(struct feishu_call *call);
-void feishu_reply(struct feishu_call *call);
-void feishu_patch(struct feishu_call *call);
-void feishu_edit(struct feishu_call *call);
-void feishu_delete(struct feishu_call *call);
-void feishu_get(struct feishu_call *call);
-void feishu_react(struct feishu_call *call);
-void feishu_unreact(struct feishu_call *call);
+void fake_feishu_send(struct fake_feishu_call *call);
+void fake_feishu_reply(struct fake_feishu_call *call);
+void fake_feishu_patch(struct fake_feishu_call *call);
+void fake_feishu_edit(struct fake_feishu_call *call);
+void fake_feishu_delete(struct fake_feishu_call *call);
+void fake_feishu_get(struct fake_feishu_call *call);
+void fake_feishu_react(struct fake_feishu_call *call);
+void fake_feishu_unreact(struct fake_feishu_call *call);
 
 /* -- fake_feishu_content.c: what may stand in a message ------------------------------------------------------------------------------------ */
-struct feishu_wrong
+struct fake_feishu_wrong
 {
     int64_t code;
     char text[200];
 };
 /** @return false: *ret_wrong says why. On true *ret_text is what people see (free it). */
-bool feishu_check_content(const struct fake_feishu *fake, const char *type, const char *content,
-                          char **ret_text, bool *ret_is_shared, struct feishu_wrong *ret_wrong);
+bool fake_feishu_check_content(const struct fake_feishu *fake, const char *type,
+                               const char *content, char **ret_text, bool *ret_is_shared,
+                               struct fake_feishu_wrong *ret_wrong);
 /** Values of the buttons of a card, in order. */
-json_t *feishu_buttons(const char *content);
+json_t *fake_feishu_buttons(const char *content);
 
 /* -- fake_feishu_control.c ----------------------------------------------------------------------------------------------------------------------- */
-json_t *feishu_control(void *fake, const json_t *command);
+json_t *fake_feishu_control(void *fake, const json_t *command);
 
 #endif

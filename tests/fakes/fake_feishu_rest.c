@@ -12,7 +12,8 @@
 #define DOWNLOAD_BYTES_MAX (100u << 20)
 
 /* -- answers ------------------------------------------------------------------------------------------------------------ */
-void feishu_answer_tree(struct feishu_call *call, int status, const char *headers, json_t *tree)
+void fake_feishu_answer_tree(struct fake_feishu_call *call, int status, const char *headers,
+                             json_t *tree)
 {
     char *text = json_dumps(tree, JSON_COMPACT), lines[512];
     snprintf(lines, sizeof lines,
@@ -23,32 +24,33 @@ void feishu_answer_tree(struct feishu_call *call, int status, const char *header
     json_decref(tree);
 }
 
-void feishu_answer(struct feishu_call *call, json_t *data)
+void fake_feishu_answer(struct fake_feishu_call *call, json_t *data)
 {
-    feishu_answer_tree(call, 200, "",
-                       json_pack("{s:i,s:s,s:o}", "code", 0, "msg", "success", "data", data));
+    fake_feishu_answer_tree(call, 200, "",
+                            json_pack("{s:i,s:s,s:o}", "code", 0, "msg", "success", "data", data));
 }
 
-void feishu_refuse(struct feishu_call *call, int status, int64_t code, const char *message)
+void fake_feishu_refuse(struct fake_feishu_call *call, int status, int64_t code,
+                        const char *message)
 {
     call->fake->refused_count++;
-    feishu_answer_tree(call, status, "",
-                       json_pack("{s:I,s:s,s:{s:s}}", "code", (json_int_t)code, "msg", message,
-                                 "error", "log_id", "20261122000000000000"));
+    fake_feishu_answer_tree(call, status, "",
+                            json_pack("{s:I,s:s,s:{s:s}}", "code", (json_int_t)code, "msg", message,
+                                      "error", "log_id", "20261122000000000000"));
 }
 
-static void refuse_rate(struct feishu_call *call, int64_t seconds)
+static void refuse_rate(struct fake_feishu_call *call, int64_t seconds)
 {
     char headers[128];
     snprintf(headers, sizeof headers, "x-ogw-ratelimit-limit: 5\r\nx-ogw-ratelimit-reset: %lld\r\n",
              (long long)seconds);
-    feishu_answer_tree(
+    fake_feishu_answer_tree(
         call, 429, headers,
         json_pack("{s:i,s:s}", "code", 99991400, "msg", "request trigger frequency limit"));
 }
 
-bool feishu_is_flooded(struct feishu_call *call, uint64_t *window_ns, unsigned *count,
-                       unsigned limit)
+bool fake_feishu_is_flooded(struct fake_feishu_call *call, uint64_t *window_ns, unsigned *count,
+                            unsigned limit)
 {
     uint64_t now = platform_now_ns();
     if (limit == 0)
@@ -64,13 +66,13 @@ bool feishu_is_flooded(struct feishu_call *call, uint64_t *window_ns, unsigned *
 }
 
 /* -- tokens ------------------------------------------------------------------------------------------------------------- */
-static void serve_token(struct feishu_call *call)
+static void serve_token(struct fake_feishu_call *call)
 {
     struct fake_feishu *fake = call->fake;
     uint64_t now = platform_now_ns(), second = 1000000000u;
     if (strcmp(platform_text(call->body, "app_id", ""), FAKE_FEISHU_APP) != 0 ||
         strcmp(platform_text(call->body, "app_secret", ""), fake->secret) != 0) {
-        feishu_refuse(call, 200, 10014, "app secret invalid");
+        fake_feishu_refuse(call, 200, 10014, "app secret invalid");
         return;
     }
     struct token *newest =
@@ -81,10 +83,10 @@ static void serve_token(struct feishu_call *call)
                  fake->token_count);
         newest->end_ns = now + (uint64_t)fake->token_life_s * second;
     }
-    feishu_answer_tree(call, 200, "",
-                       json_pack("{s:i,s:s,s:s,s:I}", "code", 0, "msg", "ok", "tenant_access_token",
-                                 newest->text, "expire",
-                                 (json_int_t)((newest->end_ns - now + second / 2) / second)));
+    fake_feishu_answer_tree(call, 200, "",
+                            json_pack("{s:i,s:s,s:s,s:I}", "code", 0, "msg", "ok",
+                                      "tenant_access_token", newest->text, "expire",
+                                      (json_int_t)((newest->end_ns - now + second / 2) / second)));
 }
 
 static bool is_token_good(const struct fake_feishu *fake, struct sma_str text)
@@ -96,66 +98,66 @@ static bool is_token_good(const struct fake_feishu *fake, struct sma_str text)
 }
 
 /* @return false: refused */
-static bool is_allowed(struct feishu_call *call)
+static bool is_allowed(struct fake_feishu_call *call)
 {
     struct sma_str given = ws_server_header(call->request, "Authorization");
     if (!sma_str_starts_with(given, SMA_STR("Bearer "))) {
-        feishu_refuse(call, 400, 99991661, "Missing access token for authorization.");
+        fake_feishu_refuse(call, 400, 99991661, "Missing access token for authorization.");
         return false;
     }
     given.ptr += 7;
     given.len -= 7;
     if (!sma_str_starts_with(given, SMA_STR("t-")) && !sma_str_starts_with(given, SMA_STR("u-"))) {
-        feishu_refuse(call, 400, 99991671,
-                      "Invalid access token for authorization. It must begin with t- or u-.");
+        fake_feishu_refuse(call, 400, 99991671,
+                           "Invalid access token for authorization. It must begin with t- or u-.");
         return false;
     }
     if (!is_token_good(call->fake, given)) {
-        feishu_refuse(call, 400, 99991663, "Invalid access token for authorization.");
+        fake_feishu_refuse(call, 400, 99991663, "Invalid access token for authorization.");
         return false;
     }
     if (call->fake->is_app_disabled) {
-        feishu_refuse(call, 400, 99991662, "app is disabled");
+        fake_feishu_refuse(call, 400, 99991662, "app is disabled");
         return false;
     }
     return true;
 }
 
 /* -- bot and chats -------------------------------------------------------------------------------------------------------- */
-static void serve_bot(struct feishu_call *call)
+static void serve_bot(struct fake_feishu_call *call)
 {
-    feishu_answer_tree(call, 200, "",
-                       json_pack("{s:i,s:s,s:{s:i,s:s,s:s,s:[],s:s}}", "code", 0, "msg", "ok",
-                                 "bot", "activate_status", 2, "app_name", "Helper", "avatar_url",
-                                 "https://127.0.0.1/avatar.png", "ip_white_list", "open_id",
-                                 FAKE_FEISHU_BOT));
+    fake_feishu_answer_tree(call, 200, "",
+                            json_pack("{s:i,s:s,s:{s:i,s:s,s:s,s:[],s:s}}", "code", 0, "msg", "ok",
+                                      "bot", "activate_status", 2, "app_name", "Helper",
+                                      "avatar_url", "https://127.0.0.1/avatar.png", "ip_white_list",
+                                      "open_id", FAKE_FEISHU_BOT));
 }
 
 /* The room of the path; NULL: refused. */
-static struct room *room_of(struct feishu_call *call)
+static struct room *room_of(struct fake_feishu_call *call)
 {
-    struct room *room = feishu_room(call->fake, call->id);
+    struct room *room = fake_feishu_room(call->fake, call->id);
     if (room == NULL)
-        feishu_refuse(call, 400, 232006, "chat_id is invalid");
+        fake_feishu_refuse(call, 400, 232006, "chat_id is invalid");
     else if (room->is_dissolved)
-        feishu_refuse(call, 400, 232009, "the chat has been dissolved");
+        fake_feishu_refuse(call, 400, 232009, "the chat has been dissolved");
     else if (!room->has_bot)
-        feishu_refuse(call, 400, 232011, "operator can NOT be out of the chat");
+        fake_feishu_refuse(call, 400, 232011, "operator can NOT be out of the chat");
     else
         return room;
     return NULL;
 }
 
-static void serve_chat(struct feishu_call *call)
+static void serve_chat(struct fake_feishu_call *call)
 {
     const char *kind = platform_text(call->query, "user_id_type", "open_id");
     struct room *room = room_of(call);
     if (room == NULL)
         return;
     if (strcmp(kind, "open_id") != 0) {
-        feishu_refuse(call, 400, 99991672,
-                      "Access denied. One of the following scopes is required: "
-                      "contact:user.employee_id:readonly");
+        fake_feishu_refuse(call, 400, 99991672,
+                           "Access denied. One of the following scopes is required: "
+                           "contact:user.employee_id:readonly");
         return;
     }
     json_t *data = json_pack(
@@ -169,10 +171,10 @@ static void serve_chat(struct feishu_call *call)
     if (room->owner[0] != '\0')
         json_object_update_new(
             data, json_pack("{s:s,s:s}", "owner_id", room->owner, "owner_id_type", "open_id"));
-    feishu_answer(call, data);
+    fake_feishu_answer(call, data);
 }
 
-static void serve_members(struct feishu_call *call)
+static void serve_members(struct fake_feishu_call *call)
 {
     struct room *room = room_of(call);
     json_t *items = json_array(), *id;
@@ -180,26 +182,26 @@ static void serve_members(struct feishu_call *call)
     if (room != NULL) {
         json_array_foreach(room->members, i, id)
         {
-            const struct person *person = feishu_person(call->fake, json_string_value(id));
+            const struct person *person = fake_feishu_person(call->fake, json_string_value(id));
             json_array_append_new(items, json_pack("{s:s,s:O,s:s,s:s}", "member_id_type", "open_id",
                                                    "member_id", id, "name",
                                                    person == NULL ? "" : person->name, "tenant_key",
                                                    FEISHU_TENANT));
         }
-        feishu_answer(call,
-                      json_pack("{s:O,s:b,s:s,s:i}", "items", items, "has_more", 0, "page_token",
-                                "", "member_total", (int)json_array_size(items)));
+        fake_feishu_answer(call, json_pack("{s:O,s:b,s:s,s:i}", "items", items, "has_more", 0,
+                                           "page_token", "", "member_total",
+                                           (int)json_array_size(items)));
     }
     json_decref(items);
 }
 
-static void serve_is_in_chat(struct feishu_call *call)
+static void serve_is_in_chat(struct fake_feishu_call *call)
 {
-    struct room *room = feishu_room(call->fake, call->id);
-    feishu_answer(call, json_pack("{s:b}", "is_in_chat", room != NULL && room->has_bot));
+    struct room *room = fake_feishu_room(call->fake, call->id);
+    fake_feishu_answer(call, json_pack("{s:b}", "is_in_chat", room != NULL && room->has_bot));
 }
 
-static void serve_chats(struct feishu_call *call)
+static void serve_chats(struct fake_feishu_call *call)
 {
     json_t *items = json_array();
     for (size_t i = 0; i < call->fake->room_count; i++) {
@@ -208,12 +210,13 @@ static void serve_chats(struct feishu_call *call)
             json_array_append_new(items, json_pack("{s:s,s:s,s:s}", "chat_id", room->id, "name",
                                                    room->name, "tenant_key", FEISHU_TENANT));
     }
-    feishu_answer(call,
-                  json_pack("{s:o,s:b,s:s}", "items", items, "has_more", 0, "page_token", ""));
+    fake_feishu_answer(call,
+                       json_pack("{s:o,s:b,s:s}", "items", items, "has_more", 0, "page_token", ""));
 }
 
 /* -- files ------------------------------------------------------------------------------------------------------------------ */
-static const struct platform_upload *upload_named(const struct feishu_call *call, const char *name)
+static const struct platform_upload *upload_named(const struct fake_feishu_call *call,
+                                                  const char *name)
 {
     for (size_t i = 0; i < call->upload_count; i++)
         if (strcmp(call->uploads[i].name, name) == 0)
@@ -221,24 +224,24 @@ static const struct platform_upload *upload_named(const struct feishu_call *call
     return NULL;
 }
 
-static void serve_image_upload(struct feishu_call *call)
+static void serve_image_upload(struct fake_feishu_call *call)
 {
     const struct platform_upload *upload = upload_named(call, "image");
     const char *kind = platform_text(call->body, "image_type", "");
     if (upload == NULL || (strcmp(kind, "message") != 0 && strcmp(kind, "avatar") != 0)) {
-        feishu_refuse(call, 400, 234001, "Invalid request param.");
+        fake_feishu_refuse(call, 400, 234001, "Invalid request param.");
     } else if (upload->bytes.len == 0) {
-        feishu_refuse(call, 400, 234010, "File's size can't be 0.");
+        fake_feishu_refuse(call, 400, 234010, "File's size can't be 0.");
     } else if (upload->bytes.len > IMAGE_BYTES_MAX) {
-        feishu_refuse(call, 400, 234006, "The file size exceed the max value.");
+        fake_feishu_refuse(call, 400, 234006, "The file size exceed the max value.");
     } else {
         struct file *file =
-            feishu_add_file(call->fake, "img_v3_", "image", upload->file_name, upload->bytes);
-        feishu_answer(call, json_pack("{s:s}", "image_key", file->key));
+            fake_feishu_add_file(call->fake, "img_v3_", "image", upload->file_name, upload->bytes);
+        fake_feishu_answer(call, json_pack("{s:s}", "image_key", file->key));
     }
 }
 
-static void serve_file_upload(struct feishu_call *call)
+static void serve_file_upload(struct fake_feishu_call *call)
 {
     static const char *const types[] = {"opus", "mp4", "pdf", "doc", "xls", "ppt", "stream"};
     const struct platform_upload *upload = upload_named(call, "file");
@@ -248,18 +251,18 @@ static void serve_file_upload(struct feishu_call *call)
     while (i < SMA_COUNT_OF(types) && strcmp(types[i], type) != 0)
         i++;
     if (upload == NULL || i == SMA_COUNT_OF(types) || name[0] == '\0') {
-        feishu_refuse(call, 400, 234001, "Invalid request param.");
+        fake_feishu_refuse(call, 400, 234001, "Invalid request param.");
     } else if (upload->bytes.len == 0) {
-        feishu_refuse(call, 400, 234010, "File's size can't be 0.");
+        fake_feishu_refuse(call, 400, 234010, "File's size can't be 0.");
     } else if (upload->bytes.len > FILE_BYTES_MAX) {
-        feishu_refuse(call, 400, 234006, "The file size exceed the max value.");
+        fake_feishu_refuse(call, 400, 234006, "The file size exceed the max value.");
     } else {
-        struct file *file = feishu_add_file(call->fake, "file_v3_", type, name, upload->bytes);
-        feishu_answer(call, json_pack("{s:s}", "file_key", file->key));
+        struct file *file = fake_feishu_add_file(call->fake, "file_v3_", type, name, upload->bytes);
+        fake_feishu_answer(call, json_pack("{s:s}", "file_key", file->key));
     }
 }
 
-static void send_file(struct feishu_call *call, const struct file *file)
+static void send_file(struct fake_feishu_call *call, const struct file *file)
 {
     char headers[512];
     snprintf(headers, sizeof headers,
@@ -269,36 +272,37 @@ static void send_file(struct feishu_call *call, const struct file *file)
     platform_respond(&call->rest, 200, headers, (struct sma_str){file->bytes, file->len});
 }
 
-static void serve_own_file(struct feishu_call *call)
+static void serve_own_file(struct fake_feishu_call *call)
 {
-    const struct file *file = feishu_file(call->fake, call->id);
+    const struct file *file = fake_feishu_file(call->fake, call->id);
     if (file == NULL)
-        feishu_refuse(call, 400, 234001, "Invalid request param.");
+        fake_feishu_refuse(call, 400, 234001, "Invalid request param.");
     else if (file->note[0] != '\0')
-        feishu_refuse(call, 400, 234008, "The app is not the resource sender.");
+        fake_feishu_refuse(call, 400, 234008, "The app is not the resource sender.");
     else
         send_file(call, file);
 }
 
-static void serve_resource(struct feishu_call *call)
+static void serve_resource(struct fake_feishu_call *call)
 {
-    const struct note *note = feishu_note(call->fake, call->id);
-    const struct file *file = feishu_file(call->fake, call->second);
+    const struct note *note = fake_feishu_note(call->fake, call->id);
+    const struct file *file = fake_feishu_file(call->fake, call->second);
     const char *type = platform_text(call->query, "type", "");
     bool is_image = strcmp(type, "image") == 0;
     if (note == NULL || (!is_image && strcmp(type, "file") != 0))
-        feishu_refuse(call, 400, 234001, "Invalid request param.");
+        fake_feishu_refuse(call, 400, 234001, "Invalid request param.");
     else if (note->is_recalled)
-        feishu_refuse(call, 400, 230110, "Action unavailable as the message has been deleted.");
+        fake_feishu_refuse(call, 400, 230110,
+                           "Action unavailable as the message has been deleted.");
     else if (file == NULL || strcmp(file->note, note->id) != 0)
-        feishu_refuse(call, 400, 234003, "File not in msg.");
+        fake_feishu_refuse(call, 400, 234003, "File not in msg.");
     else if (strcmp(note->type, "sticker") == 0 || strcmp(note->type, "merge_forward") == 0 ||
              strcmp(note->type, "interactive") == 0)
-        feishu_refuse(call, 400, 234043, "Unsupported message type.");
+        fake_feishu_refuse(call, 400, 234043, "Unsupported message type.");
     else if (is_image != (strcmp(file->type, "image") == 0))
-        feishu_refuse(call, 400, 234001, "Invalid request param.");
+        fake_feishu_refuse(call, 400, 234001, "Invalid request param.");
     else if (file->len > DOWNLOAD_BYTES_MAX)
-        feishu_refuse(call, 400, 234037, "Downloaded file size exceeds limit.");
+        fake_feishu_refuse(call, 400, 234037, "Downloaded file size exceeds limit.");
     else
         send_file(call, file);
 }
@@ -307,20 +311,20 @@ static void serve_resource(struct feishu_call *call)
 struct route
 {
     const char *method, *pattern, *name; /* pattern: {} is one segment */
-    void (*serve)(struct feishu_call *call);
+    void (*serve)(struct fake_feishu_call *call);
     const char *files; /* names of parts that are files without a file name; NULL: JSON */
 };
 static const struct route routes[] = {
     {"POST", "auth/v3/tenant_access_token/internal", "token", serve_token, NULL},
     {"GET", "bot/v3/info", "bot", serve_bot, NULL},
-    {"POST", "im/v1/messages", "send", feishu_send, NULL},
-    {"POST", "im/v1/messages/{}/reply", "reply", feishu_reply, NULL},
-    {"PATCH", "im/v1/messages/{}", "patch", feishu_patch, NULL},
-    {"PUT", "im/v1/messages/{}", "edit", feishu_edit, NULL},
-    {"DELETE", "im/v1/messages/{}", "delete", feishu_delete, NULL},
-    {"GET", "im/v1/messages/{}", "get", feishu_get, NULL},
-    {"POST", "im/v1/messages/{}/reactions", "react", feishu_react, NULL},
-    {"DELETE", "im/v1/messages/{}/reactions/{}", "unreact", feishu_unreact, NULL},
+    {"POST", "im/v1/messages", "send", fake_feishu_send, NULL},
+    {"POST", "im/v1/messages/{}/reply", "reply", fake_feishu_reply, NULL},
+    {"PATCH", "im/v1/messages/{}", "patch", fake_feishu_patch, NULL},
+    {"PUT", "im/v1/messages/{}", "edit", fake_feishu_edit, NULL},
+    {"DELETE", "im/v1/messages/{}", "delete", fake_feishu_delete, NULL},
+    {"GET", "im/v1/messages/{}", "get", fake_feishu_get, NULL},
+    {"POST", "im/v1/messages/{}/reactions", "react", fake_feishu_react, NULL},
+    {"DELETE", "im/v1/messages/{}/reactions/{}", "unreact", fake_feishu_unreact, NULL},
     {"GET", "im/v1/messages/{}/resources/{}", "resource", serve_resource, NULL},
     {"POST", "im/v1/images", "image", serve_image_upload, "image"},
     {"GET", "im/v1/images/{}", "own_file", serve_own_file, NULL},
@@ -354,7 +358,7 @@ static bool fits(const char *pattern, struct sma_str path, char (*ids)[FEISHU_ID
     return at == path.len;
 }
 
-static const struct route *find_route(struct feishu_call *call, struct sma_str path)
+static const struct route *find_route(struct fake_feishu_call *call, struct sma_str path)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(routes); i++) {
         char ids[2][FEISHU_ID_SIZE] = {"", ""};
@@ -369,7 +373,7 @@ static const struct route *find_route(struct feishu_call *call, struct sma_str p
 }
 
 /* @return false: refused */
-static bool read_body(struct feishu_call *call, const char *files)
+static bool read_body(struct fake_feishu_call *call, const char *files)
 {
     struct sma_str type = ws_server_header(call->request, "Content-Type"),
                    body = call->request->body;
@@ -395,38 +399,38 @@ static bool read_body(struct feishu_call *call, const char *files)
         call->body = json_loadb(body.ptr, body.len, 0, NULL);
     if (json_is_object(call->body))
         return true;
-    feishu_refuse(call, 400, 9499,
-                  "Bad Request: the body must be a JSON object with its content type");
+    fake_feishu_refuse(call, 400, 9499,
+                       "Bad Request: the body must be a JSON object with its content type");
     return false;
 }
 
 /* What a fault says instead of what was asked. */
-static void refuse_by_fault(struct feishu_call *call)
+static void refuse_by_fault(struct fake_feishu_call *call)
 {
     const struct platform_fault *fault = &call->rest.fault;
     if (fault->kind == PLATFORM_FAULT_TOKEN) {
         for (size_t i = 0; i < FEISHU_TOKENS_MAX; i++)
             call->fake->tokens[i].end_ns = 0;
-        feishu_refuse(call, 400, fault->code == 0 ? 99991663 : fault->code,
-                      "Invalid access token for authorization.");
+        fake_feishu_refuse(call, 400, fault->code == 0 ? 99991663 : fault->code,
+                           "Invalid access token for authorization.");
     } else if (fault->status == 429) {
         refuse_rate(call, fault->seconds);
     } else {
-        feishu_refuse(call, (int)fault->status, fault->code == 0 ? 1663 : fault->code,
-                      fault->text[0] != '\0' ? fault->text : "internal error");
+        fake_feishu_refuse(call, (int)fault->status, fault->code == 0 ? 1663 : fault->code,
+                           fault->text[0] != '\0' ? fault->text : "internal error");
     }
 }
 
 /* The chat a call concerns, as far as the path and body say. */
-static const char *chat_of(const struct feishu_call *call, const char *name)
+static const char *chat_of(const struct fake_feishu_call *call, const char *name)
 {
-    const struct note *note = feishu_note(call->fake, call->id);
+    const struct note *note = fake_feishu_note(call->fake, call->id);
     if (strcmp(name, "send") == 0)
         return platform_text(call->body, "receive_id", "");
     return note != NULL ? note->room->id : call->id;
 }
 
-static void serve_route(struct feishu_call *call, const struct route *route)
+static void serve_route(struct fake_feishu_call *call, const struct route *route)
 {
     if (!read_body(call, route->files))
         return;
@@ -444,10 +448,10 @@ static void serve_route(struct feishu_call *call, const struct route *route)
         route->serve(call);
 }
 
-void feishu_serve(struct fake_feishu *fake, const struct ws_server_request *request)
+void fake_feishu_serve(struct fake_feishu *fake, const struct ws_server_request *request)
 {
     static const struct sma_str base = {"/open-apis/", 11};
-    struct feishu_call call = {.fake = fake, .request = request, .query = json_object()};
+    struct fake_feishu_call call = {.fake = fake, .request = request, .query = json_object()};
     call.rest = (struct platform_call){.platform = &fake->platform, .conn = request->conn};
     platform_decode_form(call.query, request->query);
     if (sma_str_is_equal(request->path, SMA_STR("/callback/ws/endpoint")) &&
@@ -456,11 +460,12 @@ void feishu_serve(struct fake_feishu *fake, const struct ws_server_request *requ
         enum platform_weather weather =
             platform_begin(&fake->platform, &call.rest, request->conn, "endpoint", "");
         if (weather == PLATFORM_REFUSE)
-            feishu_answer_tree(&call, (int)call.rest.fault.status, "",
-                               json_pack("{s:I,s:s,s:{}}", "code", (json_int_t)call.rest.fault.code,
-                                         "msg", call.rest.fault.text, "data"));
+            fake_feishu_answer_tree(&call, (int)call.rest.fault.status, "",
+                                    json_pack("{s:I,s:s,s:{}}", "code",
+                                              (json_int_t)call.rest.fault.code, "msg",
+                                              call.rest.fault.text, "data"));
         else if (weather == PLATFORM_GO_ON)
-            feishu_serve_endpoint(fake, &call.rest, call.body);
+            fake_feishu_serve_endpoint(fake, &call.rest, call.body);
     } else {
         const struct route *route = NULL;
         if (sma_str_starts_with(request->path, base))
@@ -469,8 +474,8 @@ void feishu_serve(struct fake_feishu *fake, const struct ws_server_request *requ
         if (route != NULL) {
             serve_route(&call, route);
         } else {
-            feishu_complain(fake, "no such call: %.*s %.*s", (int)request->method.len,
-                            request->method.ptr, (int)request->path.len, request->path.ptr);
+            fake_feishu_complain(fake, "no such call: %.*s %.*s", (int)request->method.len,
+                                 request->method.ptr, (int)request->path.len, request->path.ptr);
             (void)ws_server_answer(fake->server, request->conn, 404, "text/plain",
                                    SMA_STR("404 page not found"));
         }

@@ -94,13 +94,13 @@ static void answered(void *user, uint64_t tag, const struct http_answer *answer,
         delivery->conn = 0;
         if (answer->status == 0) {
             delivery->is_over = true;
-            feishu_delivery_failed(fake, delivery->event);
+            fake_feishu_delivery_failed(fake, delivery->event);
         } else {
-            feishu_delivery_answered(fake, delivery,
-                                     is_good                 ? 200
-                                     : answer->status == 200 ? 504
-                                                             : answer->status,
-                                     result);
+            fake_feishu_delivery_answered(fake, delivery,
+                                          is_good                 ? 200
+                                          : answer->status == 200 ? 504
+                                                                  : answer->status,
+                                          result);
         }
     }
     ws_server_unlock(fake->server);
@@ -132,13 +132,13 @@ static void post_text(struct fake_feishu *fake, const char *text, uint64_t tag)
     post(fake, sign(fake, body, 0, false), body, tag);
 }
 
-void feishu_post_event(struct fake_feishu *fake, struct event *event, size_t delivery)
+void fake_feishu_post_event(struct fake_feishu *fake, struct event *event, size_t delivery)
 {
     post_text(fake, event->json, delivery);
 }
 
 /* -- commands ------------------------------------------------------------------------------------------------------------------ */
-json_t *feishu_set_webhook(void *user, const json_t *command)
+json_t *fake_feishu_set_webhook(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
     const char *url = platform_text(command, "url", "");
@@ -151,7 +151,7 @@ json_t *feishu_set_webhook(void *user, const json_t *command)
     return platform_done();
 }
 
-json_t *feishu_challenge(void *user, const json_t *command)
+json_t *fake_feishu_challenge(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
     char text[512];
@@ -168,7 +168,7 @@ json_t *feishu_challenge(void *user, const json_t *command)
 }
 
 /* kind: signature unsigned old token key plain garbage */
-json_t *feishu_forge(void *user, const json_t *command)
+json_t *fake_feishu_forge(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
     const char *kind = platform_text(command, "kind", "signature");

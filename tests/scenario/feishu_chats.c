@@ -1,0 +1,278 @@
+/*
+ * Aim: what people see in their Feishu chats: answers, once, in the right place, and only where they were asked for.
+ * Method: the real binary between a Feishu and a model server; people speak, the chats and the model's requests are
+ * read.
+ *   scenario_feishu_chats BINARY FAKE_MODEL
+ */
+#include "feishu_world.h"
+
+#include "support/check.h"
+
+static const char *binary, *fake_model;
+
+static void start(struct feishu_world *world, const char *members)
+{
+    feishu_world_start(world, binary, fake_model, &(struct feishu_options){.members = members});
+}
+
+/* Answers; a notice that the bot is busy may stand beside them. */
+static void expect_sent(const struct feishu_world *world, const char *chat, size_t count)
+{
+    size_t answers = feishu_sent(world, chat) - feishu_count(world, chat, "I'm still working");
+    if (answers != count)
+        feishu_show(world, chat);
+    CHECK_INT(count, answers);
+}
+
+/* -- private chats ------------------------------------------------------------------------------------------------- */
+static void the_first_message_is_answered(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    feishu_say(&world, ANN_CHAT, ANN, "hello there");
+    json_t *answer = feishu_await(&world, ANN_CHAT, "You said: hello there");
+    CHECK_TEXT("", talk_text(answer, "parent"));
+    CHECK_TEXT("text", talk_text(answer, "type"));
+    CHECK(talk_text(answer, "uuid")[0] != '\0');
+    json_decref(answer);
+    feishu_settle(&world);
+    expect_sent(&world, ANN_CHAT, 1);
+    CHECK_INT(2, feishu_asked(&world, "hello there"));
+    CHECK_INT(1, feishu_counter(&world, "acked"));
+    CHECK_INT(1, feishu_counter(&world, "delivered"));
+    feishu_say(&world, ANN_CHAT, ANN, "and again");
+    feishu_expect(&world, ANN_CHAT, "You said: and again");
+    CHECK_INT(0,
+              feishu_counter(&world, "refused")); /* nothing a strict platform refuses was tried */
+    CHECK_INT(1, feishu_counter(&world, "tokens"));
+    feishu_world_stop(&world);
+}
+
+static void structure_goes_out_as_a_card(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    feishu_say(&world, ANN_CHAT, ANN, "[[plain]] this is **bold** and `a < b`");
+    json_t *answer = feishu_await(&world, ANN_CHAT, "this is **bold** and");
+    CHECK_TEXT("interactive", talk_text(answer, "type"));
+    json_decref(answer);
+    feishu_settle(&world);
+    expect_sent(&world, ANN_CHAT, 1);
+    platform_tell(
+        &world.feishu, "{s:s,s:s,s:s,s:i,s:i,s:s}", "do", "fault", "method", "send", "kind",
+        "status", "status", 400, "code", 230099, "text",
+        "Failed to create card content, ext=ErrCode: 11310; ErrMsg: element exceeds the limit;");
+    feishu_say(&world, ANN_CHAT, ANN, "please take **this**");
+    answer = feishu_await(&world, ANN_CHAT, "please take");
+    CHECK_TEXT("text", talk_text(answer, "type"));
+    json_decref(answer);
+    feishu_settle(&world);
+    expect_sent(&world, ANN_CHAT, 2);
+    feishu_world_stop(&world);
+}
+
+static void a_long_answer_comes_in_order_and_whole(void)
+{
+    struct feishu_world world;
+    char *text = calloc(1, 120000);
+    CHECK(text != NULL);
+    size_t len = (size_t)snprintf(text, 64, "[[plain]] **structure** makes cards of it\n");
+    start(&world, NULL);
+    for (unsigned i = 0; len < 100000; i++)
+        len += (size_t)snprintf(text + len, 32, "word%u\xF0\x9F\x98\x80 ", i);
+    snprintf(text + len, 32, "the end");
+    feishu_say(&world, ANN_CHAT, ANN, text);
+    feishu_expect(&world, ANN_CHAT, "the end");
+    feishu_settle(&world);
+    json_t *list = platform_do(&world.feishu, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
+    const json_t *messages = json_object_get(list, "messages");
+    unsigned next = 0;
+    for (size_t i = 1; i < json_array_size(messages);
+         i++) /* the words are there, each once, in order */
+        for (const char *at = talk_text(json_array_get(messages, i), "text");
+             (at = strstr(at, "word")) != NULL; at++)
+            CHECK_INT(next++, strtol(at + 4, NULL, 10));
+    CHECK(json_array_size(messages) >= 4 && next > 6000);
+    json_decref(list);
+    free(text);
+    feishu_world_stop(&world);
+}
+
+static void quick_messages_are_all_answered_in_order(void)
+{
+    struct feishu_world world;
+    char text[64];
+    start(&world, NULL);
+    for (int i = 0; i < 12; i++) {
+        snprintf(text, sizeof text, "quick number %d.", i);
+        feishu_say(&world, ANN_CHAT, ANN, text);
+    }
+    feishu_expect(&world, ANN_CHAT, "You said: quick number 11.");
+    feishu_settle(&world);
+    json_t *list = platform_do(&world.feishu, "{s:s,s:s}", "do", "list", "chat", ANN_CHAT);
+    const json_t *messages = json_object_get(list, "messages");
+    int next = 0;
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        const char *at =
+            strstr(talk_text(json_array_get(messages, i), "text"), "You said: quick number ");
+        if (at != NULL)
+            CHECK_INT(next++, strtol(at + 23, NULL, 10));
+    }
+    CHECK_INT(12, next);
+    json_decref(list);
+    feishu_world_stop(&world);
+}
+
+/* -- groups ---------------------------------------------------------------------------------------------------------- */
+static void a_group_is_answered_when_it_asks(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    platform_tell(&world.feishu, "{s:s,s:b}", "do", "reads_all", "on", 1);
+    feishu_say(&world, TEAM, ANN, "just chatting, nobody asks");
+    feishu_say(&world, TEAM, ANN, "@{" BOB "} are you there");
+    feishu_say(&world, TEAM, ANN, "@{all} lunch is ready");
+    struct feishu_message asked =
+        feishu_say(&world, TEAM, ANN, "@{bot} first question for @{" BOB "}");
+    json_t *answer = feishu_await(&world, TEAM, "You said: first question for @Bob");
+    CHECK_TEXT(asked.id, talk_text(answer, "parent"));
+    CHECK_TEXT("", talk_text(answer, "thread"));
+    json_decref(answer);
+    feishu_settle(&world);
+    expect_sent(&world, TEAM, 1);
+    CHECK_INT(0, feishu_asked(&world, "You said: just chatting"));
+    feishu_world_stop(&world);
+}
+
+static void only_the_initiator_and_administrators_are_served(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    feishu_say(&world, TEAM, ANN, "@{bot} I was first");
+    feishu_expect(&world, TEAM, "You said: I was first");
+    feishu_say(&world, TEAM, BOB, "@{bot} let me in");
+    feishu_expect(&world, TEAM, "I answer only the person who spoke to me first");
+    feishu_say(&world, TEAM, EVE, "@{bot} I rule here");
+    feishu_expect(&world, TEAM, "You said: I rule here");
+    feishu_settle(&world);
+    CHECK_INT(0, feishu_count(&world, TEAM, "let me in"));
+    feishu_world_stop(&world);
+    start(&world, ",\"groupAccess\":\"anyone\"");
+    feishu_say(&world, TEAM, ANN, "@{bot} I was first");
+    feishu_say(&world, TEAM, BOB, "@{bot} let me in");
+    feishu_expect(&world, TEAM, "You said: I was first");
+    feishu_expect(&world, TEAM, "You said: let me in");
+    feishu_world_stop(&world);
+}
+
+static void topics_are_answered_where_they_are(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    json_t *said = platform_do(&world.feishu, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TOPICS,
+                               "user", ANN, "text", "@{bot} in the topic");
+    json_t *answer = feishu_await(&world, TOPICS, "You said: in the topic");
+    CHECK_TEXT(talk_text(said, "thread"), talk_text(answer, "thread"));
+    CHECK_TEXT(talk_text(said, "message_id"), talk_text(answer, "parent"));
+    json_decref(answer);
+    json_decref(said);
+    feishu_settle(&world);
+    expect_sent(&world, TOPICS, 1);
+    feishu_world_stop(&world);
+}
+
+/* -- what else people send ------------------------------------------------------------------------------------------- */
+static void rich_text_reaches_the_model_as_markdown(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    platform_tell(
+        &world.feishu, "{s:s,s:s,s:s,s:s,s:{s:s,s:[[{s:s,s:s,s:[s]},{s:s,s:s,s:s}],[{s:s,s:s}]]}}",
+        "do", "say", "chat", ANN_CHAT, "user", ANN, "type", "post", "content", "title", "A heading",
+        "content", "tag", "text", "text", "strong", "style", "bold", "tag", "a", "text", "a link",
+        "href", "https://example.org/x", "tag", "text", "text", "second line");
+    feishu_expect(&world, ANN_CHAT, "second line");
+    CHECK(feishu_asked(&world, "**strong**") > 0);
+    CHECK(feishu_asked(&world, "[a link](https://example.org/x)") > 0);
+    CHECK(feishu_asked(&world, "A heading") > 0);
+    feishu_world_stop(&world);
+}
+
+static void unknown_things_are_acknowledged_in_silence(void)
+{
+    static const char *const types[] = {"sticker", "share_user", "vote", "hologram"};
+    struct feishu_world world;
+    start(&world, NULL);
+    platform_tell(&world.feishu, "{s:s,s:b}", "do", "reads_all", "on", 1);
+    platform_tell(&world.feishu, "{s:s,s:s}", "do", "event", "type", "im.message.message_read_v1");
+    platform_tell(&world.feishu, "{s:s,s:s}", "do", "event", "type",
+                  "im.something.of_next_year_v9");
+    for (size_t i = 0; i < SMA_COUNT_OF(types); i++)
+        platform_tell(&world.feishu, "{s:s,s:s,s:s,s:s,s:{s:s}}", "do", "say", "chat", TEAM, "user",
+                      ANN, "type", types[i], "content", "file_key", "file_v3_x");
+    platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "bot_removed", "chat", TEAM, "user", EVE);
+    platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "bot_added", "chat", TEAM, "user", EVE);
+    feishu_say(&world, ANN_CHAT, ANN, "still here");
+    feishu_expect(&world, ANN_CHAT, "You said: still here");
+    feishu_settle(&world);
+    CHECK_INT(feishu_counter(&world, "events"), feishu_counter(&world, "acked"));
+    CHECK_INT(0, feishu_counter(&world, "retries"));
+    expect_sent(&world, TEAM, 0);
+    feishu_world_stop(&world);
+}
+
+static void commands_are_answered(void)
+{
+    static const char *const pairs[][2] = {{"/help", "Commands:"},
+                                           {"/status", "Waiting here"},
+                                           {"/clear", "I have forgotten this conversation"},
+                                           {"/stop", "Nothing is running here"},
+                                           {"/dance", "I don't know that command"}};
+    struct feishu_world world;
+    start(&world, NULL);
+    for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++) {
+        size_t before = feishu_sent(&world, ANN_CHAT);
+        feishu_say(&world, ANN_CHAT, ANN, pairs[i][0]);
+        feishu_expect(&world, ANN_CHAT, pairs[i][1]);
+        feishu_settle(&world);
+        CHECK_INT(before + 1, feishu_sent(&world, ANN_CHAT));
+    }
+    feishu_world_stop(&world);
+}
+
+static void buttons_are_answered_in_time(void)
+{
+    struct feishu_world world;
+    start(&world, NULL);
+    feishu_say(&world, ANN_CHAT, ANN, "hello");
+    feishu_expect(&world, ANN_CHAT, "You said: hello");
+    feishu_settle(&world);
+    int64_t events = feishu_counter(&world, "events");
+    platform_tell(&world.feishu, "{s:s,s:s,s:{s:{s:s},s:s,s:{s:{s:s},s:s},s:s,s:{s:s,s:s}}}", "do",
+                  "event", "type", "card.action.trigger", "event", "operator", "open_id", ANN,
+                  "token", "c-1", "action", "value", "odd", "\"thing\"", "tag", "button", "host",
+                  "im_message", "context", "open_message_id", "om_old", "open_chat_id", ANN_CHAT);
+    feishu_await_counter(&world, "acked", events + 1);
+    CHECK_INT(0, feishu_counter(&world, "lost"));
+    feishu_settle(&world);
+    feishu_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(the_first_message_is_answered);
+    RUN(structure_goes_out_as_a_card);
+    RUN(a_long_answer_comes_in_order_and_whole);
+    RUN(quick_messages_are_all_answered_in_order);
+    RUN(a_group_is_answered_when_it_asks);
+    RUN(only_the_initiator_and_administrators_are_served);
+    RUN(topics_are_answered_where_they_are);
+    RUN(rich_text_reaches_the_model_as_markdown);
+    RUN(unknown_things_are_acknowledged_in_silence);
+    RUN(commands_are_answered);
+    RUN(buttons_are_answered_in_time);
+    return check_summary();
+}
