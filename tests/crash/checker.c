@@ -172,8 +172,9 @@ static void read_seen(const char *dir)
 static void count_line(const char *id, const char *text)
 {
     char found[64];
-    bool is_number = id[strspn(id, "0123456789")] == '\0';
-    if (is_number && find_id(text, 's', found, sizeof found))
+    unsigned a, b;
+    bool is_named = sscanf(id, "s%u-%u", &a, &b) == 2 || sscanf(id, "h%u-%u", &a, &b) == 2;
+    if (!is_named && find_id(text, 's', found, sizeof found))
         id = found;
     find(id)->history_count++;
 }

@@ -3,8 +3,9 @@
  * Method: the real core under load from HTTP callers and a scripted platform; SIGKILL at random moments, at named points
  * and during start-up, SIGTERM in mid-burst now and then; restart on the same folder each time. At the end one quiet
  * run answers what is left, then `checker` reads what the clients saw and what is on disk.
- * With --telegram the load comes from the chats of a Bot API server instead, and those are what the checker reads.
- *   crash_loop --binary PATH --checker PATH [--telegram] [--kills N] [--seed S] [--keep]
+ * With --telegram the load comes from the chats of a Bot API server instead, with --sockets from those of Feishu and QQ,
+ * and those are what the checker reads.
+ *   crash_loop --binary PATH --checker PATH [--telegram | --sockets] [--kills N] [--seed S] [--keep]
  */
 #include "scenario/http_client.h"
 #include "world.h"
@@ -33,16 +34,23 @@ struct options
     const char *binary, *checker;
     unsigned kills;
     uint64_t seed;
-    bool is_kept, is_telegram;
+    bool is_kept;
+    enum world_kind kind;
 };
 
-static const char *const POINTS[] = {
-    "store.before_commit",      "store.after_commit",        "store.after_history",
-    "store.after_answer",       "store.step_committed",      "store.done_committed",
-    "store.receipt_committed",  "dispatcher.before_attempt", "dispatcher.after_attempt",
-    "dispatcher.after_receipt", "telegram.before_ask",       "telegram.after_accepted",
-    "telegram.before_offset",   "telegram.before_send",      "telegram.after_send"};
-#define TELEGRAM_POINT_COUNT 5 /* the last of them */
+/* Those of the core, then those of each platform. */
+static const char *const CORE_POINTS[] = {"store.before_commit",      "store.after_commit",
+                                          "store.after_history",      "store.after_answer",
+                                          "store.step_committed",     "store.done_committed",
+                                          "store.receipt_committed",  "dispatcher.before_attempt",
+                                          "dispatcher.after_attempt", "dispatcher.after_receipt"};
+static const char *const TELEGRAM_POINTS[] = {"telegram.before_ask", "telegram.after_accepted",
+                                              "telegram.before_offset", "telegram.before_send",
+                                              "telegram.after_send"};
+static const char *const SOCKET_POINTS[] = {
+    "feishu.before_ask",  "feishu.after_accepted", "feishu.before_ack",
+    "feishu.before_send", "feishu.after_send",     "qq.before_ask",
+    "qq.after_accepted",  "qq.before_send",        "qq.after_send"};
 
 static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *note_file;
@@ -128,7 +136,9 @@ static void make_project(struct world *world)
     char path[400], text[2048], adapter[1024];
     snprintf(path, sizeof path, "%s/Agent.md", world->project);
     write_text(path, "You repeat what you are told.\n");
-    if (world->is_telegram)
+    if (world->kind == WORLD_SOCKETS)
+        sockets_put_config(world, adapter, sizeof adapter);
+    else if (world->kind == WORLD_TELEGRAM)
         snprintf(adapter, sizeof adapter,
                  "\"telegram\":{\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://"
                  "127.0.0.1:%d\","
@@ -230,10 +240,15 @@ static void stop_in_order(struct world *world, pid_t child)
 
 static void choose_point(const struct world *world, uint64_t *random, char *point, size_t size)
 {
-    size_t count =
-        sizeof POINTS / sizeof POINTS[0] - (world->is_telegram ? 0 : TELEGRAM_POINT_COUNT);
-    const char *name = POINTS[world_random(random) % count];
-    snprintf(point, size, "%s:%u", name, 1 + (unsigned)(world_random(random) % 25));
+    const char *const *points = world->kind == WORLD_SOCKETS ? SOCKET_POINTS : TELEGRAM_POINTS;
+    size_t core = sizeof CORE_POINTS / sizeof CORE_POINTS[0],
+           count = world->kind == WORLD_SOCKETS ? sizeof SOCKET_POINTS / sizeof SOCKET_POINTS[0]
+                   : world->kind == WORLD_TELEGRAM
+                       ? sizeof TELEGRAM_POINTS / sizeof TELEGRAM_POINTS[0]
+                       : 0;
+    size_t choice = world_random(random) % (core + count);
+    snprintf(point, size, "%s:%u", choice < core ? CORE_POINTS[choice] : points[choice - core],
+             1 + (unsigned)(world_random(random) % 25));
 }
 
 /* One life of the service: started, put under load, ended. @return false: it ended in order */
@@ -314,7 +329,8 @@ static bool is_quiet(const struct world *world)
     bool result = answer.status == 200 && strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
                   strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
                   strstr(answer.body, "\nsma_outbox_open 0\n") != NULL &&
-                  (!world->is_telegram || telegram_is_drained(world));
+                  (world->kind != WORLD_TELEGRAM || telegram_is_drained(world)) &&
+                  (world->kind != WORLD_SOCKETS || sockets_are_drained(world));
     http_answer_fini(&answer);
     return result;
 }
@@ -344,12 +360,13 @@ static int drive(struct world *world, const struct options *options)
 {
     pthread_t threads[CALLER_COUNT + 1];
     struct caller callers[CALLER_COUNT + 1];
-    unsigned thread_count = world->is_telegram ? 1 : CALLER_COUNT + 1;
+    unsigned thread_count = world->kind == WORLD_SCRIPTED ? CALLER_COUNT + 1 : 1;
     uint64_t random = options->seed;
     for (unsigned i = 0; i < thread_count; i++) {
-        void *(*run)(void *) = world->is_telegram ? telegram_run
-                               : i < CALLER_COUNT ? caller_run
-                                                  : scripted_run;
+        void *(*run)(void *) = world->kind == WORLD_TELEGRAM  ? telegram_run
+                               : world->kind == WORLD_SOCKETS ? sockets_run
+                               : i < CALLER_COUNT             ? caller_run
+                                                              : scripted_run;
         callers[i] = (struct caller){world, i, world_random(&random)};
         if (pthread_create(&threads[i], NULL, run, &callers[i]) != 0)
             die("pthread_create");
@@ -357,8 +374,10 @@ static int drive(struct world *world, const struct options *options)
     for (unsigned i = 0; i < options->kills && atomic_load(&world->failures) == 0; i++)
         live_and_note(world, options, &random);
     live_to_the_end(world, options, threads, thread_count);
-    if (world->is_telegram)
+    if (world->kind == WORLD_TELEGRAM)
         telegram_report(world);
+    if (world->kind == WORLD_SOCKETS)
+        sockets_report(world);
     unsigned verdict = run_checker(world, options);
     printf("crash_loop: %u kills, seed %llu, %llu accepted, %llu HTTP answers, %llu broken "
            "promises seen by clients\n",
@@ -371,13 +390,11 @@ static int drive(struct world *world, const struct options *options)
 
 static void parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option longs[] = {{"binary", required_argument, NULL, 'b'},
-                                          {"checker", required_argument, NULL, 'c'},
-                                          {"kills", required_argument, NULL, 'n'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"keep", no_argument, NULL, 'k'},
-                                          {"telegram", no_argument, NULL, 't'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"binary", required_argument, NULL, 'b'}, {"checker", required_argument, NULL, 'c'},
+        {"kills", required_argument, NULL, 'n'},  {"seed", required_argument, NULL, 's'},
+        {"keep", no_argument, NULL, 'k'},         {"telegram", no_argument, NULL, 't'},
+        {"sockets", no_argument, NULL, 'w'},      {NULL, 0, NULL, 0}};
     const char *kills = getenv("SMA_KILLS");
     options->kills = kills != NULL && kills[0] != '\0' ? (unsigned)strtoul(kills, NULL, 10) : 200;
     options->seed = (uint64_t)time(NULL);
@@ -394,7 +411,9 @@ static void parse_options(int argc, char **argv, struct options *options)
         else if (option == 'k')
             options->is_kept = true;
         else if (option == 't')
-            options->is_telegram = true;
+            options->kind = WORLD_TELEGRAM;
+        else if (option == 'w')
+            options->kind = WORLD_SOCKETS;
         else
             exit(2);
     }
@@ -418,18 +437,22 @@ int main(int argc, char **argv)
     note_file = fopen(path, "w");
     if (note_file == NULL)
         die(path);
-    world.is_telegram = options.is_telegram;
+    world.kind = options.kind;
     world.lives = calloc(WORLD_LIFE_COUNT_MAX + 1, sizeof *world.lives);
     if (world.lives == NULL)
         die("calloc");
-    if (world.is_telegram)
+    if (world.kind == WORLD_TELEGRAM)
         telegram_open(&world);
+    if (world.kind == WORLD_SOCKETS)
+        sockets_open(&world);
     make_project(&world);
     int status = drive(&world, &options);
     fclose(note_file);
     free(world.lives);
-    if (world.is_telegram)
+    if (world.kind == WORLD_TELEGRAM)
         fake_telegram_stop(world.telegram.fake);
+    if (world.kind == WORLD_SOCKETS)
+        sockets_close(&world);
     if (status == 0 && !options.is_kept)
         remove_dir(&world);
     else

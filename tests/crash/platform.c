@@ -26,7 +26,7 @@ struct chat
     unsigned sent;   /* up to here delivered on this connection */
 };
 
-struct platform
+struct scripted
 {
     struct caller *caller;
     struct chat chats[CHAT_COUNT];
@@ -48,7 +48,7 @@ static int connect_platform(const struct world *world)
     return -1;
 }
 
-static void lose_connection(struct platform *platform)
+static void lose_connection(struct scripted *platform)
 {
     close(platform->fd);
     platform->fd = -1;
@@ -58,7 +58,7 @@ static void lose_connection(struct platform *platform)
             platform->chats[i].oldest; /* what is not acknowledged comes again */
 }
 
-static bool deliver(struct platform *platform, unsigned chat, unsigned number)
+static bool deliver(struct scripted *platform, unsigned chat, unsigned number)
 {
     char line[512];
     int len = snprintf(line, sizeof line,
@@ -68,7 +68,7 @@ static bool deliver(struct platform *platform, unsigned chat, unsigned number)
     return send(platform->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }
 
-static void send_events(struct platform *platform)
+static void send_events(struct scripted *platform)
 {
     bool is_stopping = atomic_load(&platform->caller->world->is_stopping);
     for (unsigned i = 0; i < CHAT_COUNT && platform->fd >= 0; i++) {
@@ -84,7 +84,7 @@ static void send_events(struct platform *platform)
     }
 }
 
-static void take_line(struct platform *platform, char *line)
+static void take_line(struct scripted *platform, char *line)
 {
     unsigned chat, number;
     char verdict[32];
@@ -107,7 +107,7 @@ static void take_line(struct platform *platform, char *line)
     world_note(platform->caller->world, "S accepted s%u-%u %s", chat, number, verdict);
 }
 
-static void read_lines(struct platform *platform)
+static void read_lines(struct scripted *platform)
 {
     struct pollfd wait = {platform->fd, POLLIN, 0};
     if (poll(&wait, 1, 2) <= 0)
@@ -132,7 +132,7 @@ static void read_lines(struct platform *platform)
     memmove(platform->in, line, platform->in_len);
 }
 
-static bool is_finished(const struct platform *platform)
+static bool is_finished(const struct scripted *platform)
 {
     if (!atomic_load(&platform->caller->world->is_stopping))
         return false;
@@ -144,7 +144,7 @@ static bool is_finished(const struct platform *platform)
 
 void *scripted_run(void *user)
 {
-    struct platform *platform = calloc(1, sizeof *platform);
+    struct scripted *platform = calloc(1, sizeof *platform);
     if (platform == NULL)
         abort();
     platform->caller = user;

@@ -4,6 +4,8 @@
 #ifndef SMA_TEST_WORLD_H
 #define SMA_TEST_WORLD_H
 
+#include "fakes/fake_feishu.h"
+#include "fakes/fake_qq.h"
 #include "fakes/fake_telegram.h"
 
 #include <stdatomic.h>
@@ -19,6 +21,14 @@ struct life
     bool is_killed; /* false: it was asked to end, and did */
 };
 
+/* Who talks to the service. */
+enum world_kind
+{
+    WORLD_SCRIPTED, /* the scripted platform and HTTP callers */
+    WORLD_TELEGRAM, /* chats of the Bot API */
+    WORLD_SOCKETS,  /* chats of Feishu and QQ */
+};
+
 struct world
 {
     char dir[256]; /* private folder: project/, clients.log, saw.log */
@@ -28,10 +38,12 @@ struct world
     atomic_int port;         /* 0 while the service is down */
     atomic_bool is_stopping; /* finish what was begun, begin nothing */
     atomic_uint_fast64_t accepted, answered, failures;
-    bool
-        is_telegram; /* the loop drives Telegram chats, not the scripted platform and HTTP callers */
+    enum world_kind kind;
     struct telegram telegram; /* the Bot API, in this process */
-    struct life *lives;       /* of the main thread */
+    struct fake_feishu *fake_feishu;
+    struct fake_qq *fake_qq;
+    struct platform_client feishu, qq;
+    struct life *lives; /* of the main thread */
     unsigned life_count;
 };
 
@@ -62,5 +74,17 @@ void telegram_open(struct world *world);
 bool telegram_is_drained(const struct world *world);
 /** When all threads have ended: clients.log and saw.log of what the chats show. */
 void telegram_report(struct world *world);
+
+/** People in the chats of Feishu and QQ; breaks a connection now and then. */
+void *sockets_run(void *caller);
+/** Both platforms, people and chats, before sockets_run. */
+void sockets_open(struct world *world);
+void sockets_close(struct world *world);
+/** The two blocks of "adapters". */
+void sockets_put_config(const struct world *world, char *text, size_t size);
+/** Every event is acknowledged, or answered. */
+bool sockets_are_drained(const struct world *world);
+/** When all threads have ended: clients.log and saw.log of what the chats show. */
+void sockets_report(struct world *world);
 
 #endif
