@@ -74,20 +74,64 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct sma_ing
     return SMA_ERR_OK;
 }
 
-void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id)
+/* -- buttons ------------------------------------------------------------------------------------------------------ */
+static void answer_presses(struct telegram *telegram);
+
+static void on_press_answered(struct telegram *telegram, void *user,
+                              const struct sma_net_answer *answer)
 {
-    struct sma_buf body;
-    sma_buf_init(&body, 4096);
-    telegram_put_callback_answer(&body, callback_id, SMA_STR(""));
-    if (body.err == SMA_ERR_OK)
-        (void)telegram_call_start(telegram,
-                                  &(struct telegram_call_options){.method = "answerCallbackQuery",
-                                                                  .body = sma_buf_str(&body),
-                                                                  .total_ms = TELEGRAM_CONTROL_MS});
-    sma_buf_fini(
-        &body); /* without memory the wheel turns until the client gives up: nothing is lost */
+    (void)user;
+    (void)answer; /* too late, or the platform is away: the wheel stops by itself */
+    telegram->presses.call_count--;
+    answer_presses(telegram);
 }
 
+static bool answer_press(struct telegram *telegram, const char *callback_id)
+{
+    struct sma_buf body;
+    bool is_asked = false;
+    sma_buf_init(&body, 4096);
+    telegram_put_callback_answer(&body, sma_str(callback_id), SMA_STR(""));
+    if (body.err == SMA_ERR_OK)
+        is_asked = telegram_call_start(
+                       telegram, &(struct telegram_call_options){.method = "answerCallbackQuery",
+                                                                 .body = sma_buf_str(&body),
+                                                                 .total_ms = TELEGRAM_CALLBACK_MS,
+                                                                 .done = on_press_answered}) != NULL;
+    sma_buf_fini(
+        &body); /* without memory the wheel turns until the client gives up: nothing is lost */
+    return is_asked;
+}
+
+/* A few at a time: each holds a connection, and people press faster than a platform that hangs answers. */
+static void answer_presses(struct telegram *telegram)
+{
+    struct telegram_presses *presses = &telegram->presses;
+    while (presses->count > 0 && presses->call_count < TELEGRAM_CALLBACK_CALL_COUNT_MAX) {
+        const char *callback_id = presses->ids[presses->first];
+        presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
+        presses->count--;
+        presses->call_count += answer_press(telegram, callback_id);
+    }
+}
+
+void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id)
+{
+    struct telegram_presses *presses = &telegram->presses;
+    if (callback_id.len >= TELEGRAM_CALLBACK_ID_BYTES_MAX)
+        return;
+    if (presses->count == TELEGRAM_CALLBACK_LINE_COUNT_MAX) {
+        presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
+        presses->count--;
+    }
+    char *place = presses->ids[(presses->first + presses->count) % TELEGRAM_CALLBACK_LINE_COUNT_MAX];
+    memcpy(place, callback_id.ptr, callback_id.len);
+    place[callback_id.len] = '\0';
+    presses->count++;
+    answer_presses(telegram);
+}
+
+/* -- verdicts ----------------------------------------------------------------------------------------------------- */
 static void settle(struct telegram *telegram, const struct telegram_ask *ask,
                    const struct sma_accepted *accepted)
 {

@@ -33,6 +33,10 @@
 #define TELEGRAM_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
 #define TELEGRAM_CALLBACK_ID_BYTES_MAX 128
 #define TELEGRAM_CALLBACK_LATE_S 5 /* a button's wheel turns this long at most */
+#define TELEGRAM_CALLBACK_CALL_COUNT_MAX 16 /* answers to buttons in flight; the rest waits in line */
+#define TELEGRAM_CALLBACK_LINE_COUNT_MAX \
+    256 /* in line; beyond, the oldest goes: the platform takes no late answers */
+#define TELEGRAM_CALLBACK_MS 10000
 #define TELEGRAM_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
 #define TELEGRAM_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
 #define TELEGRAM_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
@@ -138,6 +142,12 @@ SMA_CHECKED enum sma_err telegram_intake_ask(struct telegram *telegram,
                                              uint32_t index);
 void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
                           const struct sma_accepted *accepted);
+/* Presses that are to be answered, oldest first. */
+struct telegram_presses
+{
+    char ids[TELEGRAM_CALLBACK_LINE_COUNT_MAX][TELEGRAM_CALLBACK_ID_BYTES_MAX];
+    size_t first, count, call_count;
+};
 void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id);
 /** Answer buttons whose verdict is late. @return when to look again */
 uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns);
@@ -200,6 +210,7 @@ void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
 struct telegram_attempt
 {
     struct sma_msg *msg; /* the question; NULL = free place */
+    bool is_held;        /* a preview of its run is on its way: the answer must come after it */
     struct telegram *telegram;
     struct telegram_part part;
     uint64_t until_ns;
@@ -218,6 +229,8 @@ struct telegram_moved
 };
 /** Takes *msg. */
 void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg);
+/** No preview of this run is on its way any more: what waited for that goes out. */
+void telegram_attempts_go_on(struct telegram *telegram, uint64_t seq);
 void telegram_attempts_drop(struct telegram *telegram); /* unanswered: nobody listens any more */
 /**
  * Open a file of the project for sending: a regular file beneath root, no symbolic link on the way, not one that holds
@@ -274,8 +287,11 @@ struct telegram_run
     bool is_private;
 };
 void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg);
-/** A delivery of this run goes out now. */
-void telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
+/**
+ * A delivery of this run is to go out: no further preview of it.
+ * @return whether one is on its way; telegram_attempts_go_on is called when it has arrived, or failed
+ */
+bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq);
 /** @return when to look again */
 uint64_t telegram_progress_tick(struct telegram *telegram, uint64_t now_ns);
 void telegram_progress_drop(struct telegram *telegram);
@@ -302,6 +318,7 @@ struct telegram
     struct telegram_poll poll;
     struct telegram_ask asks[TELEGRAM_ASK_COUNT_MAX];
     size_t ask_count;
+    struct telegram_presses presses;
     struct telegram_hook hooks[TELEGRAM_HOOK_COUNT_MAX];
 
     struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
@@ -315,6 +332,7 @@ struct telegram
 
     struct telegram_run *runs; /* TELEGRAM_RUN_COUNT_MAX places */
     size_t run_count, progress_call_count;
+    uint64_t draft_seqs[TELEGRAM_PROGRESS_COUNT_MAX]; /* runs with a preview on its way; 0 = none */
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
 

@@ -48,13 +48,23 @@ static void on_shown(struct telegram *telegram, void *user, const struct sma_net
     hold_for(telegram, &outcome);
 }
 
+static uint64_t *find_draft(struct telegram *telegram, uint64_t seq)
+{
+    for (size_t i = 0; i < TELEGRAM_PROGRESS_COUNT_MAX; i++)
+        if (telegram->draft_seqs[i] == seq)
+            return &telegram->draft_seqs[i];
+    return NULL;
+}
+
 static void on_draft_shown(struct telegram *telegram, void *user,
                            const struct sma_net_answer *answer)
 {
     struct telegram_outcome outcome;
-    (void)user;
+    uint64_t *draft = user, seq = *draft;
+    *draft = 0;
     telegram->progress_call_count--;
     telegram_classify(answer, &outcome);
+    telegram_attempts_go_on(telegram, seq);
     bool is_unknown = answer->end == SMA_NET_ANSWERED && answer->status == 404;
     if (!outcome.is_unsupported && !is_unknown) {
         hold_for(telegram, &outcome);
@@ -68,7 +78,7 @@ static void on_draft_shown(struct telegram *telegram, void *user,
 }
 
 static bool show(struct telegram *telegram, const char *method, const struct sma_buf *body,
-                 telegram_call_fn *done)
+                 telegram_call_fn *done, void *user)
 {
     if (body->err != SMA_ERR_OK || telegram->progress_call_count >= TELEGRAM_PROGRESS_COUNT_MAX)
         return false;
@@ -76,7 +86,8 @@ static bool show(struct telegram *telegram, const char *method, const struct sma
                         telegram, &(struct telegram_call_options){.method = method,
                                                                   .body = sma_buf_str(body),
                                                                   .total_ms = TELEGRAM_TYPING_MS,
-                                                                  .done = done}) != NULL;
+                                                                  .done = done,
+                                                                  .user = user}) != NULL;
     telegram->progress_call_count += is_asked;
     return is_asked;
 }
@@ -86,7 +97,7 @@ static void show_typing(struct telegram *telegram, const struct telegram_run *ru
     struct sma_buf body;
     sma_buf_init(&body, 4096);
     telegram_put_chat_action(&body, &SMA_MSG_BODY(run->last, struct sma_progress)->route, "typing");
-    (void)show(telegram, "sendChatAction", &body, on_shown); /* the next one is 4 s away */
+    (void)show(telegram, "sendChatAction", &body, on_shown, NULL); /* the next one is 4 s away */
     sma_buf_fini(&body);
 }
 
@@ -109,17 +120,21 @@ static void put_preview(void *user, struct sma_str part_bytes)
         preview->draft_id);
 }
 
+/* One at a time for a run: a second could arrive before the first. */
 static void show_draft(struct telegram *telegram, const struct telegram_run *run)
 {
     struct sma_buf body;
+    uint64_t *draft = find_draft(telegram, 0);
+    if (draft == NULL || find_draft(telegram, run->seq) != NULL)
+        return; /* the next text comes anyway */
     const struct sma_progress *text = SMA_MSG_BODY(run->last, struct sma_progress);
     sma_buf_init(&body, DRAFT_BYTES_MAX);
     struct preview preview = {.route = &text->route,
                               .draft_id = (int64_t)(run->seq % INT32_MAX) + 1, /* an int, never 0 */
                               .body = &body};
-    if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0)
-        (void)show(telegram, "sendMessageDraft", &body,
-                   on_draft_shown); /* the next text comes anyway */
+    if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0 &&
+        show(telegram, "sendMessageDraft", &body, on_draft_shown, draft))
+        *draft = run->seq;
     sma_buf_fini(&body);
 }
 
@@ -224,16 +239,18 @@ void telegram_progress_take(struct telegram *telegram, struct sma_msg **msg)
         least(telegram->progress_due_ns, least(run->typing_due_ns, run->draft_due_ns));
 }
 
-void telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq)
+bool telegram_progress_note_attempt(struct telegram *telegram, uint64_t seq)
 {
     struct telegram_run *run = find_run(telegram, seq);
+    bool has_draft = seq != 0 && find_draft(telegram, seq) != NULL;
     if (run == NULL)
-        return;
+        return has_draft;
     run->is_over = true;
     run->has_text = false;
     run->draft_due_ns = UINT64_MAX;
     /* sending ends the typing on the screen; if the run goes on, it comes back */
     run->typing_due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_TYPING_MS * TELEGRAM_NS_PER_MS;
+    return has_draft;
 }
 
 void telegram_progress_drop(struct telegram *telegram)

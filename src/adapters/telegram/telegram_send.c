@@ -222,7 +222,7 @@ void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg)
     const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
     *attempt = (struct telegram_attempt){.telegram = telegram, .msg = SMA_TAKE(*msg), .fd = -1};
     sma_buf_init(&attempt->reply_parameters, 4096);
-    telegram_progress_note_attempt(telegram, asked->seq);
+    attempt->is_held = telegram_progress_note_attempt(telegram, asked->seq);
     if (telegram_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
         answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
                      "a stored part cannot be read: it was not made by this program");
@@ -233,7 +233,20 @@ void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg)
     attempt->until_ns = sma_ctx_now(telegram->ctx) + total_ms * TELEGRAM_NS_PER_MS;
     attempt->moved_to = moved_chat(telegram, asked->route.chat_id);
     attempt->is_no_reply = attempt->moved_to != 0;
-    send_part(attempt);
+    if (!attempt->is_held)
+        send_part(attempt);
+}
+
+void telegram_attempts_go_on(struct telegram *telegram, uint64_t seq)
+{
+    for (size_t i = 0; i < TELEGRAM_ATTEMPT_COUNT_MAX; i++) {
+        struct telegram_attempt *attempt = &telegram->attempts[i];
+        if (attempt->msg == NULL || !attempt->is_held ||
+            SMA_MSG_BODY(attempt->msg, struct sma_attempt)->seq != seq)
+            continue;
+        attempt->is_held = false;
+        send_part(attempt);
+    }
 }
 
 void telegram_attempts_drop(struct telegram *telegram)

@@ -69,6 +69,26 @@ static void private_chats_see_the_text_grow(void)
     world_close();
 }
 
+/* A preview that is slow to arrive would stand over the answer. */
+static void an_answer_comes_after_the_preview_before_it(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    telegram_tell(&world_platform, "{s:s,s:s,s:s,s:i}", "do", "fault", "method", "sendMessageDraft",
+                  "kind", "delay", "ms", 900);
+    world_progress(7, SMA_PROGRESS_TEXT, ADA, "half of the");
+    WORLD_WAIT(world_calls("sendmessagedraft") == 1);
+    uint64_t row = world_deliver(7, ADA, "", "", "half of the answer and the rest");
+    world_progress(7, SMA_PROGRESS_FINISHED, ADA, "");
+    uint64_t other = world_deliver(8, "502", "", "", "not held up");
+    wait_sent(other);
+    CHECK_INT(0, world_shown(WORLD_ADA, "half of the answer and the rest"));
+    wait_sent(row);
+    CHECK_INT(1, world_shown(WORLD_ADA, "half of the answer and the rest"));
+    CHECK(draft_is(""));
+    world_close();
+}
+
 static void groups_see_no_half_text(void)
 {
     world_open("");
@@ -131,6 +151,7 @@ int main(void)
 {
     RUN(only_a_run_that_lasts_shows_typing);
     RUN(private_chats_see_the_text_grow);
+    RUN(an_answer_comes_after_the_preview_before_it);
     RUN(groups_see_no_half_text);
     RUN(a_server_without_drafts_is_not_asked_again);
     RUN(settings_turn_it_off);

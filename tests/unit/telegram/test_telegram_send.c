@@ -202,6 +202,9 @@ static void what_is_outside_or_secret_is_never_sent(void)
         "hard.txt",
         ".ship/api-token",
         ".ship//state.db",
+        ".ship/chats/telegram%3Achat%3A7.jsonl",
+        "folder/../.ship/./chats/telegram%3Achat%3A7.jsonl",
+        ".ship/contacts.json",
         "ship.json",
         "folder",
         "nothing.txt",
@@ -225,6 +228,10 @@ static void what_is_outside_or_secret_is_never_sent(void)
     write_file("ship.json", "{}");
     write_file(".ship/api-token", "secret");
     write_file(".ship/state.db", "secret");
+    snprintf(path, sizeof path, "%s/.ship/chats", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/chats/telegram%3Achat%3A7.jsonl", "said elsewhere");
+    write_file(".ship/contacts.json", "{}");
     write_file("empty.txt", "");
     snprintf(path, sizeof path, "%s/.env", world_dir);
     snprintf(other, sizeof other, "%s/hard.txt", world_dir);
