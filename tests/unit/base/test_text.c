@@ -56,6 +56,23 @@ static void times_are_iso_with_milliseconds(void)
     check_time("-271821-04-20T00:00:00.000Z", INT64_MIN);
 }
 
+/* Whole words of ASCII are passed over at once: a bad byte is found wherever it stands. */
+static void a_bad_byte_is_found_at_every_place(void)
+{
+    char text[41];
+    for (size_t at = 0; at < sizeof text; at++) {
+        memset(text, 'x', sizeof text);
+        text[at] = (char)0x80;
+        for (size_t start = 0; start <= at; start++) {
+            CHECK(!sma_utf8_is_valid((struct sma_str){text + start, sizeof text - start}));
+            CHECK(sma_utf8_is_valid((struct sma_str){text + start, at - start}));
+        }
+        memcpy(text + (at < 39 ? at : 38), "\xe4\xbd\xa0", 3);
+        CHECK(sma_utf8_is_valid((struct sma_str){text, sizeof text}));
+        CHECK(at > 37 || !sma_utf8_is_valid((struct sma_str){text, at + 2}));
+    }
+}
+
 static void utf8_is_told_from_noise(void)
 {
     CHECK(sma_utf8_is_valid(sma_str(NULL)));
@@ -141,6 +158,7 @@ int main(void)
 {
     RUN(file_names_are_the_reference_s);
     RUN(times_are_iso_with_milliseconds);
+    RUN(a_bad_byte_is_found_at_every_place);
     RUN(utf8_is_told_from_noise);
     RUN(small_text_helpers);
     RUN(numbers_are_read_whole_or_not_at_all);
