@@ -1,0 +1,353 @@
+/*
+ * Aim: the corners of the Telegram adapter that a sceptical reader asks about: kills and stops while something is being
+ * fetched, albums of groups, groups that move under an open run, sockets that hang, and an idle service that sleeps.
+ * Method: as telegram_chats.
+ *   scenario_telegram_review BINARY FAKE_MODEL
+ */
+#include "telegram_world.h"
+
+#include "support/check.h"
+
+#include <dirent.h>
+#include <signal.h>
+
+#define QUICK ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}"
+#define IDLE_MS 2500
+#define PRESS_COUNT 400
+#define DESCRIPTOR_COUNT_MAX 200 /* far below any system's limit, far above what is needed */
+
+static const char *binary, *fake_model, *only;
+static struct telegram_world world;
+
+#define RUN_CASE(name)                                 \
+    do {                                               \
+        if (only == NULL || strcmp(only, #name) == 0) \
+            RUN(name);                                 \
+    } while (0)
+
+static void start(const char *members)
+{
+    telegram_world_start(&world, binary, fake_model, &(struct telegram_options){.members = members});
+}
+
+static void restart(void)
+{
+    service_start(&world.world.service, binary, &world.world.folder);
+    telegram_world_await_poll(&world);
+}
+
+static void fault(const char *method, const char *kind, int times)
+{
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
+                  "kind", kind, "times", times, "ms", 1500, "bytes", 7);
+}
+
+static int64_t counter(const char *name)
+{
+    return telegram_number(&world.telegram, name, "{s:s}", "do", "counters");
+}
+
+static void await_faults_met(void)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    while (counter("faults_left") > 0 && process_now_ms() < until)
+        process_pause_ms(2);
+    CHECK_INT(0, counter("faults_left"));
+}
+
+static void expect_count(int64_t chat, size_t count, const char *part)
+{
+    size_t found = telegram_count(&world, chat, part);
+    if (found != count)
+        telegram_show(&world, chat);
+    CHECK_INT(count, found);
+}
+
+/* -- fetching ------------------------------------------------------------------------------------------------------ */
+static void send_document(int64_t chat, const char *caption)
+{
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat",
+                  (json_int_t)chat, "user", ANN, "caption", caption, "file", "kind", "document",
+                  "name", "notes.txt", "text", "what the notes say");
+}
+
+static void a_kill_while_fetching_loses_and_doubles_nothing(void)
+{
+    start(QUICK);
+    fault("file", "half_open", 1);
+    send_document(ANN, "read this please");
+    await_faults_met();
+    telegram_say(&world, ANN, ANN, "and then this");
+    service_kill(&world.world.service);
+    restart();
+    telegram_expect(&world, ANN, "read this please");
+    telegram_expect(&world, ANN, "and then this");
+    telegram_settle(&world);
+    expect_count(ANN, 1, "read this please");
+    expect_count(ANN, 1, "and then this");
+    telegram_world_stop(&world);
+}
+
+static void a_stop_while_fetching_ends_the_message(void)
+{
+    start(QUICK);
+    fault("getFile", "half_open", 1);
+    send_document(ANN, "read this please");
+    await_faults_met();
+    telegram_say(&world, ANN, ANN, "/stop");
+    telegram_expect(&world, ANN, "topped");
+    telegram_say(&world, ANN, ANN, "something else");
+    long long asked = process_now_ms();
+    telegram_expect(&world, ANN, "You said: something else");
+    CHECK(process_now_ms() - asked < 5000); /* the fetch that hangs holds up nobody */
+    telegram_settle(&world);
+    expect_count(ANN, 0, "read this please");
+    CHECK_INT(0, telegram_asked(&world, "read this please"));
+    telegram_world_stop(&world);
+}
+
+/* -- albums -------------------------------------------------------------------------------------------------------- */
+static void send_album(int64_t chat, const char *name, int size, int captioned, const char *caption)
+{
+    for (int i = 0; i < size; i++)
+        telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:s,s:{s:s,s:s},s:s*}", "do", "say", "chat",
+                      (json_int_t)chat, "user", ANN, "group", name, "file", "kind", "photo", "text",
+                      "picture", "caption", i == captioned ? caption : NULL);
+}
+
+static void expect_album(int64_t chat, const char *caption, int size)
+{
+    telegram_expect(&world, chat, caption);
+    telegram_settle(&world);
+    expect_count(chat, 1, caption);
+    json_t *list = world_asked(&world.world, caption);
+    CHECK_INT(2, json_array_size(list)); /* one turn */
+    int count = 0;
+    for (const char *at = talk_text(json_array_get(list, 0), "body");
+         (at = strstr(at, "@attach photo")) != NULL; at++)
+        count++;
+    CHECK_INT(size, count);
+    json_decref(list);
+}
+
+/* Only one piece names the bot; the others speak to nobody. */
+static void an_album_of_a_group_is_one_message(void)
+{
+    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    restart();
+    send_album(TEAM, "album-1", 3, 0, "@helper_bot look at the first three");
+    expect_album(TEAM, "look at the first three", 3);
+    fault("file", "delay", 1);
+    send_album(FORUM, "album-2", 4, 2, "@helper_bot look at the next four");
+    expect_album(FORUM, "look at the next four", 4);
+    telegram_world_stop(&world);
+}
+
+static void a_kill_in_an_album_keeps_it_whole(void)
+{
+    start(QUICK);
+    fault("file", "half_open", 2);
+    send_album(ANN, "album-3", 3, 0, "look at my album");
+    await_faults_met();
+    service_kill(&world.world.service);
+    restart();
+    expect_album(ANN, "look at my album", 3);
+    telegram_world_stop(&world);
+}
+
+/* -- groups that move ---------------------------------------------------------------------------------------------- */
+static void a_group_moves_while_its_run_is_open(void)
+{
+    static const int64_t old_id = -4711, new_id = -1009876543210;
+    start(QUICK);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:s}", "do", "chat", "id", (json_int_t)old_id, "type",
+                  "group");
+    telegram_say(&world, old_id, ANN, "@helper_bot [[fault:silence ms=1500]] greet the parrot");
+    while (telegram_asked(&world, "greet the parrot") == 0)
+        process_pause_ms(2);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:I}", "do", "migrate", "chat", (json_int_t)old_id,
+                  "to", (json_int_t)new_id);
+    telegram_expect(&world, new_id, "greet the parrot");
+    telegram_say(&world, new_id, ANN, "@helper_bot whose bird");
+    telegram_expect(&world, new_id, "You said: whose bird");
+    telegram_settle(&world);
+    json_t *list = world_asked(&world.world, "whose bird");
+    CHECK(strstr(talk_text(json_array_get(list, 0), "body"), "greet the parrot") != NULL);
+    json_decref(list);
+    expect_count(new_id, 1, "greet the parrot");
+    expect_count(old_id, 0, "greet the parrot");
+    char *history =
+        folder_read(&world.world.folder, ".ship/chats/telegram%3Achat%3A-1009876543210.jsonl");
+    CHECK(history != NULL && strstr(history, "greet the parrot") != NULL);
+    free(history);
+    telegram_world_stop(&world);
+}
+
+/* -- what hangs ---------------------------------------------------------------------------------------------------- */
+static void a_send_that_hangs_holds_up_its_chat_alone(void)
+{
+    start(QUICK);
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
+                  "kind", "half_open", "times", 1, "chat", ANN);
+    telegram_say(&world, ANN, ANN, "this hangs");
+    await_faults_met();
+    long long asked = process_now_ms();
+    telegram_say(&world, BOB, BOB, "this does not");
+    telegram_expect(&world, BOB, "You said: this does not");
+    CHECK(process_now_ms() - asked < 5000);
+    telegram_world_stop(&world);
+}
+
+static void a_getme_that_hangs_is_given_up(void)
+{
+    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
+    fault("getMe", "half_open", 1);
+    telegram_say(&world, ANN, ANN, "good morning");
+    restart();
+    telegram_expect(&world, ANN, "You said: good morning");
+    telegram_settle(&world);
+    expect_count(ANN, 1, "good morning");
+    telegram_world_stop(&world);
+}
+
+static size_t descriptor_count(void)
+{
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)world.world.service.pid);
+    DIR *dir = opendir(path);
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* Somebody presses a button again and again, and no answer to a press ever comes back. */
+static void presses_that_hang_use_up_no_descriptors(void)
+{
+    start(QUICK);
+    telegram_say(&world, ANN, ANN, "hello");
+    json_t *answer = telegram_await(&world, ANN, "You said: hello");
+    json_int_t id = telegram_member(answer, "id");
+    json_decref(answer);
+    fault("answerCallbackQuery", "half_open", PRESS_COUNT * 2);
+    size_t most = 0;
+    for (int i = 0; i < PRESS_COUNT; i++) {
+        telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:I,s:s}", "do", "press", "chat", ANN, "user",
+                      ANN, "message_id", id, "data", "again");
+        size_t count = descriptor_count();
+        most = count > most ? count : most;
+    }
+    telegram_say(&world, ANN, ANN, "still there");
+    telegram_expect(&world, ANN, "You said: still there");
+    size_t count = descriptor_count();
+    most = count > most ? count : most;
+    fprintf(stderr, "   descriptors: %zu\n", most);
+    CHECK(most < DESCRIPTOR_COUNT_MAX);
+    telegram_tell(&world.telegram, "{s:s}", "do", "clear_faults");
+    telegram_world_stop(&world);
+}
+
+/* -- nothing to do ------------------------------------------------------------------------------------------------- */
+/* How often the threads of the service went to sleep so far. */
+static long wake_count(void)
+{
+    char path[128];
+    long sum = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)world.world.service.pid);
+    DIR *dir = opendir(path);
+    CHECK(dir != NULL);
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        char line[128];
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)world.world.service.pid,
+                 entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+        while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+            long count = 0;
+            if (strncmp(line, "voluntary_ctxt_switches:", 24) == 0)
+                count = strtol(line + 24, NULL, 10);
+            sum += count;
+        }
+        if (file != NULL)
+            fclose(file);
+    }
+    closedir(dir);
+    return sum;
+}
+
+static void an_idle_service_sleeps(void)
+{
+    start(QUICK);
+    telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    telegram_settle(&world);
+    telegram_world_await_poll(&world);
+    process_pause_ms(3000); /* what follows an answer (files, check points) is over */
+    long before = wake_count();
+    process_pause_ms(IDLE_MS);
+    long after = wake_count();
+    fprintf(stderr, "   woken %ld times in %d ms\n", after - before, IDLE_MS);
+    CHECK(after - before <= 3);
+    telegram_world_stop(&world);
+}
+
+static void a_reload_leaves_the_bot_at_work(void)
+{
+    start(QUICK);
+    kill(world.world.service.pid, SIGHUP);
+    telegram_say(&world, ANN, ANN, "after the reload");
+    telegram_expect(&world, ANN, "You said: after the reload");
+    telegram_settle(&world);
+    expect_count(ANN, 1, "after the reload");
+    telegram_world_stop(&world);
+}
+
+/* -- words --------------------------------------------------------------------------------------------------------- */
+static void notices_speak_the_persons_language_in_their_topic(void)
+{
+    start(QUICK);
+    telegram_tell(&world.telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", 1007, "first_name",
+                  "Li", "username", "li", "language", "zh-hans");
+    int64_t thread =
+        telegram_number(&world.telegram, "thread", "{s:s,s:I,s:i,s:s}", "do", "topic", "chat",
+                        (json_int_t)FORUM, "user", ANN, "name", "Plans");
+    telegram_say(&world, FORUM, ANN, "@helper_bot I was first in general");
+    telegram_expect(&world, FORUM, "I was first in general");
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", ANN, "thread", (json_int_t)thread, "text", "@helper_bot first here");
+    telegram_expect(&world, FORUM, "You said: first here");
+    size_t before = telegram_sent(&world, FORUM);
+    telegram_tell(&world.telegram, "{s:s,s:I,s:i,s:I,s:s}", "do", "say", "chat", (json_int_t)FORUM,
+                  "user", 1007, "thread", (json_int_t)thread, "text", "@helper_bot me too");
+    long long until = process_now_ms() + AWAIT_MS;
+    while (telegram_sent(&world, FORUM) == before && process_now_ms() < until)
+        process_pause_ms(2);
+    json_t *refusal = telegram_await(&world, FORUM, "");
+    CHECK_INT(thread, telegram_member(refusal, "thread"));
+    CHECK((unsigned char)talk_text(refusal, "text")[0] >= 0x80); /* Chinese */
+    json_decref(refusal);
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc >= 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    only = argc > 3 ? argv[3] : NULL; /* one case, by hand */
+    RUN_CASE(an_idle_service_sleeps);
+    RUN_CASE(presses_that_hang_use_up_no_descriptors);
+    RUN_CASE(a_kill_while_fetching_loses_and_doubles_nothing);
+    RUN_CASE(a_stop_while_fetching_ends_the_message);
+    RUN_CASE(an_album_of_a_group_is_one_message);
+    RUN_CASE(a_kill_in_an_album_keeps_it_whole);
+    RUN_CASE(a_group_moves_while_its_run_is_open);
+    RUN_CASE(a_send_that_hangs_holds_up_its_chat_alone);
+    RUN_CASE(a_getme_that_hangs_is_given_up);
+    RUN_CASE(a_reload_leaves_the_bot_at_work);
+    RUN_CASE(notices_speak_the_persons_language_in_their_topic);
+    return check_summary();
+}
