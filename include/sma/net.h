@@ -48,7 +48,7 @@ struct sma_net_answer
     int status;              /* 0 unless ANSWERED (or TOO_BIG after a status) */
     struct sma_str body;     /* valid during the callback; empty when it went to a file */
     uint64_t body_bytes;
-    int64_t retry_after_ms;  /* header Retry-After; -1 = none */
+    int64_t retry_after_ms;  /* header Retry-After, or X-Ogw-Ratelimit-Reset; -1 = none */
     struct sma_str log_id;   /* header X-Tt-Logid, X-Tps-trace-ID or X-Request-Id: to quote to the platform; may be empty */
     struct sma_str type;     /* header Content-Type, cut; may be empty */
     const char *error;       /* "" when ANSWERED: one line without the URL's path */

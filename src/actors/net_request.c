@@ -187,7 +187,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     note_heard(request);
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) { /* an interim answer may have come before */
         request->retry_after_ms = -1;
-        request->log_id[0] = '\0';
+        request->log_id[0] = request->type[0] = '\0';
+    } else if (read_header(line, "content-type", &value)) {
+        (void)snprintf(request->type, sizeof request->type, "%.*s", (int)value.len, value.ptr);
     } else if (read_header(line, "retry-after", &value) ||
                (request->retry_after_ms < 0 &&
                 read_header(line, "x-ogw-ratelimit-reset", &value))) { /* Feishu's word for it */

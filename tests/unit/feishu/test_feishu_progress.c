@@ -1,0 +1,148 @@
+/* test_feishu_progress.c — the card of a run that lasts: shown, changed, become the answer, and never left behind. */
+#include "actor_world.h"
+
+#define MESSAGES "/open-apis/im/v1/messages"
+
+static struct world_receipt receipt_of(uint64_t row)
+{
+    struct world_receipt receipt;
+    WORLD_WAIT(world_has_receipt(row, &receipt));
+    return receipt;
+}
+
+static bool holds(const struct platform_request *request, const char *text)
+{
+    return strstr(request->body, text) != NULL;
+}
+
+static void show_card(uint64_t seq)
+{
+    world_progress(seq, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
+    world_progress(seq, SMA_PROGRESS_TEXT, WORLD_CHAT, "so far");
+    WORLD_WAIT(platform_count("POST", MESSAGES) == 1);
+    struct platform_request card = platform_request_at("POST", MESSAGES, 0);
+    CHECK(holds(&card, "so far") && holds(&card, "interactive") && holds(&card, "sma-card-"));
+}
+
+static void a_short_run_shows_no_card(void)
+{
+    world_open("");
+    WORLD_WAIT(platform_is_connected());
+    world_progress(1, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
+    uint64_t row = world_deliver(1, WORLD_CHAT, "p2p", "", "hello");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    world_progress(1, SMA_PROGRESS_FINISHED, WORLD_CHAT, "");
+    world_rest(2500);
+    CHECK_INT(1, platform_count("POST", MESSAGES));
+    CHECK_INT(0, platform_count("PATCH", MESSAGES));
+    world_close();
+}
+
+static void the_card_becomes_the_answer(void)
+{
+    world_open("");
+    show_card(7);
+    world_progress(7, SMA_PROGRESS_TEXT, WORLD_CHAT, "so far and further");
+    WORLD_WAIT(platform_count("PATCH", MESSAGES "/om_sent_1") == 1);
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
+    struct world_receipt receipt = receipt_of(row);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK_TEXT("om_sent_1", receipt.platform_id);
+    CHECK_INT(1, platform_count("POST", MESSAGES));
+    struct platform_request last =
+        platform_request_at("PATCH", MESSAGES, platform_count("PATCH", MESSAGES) - 1);
+    CHECK(holds(&last, "the answer"));
+    world_progress(7, SMA_PROGRESS_FINISHED, WORLD_CHAT, "");
+    row = world_deliver(7, WORLD_CHAT, "p2p", "", "a second one");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    CHECK_INT(2, platform_count("POST", MESSAGES));
+    world_close();
+}
+
+static void repeated_after_a_crash_it_is_the_same_card(void)
+{
+    world_open("");
+    show_card(7);
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
+    (void)receipt_of(row);
+    world_stop();
+    world_open("");
+    world_deliver_again(row, 7, WORLD_CHAT, "p2p", "", "the answer");
+    CHECK_TEXT("om_sent_1", receipt_of(row).platform_id);
+    CHECK_INT(1, platform_count("POST", MESSAGES));
+    CHECK_INT(0, platform_count("DELETE", MESSAGES));
+    world_close();
+}
+
+static void a_file_does_not_fit_and_the_card_goes(void)
+{
+    world_open("");
+    show_card(7);
+    uint64_t row =
+        world_deliver(7, WORLD_CHAT, "p2p", "", "@attach document https://example.org/a.pdf");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    WORLD_WAIT(platform_count("DELETE", MESSAGES "/om_sent_1") == 1);
+    CHECK_INT(2, platform_count("POST", MESSAGES));
+    world_close();
+}
+
+static void a_card_that_cannot_be_changed_is_not_the_answer(void)
+{
+    world_open("");
+    show_card(7);
+    platform_script("PATCH", MESSAGES, 1, 400, "", "{\"code\":230031,\"msg\":\"too old\"}");
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
+    CHECK_TEXT("om_sent_2", receipt_of(row).platform_id);
+    world_close();
+}
+
+static void what_the_last_life_left_is_taken_up(void)
+{
+    world_open("");
+    show_card(7);
+    WORLD_WAIT(world_log_count("connected") >= 1);
+    world_stop();
+    world_open("");
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "resumed");
+    CHECK_TEXT("om_sent_1", receipt_of(row).platform_id);
+    CHECK_INT(1, platform_count("POST", MESSAGES));
+    world_close();
+}
+
+static void an_unknown_card_is_found_by_its_uuid(void)
+{
+    platform_start();
+    platform_script("POST", MESSAGES, 4, 502, "", "");
+    world_open("");
+    world_progress(7, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
+    WORLD_WAIT(platform_count("POST", MESSAGES) >= 1);
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
+    WORLD_WAIT(platform_count("DELETE", MESSAGES) == 1);
+    struct platform_request first = platform_request_at("POST", MESSAGES, 0);
+    CHECK(holds(&first, "\"uuid\":\"sma-card-7\""));
+    world_close();
+}
+
+static void off_is_off(void)
+{
+    world_open(",\"progress\":\"off\"");
+    WORLD_WAIT(platform_is_connected());
+    world_progress(1, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
+    world_rest(2500);
+    CHECK_INT(0, platform_count("POST", MESSAGES));
+    world_close();
+}
+
+int main(void)
+{
+    RUN(a_short_run_shows_no_card);
+    RUN(the_card_becomes_the_answer);
+    RUN(repeated_after_a_crash_it_is_the_same_card);
+    RUN(a_file_does_not_fit_and_the_card_goes);
+    RUN(a_card_that_cannot_be_changed_is_not_the_answer);
+    RUN(what_the_last_life_left_is_taken_up);
+    RUN(an_unknown_card_is_found_by_its_uuid);
+    RUN(off_is_off);
+    return check_summary();
+}
