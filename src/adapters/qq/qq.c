@@ -42,8 +42,7 @@ static SMA_CHECKED enum sma_err make_shards(struct qq *qq)
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err make_parts(struct qq *qq, const char *json,
-                                           struct sma_error *error)
+static SMA_CHECKED enum sma_err make_parts(struct qq *qq, const char *json, struct sma_error *error)
 {
     qq->block_json = strdup(json);
     qq->asks = calloc(QQ_ASK_COUNT_MAX, sizeof *qq->asks);

@@ -13,9 +13,9 @@ struct qq_call
     struct qq *qq;
     struct qq_call *next, *previous;
     struct sma_net_request *request;
-    bool is_waiting;    /* for a token */
+    bool is_waiting; /* for a token */
     bool needs_token, is_token_only, is_once;
-    bool is_renewed;    /* repeated with another token already */
+    bool is_renewed; /* repeated with another token already */
     uint64_t order, token_number, until_ns;
     const char *method, *type;
     char *url;
@@ -65,8 +65,8 @@ static void end_call(struct qq_call *call, const struct sma_net_answer *answer)
 
 static void end_not_sent(struct qq_call *call, const char *why)
 {
-    end_call(call, &(struct sma_net_answer){
-                       .end = SMA_NET_NOT_SENT, .retry_after_ms = -1, .error = why});
+    end_call(call,
+             &(struct sma_net_answer){.end = SMA_NET_NOT_SENT, .retry_after_ms = -1, .error = why});
 }
 
 /* -- sending -------------------------------------------------------------------------------------------------------- */

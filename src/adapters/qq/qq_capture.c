@@ -16,8 +16,7 @@
 /* Runs of anything but letters, digits, dot, underscore and hyphen become one underscore. */
 static void make_tag(struct sma_str text, char tag[TAG_LEN_MAX + 1])
 {
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t len = 0;
     bool is_in_run = false;
     for (size_t i = 0; i < text.len && len < TAG_LEN_MAX; i++) {
@@ -29,8 +28,8 @@ static void make_tag(struct sma_str text, char tag[TAG_LEN_MAX + 1])
     tag[len] = '\0';
 }
 
-static enum sma_err write_capture(struct qq *qq, const struct qq_frame *frame,
-                                  struct sma_str bytes, struct sma_error *error)
+static enum sma_err write_capture(struct qq *qq, const struct qq_frame *frame, struct sma_str bytes,
+                                  struct sma_error *error)
 {
     char path[PATH_BYTES_MAX], tag[TAG_LEN_MAX + 1], number[24] = "";
     const struct sma_sys *sys = sma_ctx_sys(qq->ctx);
@@ -38,9 +37,9 @@ static enum sma_err write_capture(struct qq *qq, const struct qq_frame *frame,
     make_tag(frame->type.len > 0 ? frame->type : SMA_STR("none"), tag);
     if (frame->seq != QQ_SEQ_NONE)
         snprintf(number, sizeof number, "_%lld", (long long)frame->seq);
-    int folder_len = snprintf(path, sizeof path, "%s%s%s",
-                              is_absolute ? "" : qq->config->project_dir, is_absolute ? "" : "/",
-                              qq->capture_folder);
+    int folder_len =
+        snprintf(path, sizeof path, "%s%s%s", is_absolute ? "" : qq->config->project_dir,
+                 is_absolute ? "" : "/", qq->capture_folder);
     if (folder_len <= 0 || (size_t)folder_len + TAG_LEN_MAX + 64 >= sizeof path)
         return sma_fail(error, SMA_ERR_TOOBIG, "the folder's name is too long");
     enum sma_err err = sma_sys_make_dirs(sys, path, error);

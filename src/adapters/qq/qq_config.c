@@ -197,8 +197,7 @@ static SMA_CHECKED enum sma_err read_numbers(const struct sma_settings *block,
     if (err == SMA_ERR_OK)
         err = sma_settings_number(block, "attachmentBytesMax", 1, INT64_C(2147483648), &bytes);
     if (err == SMA_ERR_OK) /* for the core; only checked here */
-        err = sma_settings_number(block, "followupWindowMs", 0, INT64_C(1000000000000),
-                                  &window_ms);
+        err = sma_settings_number(block, "followupWindowMs", 0, INT64_C(1000000000000), &window_ms);
     settings->per_second = (uint32_t)second;
     settings->per_chat_minute = (uint32_t)chat;
     settings->shard_count = (unsigned)shards;
@@ -230,8 +229,8 @@ enum sma_err qq_settings_read(struct qq_settings *settings, const char *json,
 
 void qq_settings_fini(struct qq_settings *settings)
 {
-    char **texts[] = {&settings->app_id,      &settings->secret,  &settings->api_root,
-                      &settings->token_url,   &settings->gateway_url, &settings->ca_file};
+    char **texts[] = {&settings->app_id,    &settings->secret,      &settings->api_root,
+                      &settings->token_url, &settings->gateway_url, &settings->ca_file};
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         sma_settings_wipe(texts[i]);
 }

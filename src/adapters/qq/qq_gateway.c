@@ -110,8 +110,9 @@ static void note_bot(struct qq *qq, const struct qq_frame *frame)
 static void take_garbage(struct qq_shard *shard, size_t len)
 {
     bool is_last = ++shard->garbage_count > QQ_GARBAGE_COUNT_MAX;
-    sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN, "qq: the gateway sent %zu bytes that are no payload; %s",
-                len, is_last ? "passed over" : "asking for them again");
+    sma_ctx_log(shard->qq->ctx, SMA_LOG_WARN,
+                "qq: the gateway sent %zu bytes that are no payload; %s", len,
+                is_last ? "passed over" : "asking for them again");
     SMA_METRIC_ADD(platform_failures_total, 1);
     if (!is_last)
         qq_session_refused(&shard->session, now_of(shard));
@@ -275,7 +276,8 @@ static void on_address(struct qq *qq, void *user, const struct sma_net_answer *a
     shard->call = NULL;
     if (qq_gateway_parse(answer, &gateway, &error) == QQ_LOGIN_OK)
         take_address(shard, &gateway);
-    else if (answer->end == SMA_NET_ANSWERED && !error.is_token_invalid && error.retry_after_ms <= 0)
+    else if (answer->end == SMA_NET_ANSWERED && !error.is_token_invalid &&
+             error.retry_after_ms <= 0)
         ask_address(shard, QQ_GATEWAY_PATH, on_plain_address);
     else
         take_no_address(shard, &error);
@@ -329,8 +331,7 @@ static void send_payload(struct qq_shard *shard, enum qq_action_kind kind)
     else if (kind == QQ_ACTION_IDENTIFY)
         qq_put_identify(&buf, token, session->intents, shard->index, qq->settings.shard_count);
     else
-        qq_put_resume(&buf, token,
-                      (struct sma_str){session->session_id, session->session_id_len},
+        qq_put_resume(&buf, token, (struct sma_str){session->session_id, session->session_id_len},
                       session->durable_seq);
     /* what could not be sent is missed by its deadline, and the link is made anew */
     if (shard->conn != NULL && buf.err == SMA_ERR_OK)
@@ -539,7 +540,8 @@ void qq_gateway_close(struct qq *qq)
     for (unsigned i = 0; qq->shards != NULL && i < qq->settings.shard_count; i++) {
         struct qq_shard *shard = &qq->shards[i];
         shard->is_started = false;
-        shard->conn = NULL; /* closed with the context; without a close frame the session can be resumed */
+        shard->conn =
+            NULL; /* closed with the context; without a close frame the session can be resumed */
         shard->call = NULL;
         shard->connect_due_ns = UINT64_MAX;
     }

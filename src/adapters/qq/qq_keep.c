@@ -102,8 +102,7 @@ static void put_file(struct sma_buf *buf, const struct qq_shard *shard)
                    (long long)session->durable_seq);
     sma_buf_put_json_string(buf, sma_str(qq->bot_id));
     sma_buf_put_text(buf, ",\"sessionId\":");
-    sma_buf_put_json_string(
-        buf, (struct sma_str){session->session_id, session->session_id_len});
+    sma_buf_put_json_string(buf, (struct sma_str){session->session_id, session->session_id_len});
     sma_buf_put_text(buf, "}\n");
 }
 

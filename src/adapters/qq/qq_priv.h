@@ -27,20 +27,23 @@
 
 #define QQ_SHARD_COUNT_MAX 16
 #define QQ_BACKOFF_MAX_S 60
-#define QQ_TOKEN_REFUSED_S 60   /* a wrong secret is tried again this often */
-#define QQ_TOKEN_PAUSE_MS 1000  /* between two token requests, whatever happens */
-#define QQ_CONTROL_MS 15000     /* token, gateway and the like */
-#define QQ_ASK_COUNT_MAX 1024   /* events at the store; at it reading pauses, a webhook gets 503 */
+#define QQ_TOKEN_REFUSED_S 60  /* a wrong secret is tried again this often */
+#define QQ_TOKEN_PAUSE_MS 1000 /* between two token requests, whatever happens */
+#define QQ_CONTROL_MS 15000    /* token, gateway and the like */
+#define QQ_ASK_COUNT_MAX 1024  /* events at the store; at it reading pauses, a webhook gets 503 */
 #define QQ_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
 #define QQ_INTERACTION_ID_BYTES_MAX 128
-#define QQ_INTERACTION_LATE_MS 3000 /* a button turns this long at most; the platform waits about 5 s */
+#define QQ_INTERACTION_LATE_MS \
+    3000 /* a button turns this long at most; the platform waits about 5 s */
 #define QQ_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
 #define QQ_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
 #define QQ_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
 #define QQ_MEND_MS 2000    /* with less time left nothing is mended */
-#define QQ_FILE_DATA_BYTES_MAX (10 * 1024 * 1024) /* sent inside the request; larger ones go in blocks */
-#define QQ_GARBAGE_COUNT_MAX 3      /* unreadable frames in a row that are asked for again; then passed over */
-#define QQ_PLAIN_S 3600             /* Markdown refused: this long everything goes as plain text */
+#define QQ_FILE_DATA_BYTES_MAX \
+    (10 * 1024 * 1024) /* sent inside the request; larger ones go in blocks */
+#define QQ_GARBAGE_COUNT_MAX \
+    3                   /* unreadable frames in a row that are asked for again; then passed over */
+#define QQ_PLAIN_S 3600 /* Markdown refused: this long everything goes as plain text */
 #define QQ_BOT_ID_BYTES_MAX 64
 
 struct qq;
@@ -48,7 +51,8 @@ struct qq;
 /* -- settings (qq_config.c) ---------------------------------------------------------------------------------------- */
 struct qq_settings
 {
-    char *app_id, *secret, *api_root, *token_url, *gateway_url, *ca_file; /* never NULL; "" = not given */
+    char *app_id, *secret, *api_root, *token_url, *gateway_url,
+        *ca_file; /* never NULL; "" = not given */
     bool is_sandbox, is_webhook, is_markdown, is_api_default;
     unsigned shard_count;
     uint32_t intents;
@@ -66,16 +70,16 @@ struct qq_call;
 struct qq_call_options
 {
     const char *method;
-    struct sma_str path;  /* below the API root, with the token; or, */
-    struct sma_str url;   /* when not empty: a whole URL, which is shown no token */
-    bool is_token_only;   /* neither: done when there is a token (ANSWERED, 204) */
-    struct sma_buf *body; /* moved away, also on failure; NULL = none */
-    const char *type;     /* Content-Type of the body; NULL = JSON */
-    int file;             /* as in sma_net_ask */
-    bool is_once;         /* a message: sent twice it may be there twice */
-    uint32_t total_ms;    /* waiting for a token included */
+    struct sma_str path;     /* below the API root, with the token; or, */
+    struct sma_str url;      /* when not empty: a whole URL, which is shown no token */
+    bool is_token_only;      /* neither: done when there is a token (ANSWERED, 204) */
+    struct sma_buf *body;    /* moved away, also on failure; NULL = none */
+    const char *type;        /* Content-Type of the body; NULL = JSON */
+    int file;                /* as in sma_net_ask */
+    bool is_once;            /* a message: sent twice it may be there twice */
+    uint32_t total_ms;       /* waiting for a token included */
     size_t answer_bytes_max; /* 0 = 256 KiB */
-    qq_call_fn *done;     /* exactly once unless cancelled, never from inside; NULL: nobody cares */
+    qq_call_fn *done; /* exactly once unless cancelled, never from inside; NULL: nobody cares */
     void *user;
 };
 /**
@@ -118,10 +122,10 @@ struct qq_shard
     struct qq_session session;
     uint8_t seen_state; /* enum qq_session_state when last looked at, for the log */
     struct sma_ws_conn *conn;
-    struct qq_call *call;     /* on the way to a connection */
-    uint64_t connect_due_ns;  /* waits for its turn among the shards; UINT64_MAX = does not */
-    uint64_t link;            /* counts connections: verdicts of an older one close none */
-    uint32_t epoch;           /* marks the session in the cursor; 0 = no session yet */
+    struct qq_call *call;    /* on the way to a connection */
+    uint64_t connect_due_ns; /* waits for its turn among the shards; UINT64_MAX = does not */
+    uint64_t link;           /* counts connections: verdicts of an older one close none */
+    uint32_t epoch;          /* marks the session in the cursor; 0 = no session yet */
     uint64_t cursor_ask_id;
     bool is_started, is_paused, is_told_ready;
     unsigned garbage_count, trouble_count;
@@ -208,7 +212,7 @@ struct qq_attempt
     bool is_plain, is_without_links, is_short; /* mended already */
     bool was_window_closed, is_uploaded_again;
     struct qq_call *call;
-    void *upload; /* in progress, see qq_upload.c */
+    void *upload;    /* in progress, see qq_upload.c */
     char *file_info; /* of the uploaded file; NULL = not uploaded */
 };
 /** Takes *msg. */
@@ -247,14 +251,15 @@ struct qq
 
     struct qq_token_keeper token;
 
-    struct qq_shard *shards; /* settings.shard_count; NULL in webhook mode */
+    struct qq_shard *shards;   /* settings.shard_count; NULL in webhook mode */
     struct qq_gateway gateway; /* as last told; url "" = never */
     uint64_t identify_next_ns; /* the next shard's turn */
     char bot_id[QQ_BOT_ID_BYTES_MAX], bot_name[QQ_BOT_ID_BYTES_MAX];
     uint64_t bot_due_ns; /* webhook mode: ask who we are */
     unsigned bot_failure_count;
 
-    struct qq_ask *asks; /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
+    struct qq_ask
+        *asks; /* ring of QQ_ASK_COUNT_MAX; oldest first, answered ones may stand between */
     size_t ask_first, ask_span, ask_count, interaction_count;
     struct qq_hook_place hooks[QQ_HOOK_COUNT_MAX];
     uint64_t hook_told_ns;

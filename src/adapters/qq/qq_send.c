@@ -51,13 +51,13 @@ static void answer(struct qq_attempt *attempt, const struct qq_outcome *outcome)
     bool is_hidden = attempt->way == QQ_PASSIVE && !is_guild(&asked_of(attempt)->route);
     sma_adapter_answer_attempt(
         attempt->qq->ctx, attempt->msg,
-        &(struct sma_attempt_result){
-            .attempt_class = outcome->attempt_class,
-            .is_adapter_wide = outcome->is_adapter_wide,
-            .is_likely_unsent = outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
-            .retry_after_ms = outcome->retry_after_ms,
-            .platform_message_id = sma_str(outcome->message_id),
-            .error = sma_str(outcome->error)});
+        &(struct sma_attempt_result){.attempt_class = outcome->attempt_class,
+                                     .is_adapter_wide = outcome->is_adapter_wide,
+                                     .is_likely_unsent =
+                                         outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
+                                     .retry_after_ms = outcome->retry_after_ms,
+                                     .platform_message_id = sma_str(outcome->message_id),
+                                     .error = sma_str(outcome->error)});
     release(attempt);
 }
 
@@ -123,10 +123,10 @@ static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_
     struct qq_outcome outcome;
     attempt->call = NULL;
     SMA_CRASH_POINT("qq.after_send");
-    qq_classify(net_answer,
-                &(struct qq_asked){.is_active = attempt->way == QQ_ACTIVE,
-                                   .may_be_sent = asked->is_repeat},
-                &outcome);
+    qq_classify(
+        net_answer,
+        &(struct qq_asked){.is_active = attempt->way == QQ_ACTIVE, .may_be_sent = asked->is_repeat},
+        &outcome);
     note_refused(qq, &outcome);
     if (mend(attempt, &outcome)) {
         if (qq_attempt_left_ms(attempt) > QQ_MEND_MS)
@@ -141,11 +141,6 @@ static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_
 }
 
 /* -- the request ------------------------------------------------------------------------------------------------------ */
-static bool is_mended(const struct qq_attempt *attempt)
-{
-    return attempt->is_plain || attempt->is_without_links || attempt->is_short;
-}
-
 static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
                      const struct qq_send *send)
 {
@@ -164,16 +159,20 @@ static void send_message(struct qq_attempt *attempt)
 {
     struct qq *qq = attempt->qq;
     const struct sma_attempt *asked = asked_of(attempt);
-    bool is_plain = attempt->is_plain || sma_ctx_now(qq->ctx) < qq->plain_until_ns;
-    struct qq_send send = {
-        .route = &asked->route,
-        .part = &attempt->part,
-        .way = attempt->way,
-        .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, is_mended(attempt)),
-        .is_markdown = qq->settings.is_markdown && !is_plain && !is_guild(&asked->route),
-        .is_without_links = attempt->is_without_links,
-        .is_short = attempt->is_short,
-        .language = asked->route.language};
+    bool may_be_markdown =
+        qq->settings.is_markdown && !is_guild(&asked->route) && attempt->part.markdown.len > 0;
+    /* A repeat asks again: its number must be the one of the form that may have been shown. */
+    bool is_known_plain = !asked->is_repeat && sma_ctx_now(qq->ctx) < qq->plain_until_ns;
+    bool is_plain = attempt->is_plain || (may_be_markdown && is_known_plain);
+    bool is_fallback = is_plain || attempt->is_without_links || attempt->is_short;
+    struct qq_send send = {.route = &asked->route,
+                           .part = &attempt->part,
+                           .way = attempt->way,
+                           .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, is_fallback),
+                           .is_markdown = may_be_markdown && !is_plain,
+                           .is_without_links = attempt->is_without_links,
+                           .is_short = attempt->is_short,
+                           .language = asked->route.language};
     struct sma_buf path, body;
     sma_buf_init(&path, PATH_BYTES_MAX);
     sma_buf_init(&body, BODY_BYTES_MAX);

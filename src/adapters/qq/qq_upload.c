@@ -121,8 +121,8 @@ static bool digest_file(const struct upload *upload, EVP_MD_CTX *md5, EVP_MD_CTX
     for (uint64_t at = 0; at < upload->size;) {
         uint64_t left = upload->size - at, size = left < sizeof bytes ? left : sizeof bytes;
         uint64_t head = at < QQ_DIGEST_10M_BYTES ? QQ_DIGEST_10M_BYTES - at : 0;
-        if (!read_range(upload->fd, at, size, bytes) ||
-            EVP_DigestUpdate(md5, bytes, size) != 1 || EVP_DigestUpdate(sha1, bytes, size) != 1 ||
+        if (!read_range(upload->fd, at, size, bytes) || EVP_DigestUpdate(md5, bytes, size) != 1 ||
+            EVP_DigestUpdate(sha1, bytes, size) != 1 ||
             EVP_DigestUpdate(md5_10m, bytes, head < size ? head : size) != 1)
             return false;
         at += size;
@@ -187,14 +187,13 @@ static void call(struct qq_attempt *attempt, const char *what, struct sma_buf *b
     sma_buf_init(&path, PATH_BYTES_MAX);
     qq_put_media_path(&path, &SMA_MSG_BODY(attempt->msg, struct sma_attempt)->route, what);
     if (path.err == SMA_ERR_OK)
-        attempt->call = qq_call_start(attempt->qq,
-                                      &(struct qq_call_options){.method = "POST",
-                                                                .path = sma_buf_str(&path),
-                                                                .body = body,
-                                                                .total_ms =
-                                                                    qq_attempt_left_ms(attempt),
-                                                                .done = done,
-                                                                .user = attempt});
+        attempt->call = qq_call_start(
+            attempt->qq, &(struct qq_call_options){.method = "POST",
+                                                   .path = sma_buf_str(&path),
+                                                   .body = body,
+                                                   .total_ms = qq_attempt_left_ms(attempt),
+                                                   .done = done,
+                                                   .user = attempt});
     sma_buf_fini(&path);
     sma_buf_fini(body);
     if (attempt->call == NULL)
@@ -285,14 +284,13 @@ static void on_block_put(struct qq *qq, void *user, const struct sma_net_answer 
 static void put_block(struct qq_attempt *attempt, struct upload *upload)
 {
     attempt->call = qq_call_start(
-        attempt->qq, &(struct qq_call_options){
-                         .method = "PUT",
-                         .url = upload->plan.blocks[upload->block].put_url,
-                         .body = &upload->bytes,
-                         .type = "application/octet-stream",
-                         .total_ms = qq_attempt_left_ms(attempt),
-                         .done = on_block_put,
-                         .user = attempt});
+        attempt->qq, &(struct qq_call_options){.method = "PUT",
+                                               .url = upload->plan.blocks[upload->block].put_url,
+                                               .body = &upload->bytes,
+                                               .type = "application/octet-stream",
+                                               .total_ms = qq_attempt_left_ms(attempt),
+                                               .done = on_block_put,
+                                               .user = attempt});
     if (attempt->call == NULL)
         end_with(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending a file");
 }
@@ -387,9 +385,8 @@ static void begin_file(struct qq_attempt *attempt)
 {
     struct sma_error error = {0};
     int fd = -1;
-    enum sma_err err =
-        sma_project_file_open(attempt->qq->config->project_dir, attempt->part.target,
-                              QQ_FILE_BYTES_MAX, &fd, &error);
+    enum sma_err err = sma_project_file_open(attempt->qq->config->project_dir, attempt->part.target,
+                                             QQ_FILE_BYTES_MAX, &fd, &error);
     if (err != SMA_ERR_OK) {
         end_with(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
                  error.text);

@@ -140,10 +140,9 @@ static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answe
         sma_json_load(answer->body, &root) == SMA_ERR_OK) {
         struct sma_str name = sma_json_str(root, "username");
         snprintf(qq->bot_id, sizeof qq->bot_id, "%s", outcome.message_id);
-        sma_ctx_log(qq->ctx, SMA_LOG_INFO,
-                    "qq: connected as %.*s (%s); requests are taken at /webhooks/qq",
-                    (int)(name.len > 60 ? 60 : name.len), name.len == 0 ? "" : name.ptr,
-                    qq->bot_id);
+        sma_ctx_log(
+            qq->ctx, SMA_LOG_INFO, "qq: connected as %.*s (%s); requests are taken at /webhooks/qq",
+            (int)(name.len > 60 ? 60 : name.len), name.len == 0 ? "" : name.ptr, qq->bot_id);
         json_decref(root);
         return;
     }
@@ -158,10 +157,8 @@ static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answe
 void qq_webhook_begin(struct qq *qq)
 {
     qq->bot_due_ns = UINT64_MAX;
-    struct qq_call_options options = {.method = "GET",
-                                      .path = SMA_STR("/users/@me"),
-                                      .total_ms = QQ_CONTROL_MS,
-                                      .done = on_bot};
+    struct qq_call_options options = {
+        .method = "GET", .path = SMA_STR("/users/@me"), .total_ms = QQ_CONTROL_MS, .done = on_bot};
     if (qq_call_start(qq, &options) == NULL)
         qq->bot_due_ns = sma_ctx_now(qq->ctx) + QQ_NS_PER_S; /* out of memory */
 }

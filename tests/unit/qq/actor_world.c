@@ -17,6 +17,7 @@
 #define HELD_COUNT_MAX 1024
 #define ORDER_COUNT_MAX 512
 #define TICK_NS 1000000
+#define FIRST_CURSOR "qq.0.seq"
 
 struct platform_client world_platform;
 char world_dir[200];
@@ -166,7 +167,7 @@ static void note_event(const struct sma_ingress *in)
     struct world_event *event = &seen.events[seen.event_count++];
     *event = (struct world_event){.kind = in->kind, .addressed = in->addressed};
     event->cursor = in->cursor_name.len > 0 ? in->cursor_value : -1;
-    if (in->cursor_name.len > 0 && seen.refuse_count == 0)
+    if (sma_str_is_equal(in->cursor_name, SMA_STR(FIRST_CURSOR)) && seen.refuse_count == 0)
         world_cursor = in->cursor_value;
     copy_text(event->text, sizeof event->text, in->text);
     copy_text(event->chat_key, sizeof event->chat_key, in->route.chat_key);
@@ -193,8 +194,7 @@ static void answer_cursor(struct sma_ctx *ctx, struct sma_msg *question)
     char json[48] = "{}";
     const struct sma_query *query = SMA_MSG_BODY(question, struct sma_query);
     CHECK_INT(SMA_QUERY_CURSOR, query->kind);
-    CHECK_STR("qq.0.seq", query->chat_key);
-    if (world_cursor > 0)
+    if (world_cursor > 0 && sma_str_is_equal(query->chat_key, SMA_STR(FIRST_CURSOR)))
         snprintf(json, sizeof json, "{\"value\":%lld}", (long long)world_cursor);
     struct sma_msg *msg =
         SMA_MSG_NEW(SMA_MSG_QUERY_RESULT, struct sma_query_result, strlen(json) + 1);
@@ -371,7 +371,7 @@ static void *supervise(void *argument)
     return NULL;
 }
 
-static void make_platform(void)
+void world_make_platform(void)
 {
     fake = fake_qq_start(0);
     world_platform = fake_qq_client(fake);
@@ -388,12 +388,10 @@ static void make_service(const char *members)
              "\",\"apiRoot\":\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/"
              "getAppAccessToken\",\"limits\":{\"perChatPerMinute\":0}%s}",
              port, port, members);
-    struct sma_config_adapter block = {
-        .name = "qq", .is_enabled = true, .json = service.json};
+    struct sma_config_adapter block = {.name = "qq", .is_enabled = true, .json = service.json};
     service.config.project_dir = service.config.state_dir = world_dir;
     struct sma_error error = {0};
-    if (sma_qq_adapter_ops.create(&service.config, &block, &service.state, &error) !=
-        SMA_ERR_OK) {
+    if (sma_qq_adapter_ops.create(&service.config, &block, &service.state, &error) != SMA_ERR_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }
@@ -435,7 +433,7 @@ void world_open(const char *members)
     if (world_dir[0] == '\0')
         make_project();
     if (fake == NULL)
-        make_platform();
+        world_make_platform();
     make_service(members);
     start_service();
 }
@@ -660,9 +658,9 @@ size_t world_shown(const char *chat, const char *text)
 {
     size_t count = 0, index;
     json_t *list = world_chat(chat), *message;
-    json_array_foreach(json_object_get(list, "messages"), index, message)
-        count += platform_flag(message, "is_ours", false) &&
-                 strcmp(platform_text(message, "text", ""), text) == 0;
+    json_array_foreach(json_object_get(list, "messages"), index, message) count +=
+        platform_flag(message, "is_ours", false) &&
+        strcmp(platform_text(message, "text", ""), text) == 0;
     json_decref(list);
     return count;
 }

@@ -19,6 +19,8 @@
 extern struct platform_client world_platform;
 extern char world_dir[200];
 
+/** The platform alone, for what is to be told to it before the service starts. */
+void world_make_platform(void);
 /** Platform (when there is none), project (when there is none) and service; members: further members of adapters.qq. */
 void world_open(const char *members);
 /** The service alone, orderly; checks the exit status, and that no log line held the secret or a token. */
@@ -52,14 +54,15 @@ struct world_event
 size_t world_event_count(void);
 struct world_event world_event_at(size_t index);
 size_t world_event_count_of(const char *text);
-void world_refuse(size_t skip, size_t count); /* let `skip` events pass, refuse the `count` after them */
-void world_hold(bool is_held);                /* answer nothing; false answers what waits */
-extern int64_t world_cursor;                  /* as last saved; 0 = nothing */
+void world_refuse(size_t skip,
+                  size_t count); /* let `skip` events pass, refuse the `count` after them */
+void world_hold(bool is_held);   /* answer nothing; false answers what waits */
+extern int64_t world_cursor;     /* as last saved; 0 = nothing */
 
 struct world_row
 {
-    const char *chat;    /* "c2c:A1B2" */
-    const char *reply;   /* message id, NULL = none */
+    const char *chat;  /* "c2c:A1B2" */
+    const char *reply; /* message id, NULL = none */
     const char *text;
     uint32_t reply_count;
     int64_t message_wall_ms;

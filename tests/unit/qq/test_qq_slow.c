@@ -1,0 +1,160 @@
+/*
+ * Aim: the link comes back by itself after every loss, and nothing is lost by it; nor is anything said twice.
+ * Method: the adapter against the simulated platform, which misbehaves on command. The pauses before a new try are real,
+ * so these take seconds.
+ */
+#include "actor_world.h"
+
+static void open_connected(const char *members)
+{
+    world_open(members);
+    WORLD_WAIT(world_log_count("qq: connected") > 0);
+}
+
+static void hears(const char *text)
+{
+    world_say(WORLD_C2C, text);
+    WORLD_WAIT(world_event_count_of(text) >= 1);
+}
+
+static void lost_links_lose_nothing(void)
+{
+    static const char *const losses[] = {"drop", "reset", "reconnect"};
+    open_connected("");
+    for (size_t i = 0; i < SMA_COUNT_OF(losses); i++) {
+        char before[32], after[32];
+        snprintf(before, sizeof before, "before %zu", i);
+        snprintf(after, sizeof after, "after %zu", i);
+        world_say(WORLD_C2C, before);
+        world_tell("{s:s}", "do", losses[i]);
+        world_say(WORLD_C2C, after);
+        WORLD_WAIT(world_event_count_of(before) >= 1 && world_event_count_of(after) >= 1);
+        WORLD_WAIT(world_log_count("session resumed") == i + 1);
+    }
+    CHECK_INT(1, world_counter("identifies"));
+    world_close();
+}
+
+static void an_event_the_store_refused_comes_again(void)
+{
+    open_connected("");
+    world_refuse(0, 1);
+    world_say(WORLD_C2C, "again");
+    WORLD_WAIT(world_event_count_of("again") >= 2);
+    CHECK_INT(1, world_counter("identifies"));
+    world_close();
+}
+
+static void a_message_without_a_token_waits_and_goes(void)
+{
+    world_open("");
+    WORLD_WAIT(world_log_count("qq: connected") > 0);
+    world_tell("{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", "token", "kind", "status",
+               "times", 1, "status", 500, "code", 0);
+    world_tell("{s:s}", "do", "expire_token");
+    const char *id = world_say(WORLD_C2C, "hello");
+    WORLD_WAIT(world_event_count() == 1);
+    uint64_t row = world_deliver(&(struct world_row){WORLD_C2C, id, "late", 0, 0, 0});
+    world_await(row, SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "late"));
+    world_close();
+}
+
+static void an_intent_that_is_not_allowed_is_done_without(void)
+{
+    world_make_platform();
+    world_tell("{s:s,s:i}", "do", "rights", "intents", 1 << 25);
+    open_connected("");
+    CHECK_INT(1, world_log_count("connected with group and C2C messages alone"));
+    hears("with fewer rights");
+    world_close();
+}
+
+static void sessions_that_are_gone_are_begun_anew(void)
+{
+    open_connected("");
+    world_tell("{s:s,s:b}", "do", "invalid", "resumable", 0);
+    WORLD_WAIT(world_log_count("connected again") == 1);
+    CHECK_INT(2, world_counter("identifies"));
+    hears("in the second session");
+    world_close();
+}
+
+static void garbage_ends_the_link_and_loses_nothing(void)
+{
+    static const char *const kinds[] = {"text", "utf8", "frame"};
+    open_connected("");
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        char text[32];
+        snprintf(text, sizeof text, "after %s", kinds[i]);
+        world_tell("{s:s,s:s}", "do", "garbage", "kind", kinds[i]);
+        hears(text);
+    }
+    CHECK_INT(1, world_counter("identifies"));
+    world_close();
+}
+
+static void two_shards_share_the_work(void)
+{
+    open_connected(",\"shards\":2");
+    WORLD_WAIT(world_log_count("shard 2 of 2") == 1);
+    hears("to one of them");
+    world_close();
+}
+
+/* -- deliveries ------------------------------------------------------------------------------------------------------- */
+static const char *start_talk(const char *members, const char *chat)
+{
+    world_open(members);
+    WORLD_WAIT(world_log_count("qq: connected") > 0);
+    const char *id = world_say(chat, "hello");
+    WORLD_WAIT(world_event_count() == 1);
+    return id;
+}
+
+static uint64_t answer(const char *chat, const char *id, const char *text)
+{
+    return world_deliver(&(struct world_row){.chat = chat, .reply = id, .text = text});
+}
+
+static void fault(const char *kind, int status, int code)
+{
+    world_tell("{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", "send", "kind", kind, "times",
+               1, "status", status, "code", code);
+}
+
+static void a_lost_answer_is_not_said_twice(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    fault("lose_answer", 0, 0);
+    world_await(answer(WORLD_C2C, id, "once"), SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "once"));
+    CHECK_INT(1, world_counter("duplicates"));
+    world_close();
+}
+
+static void trouble_that_passes_is_waited_for(void)
+{
+    const char *id = start_talk("", WORLD_C2C);
+    fault("status", 429, 0);
+    world_await(answer(WORLD_C2C, id, "after 429"), SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "after 429"));
+    fault("close", 0, 0);
+    world_await(answer(WORLD_C2C, id, "after a cut"), SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_C2C, "after a cut"));
+    world_close();
+}
+
+int main(void)
+{
+    RUN(lost_links_lose_nothing);
+    RUN(an_event_the_store_refused_comes_again);
+    RUN(a_message_without_a_token_waits_and_goes);
+    RUN(an_intent_that_is_not_allowed_is_done_without);
+    RUN(sessions_that_are_gone_are_begun_anew);
+    RUN(garbage_ends_the_link_and_loses_nothing);
+    RUN(two_shards_share_the_work);
+    RUN(a_lost_answer_is_not_said_twice);
+    RUN(trouble_that_passes_is_waited_for);
+    return check_summary();
+}
