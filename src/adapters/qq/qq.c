@@ -48,7 +48,7 @@ static SMA_CHECKED enum sma_err make_parts(struct qq *qq, const char *json, stru
     qq->asks = calloc(QQ_ASK_COUNT_MAX, sizeof *qq->asks);
     if (qq->block_json == NULL || qq->asks == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "qq adapter: out of memory");
-    enum sma_err err = qq_settings_read(&qq->settings, json, error);
+    enum sma_err err = qq_settings_read(&qq->settings, qq->config->project_dir, json, error);
     if (err != SMA_ERR_OK)
         return err;
     if (!qq->settings.is_webhook && make_shards(qq) != SMA_ERR_OK)
@@ -261,6 +261,7 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .actor = &actor_ops,
     /* Idempotent are answers in c2c and group alone: each attempt's outcome says whether a repeat of it is hidden. */
     .capabilities = {.has_buttons = true,
+                     .counts_replies = true,
                      .part_chars_max = QQ_PART_UNITS_LARGE,
                      .chat_per_minute = 20,
                      .chat_burst = 5,

@@ -10,6 +10,7 @@
 
 #define APP_ID_LEN_MAX 32
 #define SECRET_LEN_MAX 512
+#define PATH_BYTES_MAX 4096
 
 static const struct intent
 {
@@ -111,8 +112,6 @@ static SMA_CHECKED enum sma_err read_addresses(const struct sma_settings *block,
         err = sma_settings_text(block, "tokenUrl", &settings->token_url);
     if (err == SMA_ERR_OK)
         err = sma_settings_text(block, "gatewayUrl", &settings->gateway_url);
-    if (err == SMA_ERR_OK)
-        err = sma_settings_text(block, "caFile", &settings->ca_file);
     if (err != SMA_ERR_OK)
         return err;
     settings->is_api_default = settings->api_root[0] == '\0';
@@ -136,6 +135,22 @@ static SMA_CHECKED enum sma_err read_addresses(const struct sma_settings *block,
                                    "platform name its gateway");
     sma_settings_trim_slashes(settings->api_root);
     return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err read_ca_file(const struct sma_settings *block,
+                                             struct qq_settings *settings, const char *project_dir)
+{
+    enum sma_err err = sma_settings_text(block, "caFile", &settings->ca_file);
+    if (err != SMA_ERR_OK || settings->ca_file[0] == '\0' || settings->ca_file[0] == '/')
+        return err;
+    struct sma_buf full; /* relative to the project */
+    sma_buf_init(&full, PATH_BYTES_MAX);
+    sma_buf_printf(&full, "%s/%s", project_dir, settings->ca_file);
+    err = full.err == SMA_ERR_TOOBIG ? sma_settings_refuse(block, "caFile", "is too long")
+          : full.err != SMA_ERR_OK   ? full.err
+                                     : replace(&settings->ca_file, full.ptr);
+    sma_buf_fini(&full);
+    return err;
 }
 
 /* -- the rest ---------------------------------------------------------------------------------------------------------- */
@@ -205,8 +220,8 @@ static SMA_CHECKED enum sma_err read_numbers(const struct sma_settings *block,
     return err;
 }
 
-enum sma_err qq_settings_read(struct qq_settings *settings, const char *json,
-                              struct sma_error *error)
+enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_dir,
+                              const char *json, struct sma_error *error)
 {
     struct sma_settings block;
     enum sma_err err = sma_settings_open(&block, "qq", json, error);
@@ -217,6 +232,8 @@ enum sma_err qq_settings_read(struct qq_settings *settings, const char *json,
         err = read_credentials(&block, settings);
     if (err == SMA_ERR_OK)
         err = read_addresses(&block, settings);
+    if (err == SMA_ERR_OK)
+        err = read_ca_file(&block, settings, project_dir);
     if (err == SMA_ERR_OK)
         err = read_intents(&block, settings);
     if (err == SMA_ERR_OK)

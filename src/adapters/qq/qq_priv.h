@@ -60,8 +60,8 @@ struct qq_settings
     size_t attachment_bytes_max;
 };
 /** Read the block. NOTFOUND: no credentials. BADINPUT with *error. Release with qq_settings_fini in any case. */
-SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *json,
-                                          struct sma_error *error);
+SMA_CHECKED enum sma_err qq_settings_read(struct qq_settings *settings, const char *project_dir,
+                                          const char *json, struct sma_error *error);
 void qq_settings_fini(struct qq_settings *settings); /* wipes the secret; accepts a zeroed struct */
 
 /* -- one request to the platform (qq_call.c) ------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@ static enum sma_err read_block(const char *json, struct qq_settings *settings,
 {
     *settings = (struct qq_settings){0};
     *error = (struct sma_error){0};
-    return qq_settings_read(settings, json, error);
+    return qq_settings_read(settings, "/project", json, error);
 }
 
 static void defaults(void)
@@ -34,10 +34,11 @@ static void everything_given(void)
     CHECK_OK(read_block("{\"appId\":\"1020\",\"appSecret\":\"abc\",\"sandbox\":true,\"shards\":3,"
                         "\"intents\":[\"guild_all\"],\"markdown\":false,\"mode\":\"webhook\","
                         "\"gatewayUrl\":\"ws://x/\",\"limits\":{\"perSecond\":7,"
-                        "\"perChatPerMinute\":8},\"attachmentBytesMax\":9}",
+                        "\"perChatPerMinute\":8},\"attachmentBytesMax\":9,\"caFile\":\"a.pem\"}",
                         &settings, &error));
     CHECK_TEXT("https://sandbox.api.sgroup.qq.com", settings.api_root);
     CHECK_TEXT("ws://x/", settings.gateway_url);
+    CHECK_TEXT("/project/a.pem", settings.ca_file);
     CHECK_INT(512, settings.intents);
     CHECK_INT(3, settings.shard_count);
     CHECK_INT(7, settings.per_second);
