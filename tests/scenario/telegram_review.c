@@ -88,6 +88,28 @@ static void a_kill_while_fetching_loses_and_doubles_nothing(void)
     telegram_world_stop(&world);
 }
 
+/* As many as are fetched at once: everybody else's would stand in line behind them. */
+static void downloads_that_hang_are_begun_again(void)
+{
+    start(QUICK);
+    fault("file", "half_open", 4);
+    static const char *const captions[] = {"paper one", "paper two", "paper three", "paper four"};
+    for (size_t i = 0; i < SMA_COUNT_OF(captions); i++)
+        send_document(ANN, captions[i]);
+    await_faults_met();
+    long long asked = process_now_ms();
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
+                  "user", BOB, "caption", "the paper of Bob", "file", "kind", "document", "name",
+                  "bob.txt", "text", "what Bob says");
+    telegram_expect(&world, BOB, "the paper of Bob");
+    for (size_t i = 0; i < SMA_COUNT_OF(captions); i++)
+        telegram_expect(&world, ANN, captions[i]);
+    CHECK(process_now_ms() - asked < 25000);
+    CHECK_INT(0, telegram_asked(&world, "could not be fetched"));
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
 static void a_stop_while_fetching_ends_the_message(void)
 {
     start(QUICK);
@@ -341,6 +363,7 @@ int main(int argc, char **argv)
     RUN_CASE(an_idle_service_sleeps);
     RUN_CASE(presses_that_hang_use_up_no_descriptors);
     RUN_CASE(a_kill_while_fetching_loses_and_doubles_nothing);
+    RUN_CASE(downloads_that_hang_are_begun_again);
     RUN_CASE(a_stop_while_fetching_ends_the_message);
     RUN_CASE(an_album_of_a_group_is_one_message);
     RUN_CASE(a_kill_in_an_album_keeps_it_whole);

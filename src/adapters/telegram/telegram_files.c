@@ -100,7 +100,7 @@ static bool is_finished(const struct telegram_job *job)
     for (size_t i = 0; i < job->preparation.file_count; i++)
         if (job->fetches[i].state != FETCH_NONE)
             return false;
-    return job->role_call == NULL;
+    return job->role_call == NULL && job->role_due_ns == UINT64_MAX;
 }
 
 static void answer_job(struct telegram_job *job)
@@ -155,16 +155,24 @@ static void fail_fetch(struct telegram_fetch *fetch, const char *reason)
     try_start(telegram);
 }
 
-/* Trouble that may pass: in line again after a while, a few times. */
+/* Trouble that may pass is tried again after a while, a few times. @return when; UINT64_MAX: not again */
+static uint64_t plan_retry(const struct telegram_job *job, unsigned try_count,
+                           const struct telegram_outcome *outcome)
+{
+    struct telegram *telegram = job->telegram;
+    bool may_pass = outcome->attempt_class != SMA_ATTEMPT_GIVE_UP && !outcome->is_bot_refused;
+    uint64_t due_ns = sma_ctx_now(telegram->ctx) + telegram_backoff_ns(telegram, try_count);
+    if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
+        due_ns = sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * TELEGRAM_NS_PER_MS;
+    bool is_over = try_count >= TELEGRAM_FETCH_TRY_COUNT_MAX || due_ns >= job->due_ns;
+    return may_pass && !is_over ? due_ns : UINT64_MAX;
+}
+
 static void retry_fetch(struct telegram_fetch *fetch, const struct telegram_outcome *outcome)
 {
     struct telegram *telegram = fetch->job->telegram;
-    bool may_pass = outcome->attempt_class != SMA_ATTEMPT_GIVE_UP && !outcome->is_bot_refused;
-    uint64_t due_ns = sma_ctx_now(telegram->ctx) + telegram_backoff_ns(telegram, fetch->try_count);
-    if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
-        due_ns = sma_ctx_now(telegram->ctx) + outcome->retry_after_ms * TELEGRAM_NS_PER_MS;
-    if (!may_pass || fetch->try_count >= TELEGRAM_FETCH_TRY_COUNT_MAX ||
-        due_ns >= fetch->job->due_ns) {
+    uint64_t due_ns = plan_retry(fetch->job, fetch->try_count, outcome);
+    if (due_ns == UINT64_MAX) {
         fail_fetch(fetch, outcome->error);
         return;
     }
@@ -308,6 +316,8 @@ static void download(struct telegram *telegram, struct telegram_fetch *fetch,
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
     uint64_t left_ns =
         fetch->job->due_ns > now_ns ? fetch->job->due_ns - now_ns : TELEGRAM_NS_PER_S;
+    fetch->grown_bytes = 0;
+    fetch->due_ns = now_ns + TELEGRAM_FETCH_SILENT_S * TELEGRAM_NS_PER_S;
     fetch->call = telegram_call_start(
         telegram,
         &(struct telegram_call_options){.file_path = file_path,
@@ -318,6 +328,22 @@ static void download(struct telegram *telegram, struct telegram_fetch *fetch,
                                         .user = fetch});
     if (fetch->call == NULL)
         fail_fetch(fetch, "out of memory");
+}
+
+/* Half-open connections do not end by themselves, and each keeps a place that others wait for. */
+static void check_growth(struct telegram_fetch *fetch, uint64_t now_ns)
+{
+    struct stat status;
+    bool has_grown = fstat(fetch->fd, &status) == 0 && status.st_size > fetch->grown_bytes;
+    if (has_grown) {
+        fetch->grown_bytes = status.st_size;
+        fetch->due_ns = now_ns + TELEGRAM_FETCH_SILENT_S * TELEGRAM_NS_PER_S;
+        return;
+    }
+    SMA_METRIC_ADD(platform_failures_total, 1);
+    struct telegram_outcome outcome = {.attempt_class = SMA_ATTEMPT_RETRY};
+    snprintf(outcome.error, sizeof outcome.error, "the platform stopped sending it");
+    retry_fetch(fetch, &outcome);
 }
 
 static void on_located(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
@@ -402,15 +428,21 @@ static void try_start(struct telegram *telegram)
 static void on_role(struct telegram *telegram, void *user, const struct sma_net_answer *answer)
 {
     struct telegram_job *job = user;
+    struct telegram_outcome outcome;
     json_t *root;
     (void)telegram;
     job->role_call = NULL;
     const char *status =
         json_string_value(json_object_get(telegram_result(answer, &root), "status"));
+    telegram_classify(answer, &outcome);
+    if (answer->end == SMA_NET_UNKNOWN || answer->status >= 500)
+        outcome.attempt_class = SMA_ATTEMPT_RETRY; /* asking twice does no harm */
     if (status != NULL)
         job->role = strcmp(status, "administrator") == 0 || strcmp(status, "creator") == 0
                         ? SMA_ROLE_ADMIN
                         : SMA_ROLE_MEMBER;
+    else
+        job->role_due_ns = plan_retry(job, job->role_try_count, &outcome);
     json_decref(root);
     answer_if_finished(job);
 }
@@ -427,6 +459,8 @@ static void ask_role(struct telegram *telegram, struct telegram_job *job,
         sma_parse_i64(route->user_id, 1, INT64_MAX, &user_id) != SMA_ERR_OK)
         return;
     char body[96];
+    job->role_try_count++;
+    job->role_due_ns = UINT64_MAX;
     int len = snprintf(body, sizeof body, "{\"chat_id\":%lld,\"user_id\":%lld}", (long long)chat_id,
                        (long long)user_id);
     job->role_call = telegram_call_start(
@@ -441,6 +475,7 @@ static void give_up_job(struct telegram *telegram, struct telegram_job *job)
 {
     telegram_call_cancel(job->role_call);
     job->role_call = NULL;
+    job->role_due_ns = UINT64_MAX;
     for (size_t i = 0; i < job->preparation.file_count; i++) {
         struct telegram_fetch *fetch = &job->fetches[i];
         if (fetch->state == FETCH_NONE)
@@ -472,6 +507,7 @@ static struct telegram_job *open_job(struct telegram *telegram, struct sma_msg *
         .seq = SMA_MSG_BODY(*msg, struct sma_prepare)->seq,
         .due_ns = sma_ctx_now(telegram->ctx) + TELEGRAM_JOB_S * TELEGRAM_NS_PER_S,
         .order = ++telegram->job_order,
+        .role_due_ns = UINT64_MAX,
         .is_open = true,
         .msg = SMA_TAKE(*msg),
     };
@@ -505,30 +541,48 @@ void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg)
     try_start(telegram);
 }
 
+/* What of an open job is due now. It may be answered by that, and its place free or another job's. */
+static void tick_job(struct telegram *telegram, struct telegram_job *job, uint64_t now_ns)
+{
+    if (job->due_ns <= now_ns) {
+        give_up_job(telegram, job);
+        answer_job(job);
+        return;
+    }
+    if (job->role_due_ns <= now_ns) {
+        ask_role(telegram, job, &SMA_MSG_BODY(job->msg, struct sma_prepare)->route);
+        answer_if_finished(job); /* out of memory */
+    }
+    for (size_t i = 0; job->is_open && i < job->preparation.file_count; i++)
+        if (job->fetches[i].state == FETCH_RUNNING && job->fetches[i].due_ns <= now_ns)
+            check_growth(&job->fetches[i], now_ns);
+}
+
+static uint64_t wake_of(const struct telegram_job *job, uint64_t now_ns)
+{
+    uint64_t next_ns = job->due_ns < job->role_due_ns ? job->due_ns : job->role_due_ns;
+    for (size_t i = 0; i < job->preparation.file_count; i++) {
+        const struct telegram_fetch *fetch = &job->fetches[i];
+        /* one that only waits for a place is started when a place is free, not by time */
+        if (fetch->state != FETCH_NONE && fetch->due_ns > now_ns && fetch->due_ns < next_ns)
+            next_ns = fetch->due_ns;
+    }
+    return next_ns;
+}
+
 uint64_t telegram_prepare_tick(struct telegram *telegram, uint64_t now_ns)
 {
     uint64_t next_ns = UINT64_MAX;
     if (telegram->job_count == 0)
         return next_ns;
-    for (size_t i = 0; i < TELEGRAM_JOB_COUNT_MAX; i++) {
-        struct telegram_job *job = &telegram->jobs[i];
-        if (job->is_open && job->due_ns <= now_ns) {
-            give_up_job(telegram, job);
-            answer_job(job);
-        }
-    }
+    for (size_t i = 0; i < TELEGRAM_JOB_COUNT_MAX; i++)
+        if (telegram->jobs[i].is_open)
+            tick_job(telegram, &telegram->jobs[i], now_ns);
     try_start(telegram);
     for (size_t i = 0; i < TELEGRAM_JOB_COUNT_MAX; i++) {
         const struct telegram_job *job = &telegram->jobs[i];
-        if (!job->is_open)
-            continue;
-        next_ns = job->due_ns < next_ns ? job->due_ns : next_ns;
-        for (size_t j = 0; j < job->preparation.file_count; j++) {
-            uint64_t due_ns = job->fetches[j].due_ns;
-            /* one that only waits for a place is started when a place is free, not by time */
-            if (job->fetches[j].state == FETCH_WAITING && due_ns > now_ns)
-                next_ns = due_ns < next_ns ? due_ns : next_ns;
-        }
+        uint64_t due_ns = job->is_open ? wake_of(job, now_ns) : UINT64_MAX;
+        next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
     return next_ns;
 }

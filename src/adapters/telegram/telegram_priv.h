@@ -48,6 +48,7 @@
 #define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
 #define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
 #define TELEGRAM_FETCH_TRY_COUNT_MAX 3
+#define TELEGRAM_FETCH_SILENT_S 10 /* a download that grows no more is begun again */
 #define TELEGRAM_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
 #define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
 #define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
@@ -252,7 +253,8 @@ struct telegram_fetch
     const struct telegram_file *file;
     uint8_t state; /* enum fetch_state */
     unsigned try_count;
-    uint64_t due_ns; /* of the next try */
+    uint64_t due_ns; /* of the next try; of a download: when it must have grown */
+    int64_t grown_bytes;
     struct telegram_call *call;
     void *copy; /* a file being copied on this machine */
     int fd;
@@ -265,6 +267,8 @@ struct telegram_job
     uint8_t asker, role;
     bool is_open;
     struct telegram_call *role_call;
+    uint64_t role_due_ns; /* when it is asked again; UINT64_MAX = it is not */
+    unsigned role_try_count;
     struct telegram_preparation preparation;
     struct telegram_fetch fetches[TELEGRAM_FILE_COUNT_MAX];
     struct sma_buf notes;

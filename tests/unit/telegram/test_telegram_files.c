@@ -167,6 +167,19 @@ static void roles_are_looked_up(void)
     world_close();
 }
 
+static void a_role_is_asked_for_again(void)
+{
+    struct world_prepared prepared;
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    fault("getChatMember", "status", 502);
+    uint64_t seq = world_prepare("", "-1001", "501", true);
+    WORLD_WAIT(world_has_prepared(seq, &prepared));
+    CHECK_INT(SMA_ROLE_ADMIN, prepared.role);
+    CHECK_INT(2, world_calls("getchatmember"));
+    world_close();
+}
+
 static void a_stop_in_mid_download_leaves_nothing(void)
 {
     char text[256];
@@ -209,6 +222,7 @@ int main(void)
     RUN(many_files_stand_in_line);
     RUN(a_preparation_that_is_none_is_no_obstacle);
     RUN(roles_are_looked_up);
+    RUN(a_role_is_asked_for_again);
     RUN(a_stop_in_mid_download_leaves_nothing);
     RUN(what_an_unclean_end_left_is_removed);
     return check_summary();
