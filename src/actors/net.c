@@ -16,6 +16,18 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* The thread sanitizer takes descriptor numbers for variables. libcurl opens and closes its sockets out of its sight, so a
+ * number that another thread had a moment ago looks shared here. */
+#ifdef __SANITIZE_THREAD__
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+#define IGNORE_NUMBERS_BEGIN() AnnotateIgnoreReadsBegin(__FILE__, __LINE__)
+#define IGNORE_NUMBERS_END() AnnotateIgnoreReadsEnd(__FILE__, __LINE__)
+#else
+#define IGNORE_NUMBERS_BEGIN() ((void)0)
+#define IGNORE_NUMBERS_END() ((void)0)
+#endif
+
 #define NET_READY_COUNT_MAX 64 /* sockets served in one turn of the loop */
 #define NET_MAGIC 0x6e657400u
 #define MS 1000000u
@@ -113,22 +125,68 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
+/* Room in is_watched for this descriptor. */
+static SMA_CHECKED bool make_room(struct sma_net *net, size_t fd)
+{
+    if (fd < net->watched_size)
+        return true;
+    size_t size = (fd + 64) * 2;
+    bool *grown = realloc(net->is_watched, size * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + net->watched_size, 0, (size - net->watched_size) * sizeof *grown);
+    net->is_watched = grown;
+    net->watched_size = size;
+    return true;
+}
+
+static bool is_watched(const struct sma_net *net, curl_socket_t fd)
+{
+    return fd >= 0 && (size_t)fd < net->watched_size && net->is_watched[fd];
+}
+
+static int change_set(struct sma_net *net, int operation, curl_socket_t fd,
+                      struct epoll_event *event)
+{
+    IGNORE_NUMBERS_BEGIN();
+    int result = epoll_ctl(net->sockets_fd, operation, fd, event);
+    IGNORE_NUMBERS_END();
+    return result;
+}
+
+static void unwatch(struct sma_net *net, curl_socket_t fd)
+{
+    if (!is_watched(net, fd))
+        return;
+    net->is_watched[fd] = false;
+    (void)change_set(net, EPOLL_CTL_DEL, fd, NULL); /* it is there: cannot fail */
+}
+
+/* libcurl may tell of a removal only after it has closed the socket, when the number is somebody else's already. So the
+ * socket is taken out of the set here, while it is still ours. */
+static int on_close_socket(void *user, curl_socket_t fd)
+{
+    unwatch(user, fd);
+    return close(fd);
+}
+
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *is_known)
 {
     struct sma_net *net = user;
     (void)easy;
+    (void)is_known;
     if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(net->sockets_fd, EPOLL_CTL_DEL, fd,
-                        NULL); /* fails when it is not there: good */
-        curl_multi_assign(net->multi, fd, NULL);
+        unwatch(net, fd);
         return 0;
     }
+    if (!make_room(net, (size_t)fd))
+        return -1;
     struct epoll_event event = {.data.fd = fd};
     event.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    int operation = is_known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    if (epoll_ctl(net->sockets_fd, operation, fd, &event) != 0)
+    int operation = net->is_watched[fd] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    if (change_set(net, operation, fd, &event) != 0)
         return -1;
-    curl_multi_assign(net->multi, fd, net);
+    net->is_watched[fd] = true;
     return 0;
 }
 
@@ -148,6 +206,8 @@ enum sma_err net_drive_start(struct sma_net *net, struct net_drive *drive)
 {
     SMA_ASSERT(!net->is_inside);
     curl_easy_setopt(drive->easy, CURLOPT_PRIVATE, drive);
+    curl_easy_setopt(drive->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
+    curl_easy_setopt(drive->easy, CURLOPT_CLOSESOCKETDATA, net);
     return curl_multi_add_handle(net->multi, drive->easy) == CURLM_OK ? SMA_ERR_OK : SMA_ERR_NOMEM;
 }
 
@@ -229,6 +289,7 @@ static void free_net(struct sma_net *net)
     if (net->sockets_fd >= 0)
         (void)close(net->sockets_fd);
     free(net->ca_file);
+    free(net->is_watched);
     net->magic = 0;
     free(net);
 }

@@ -67,7 +67,9 @@ struct sma_net
     CURLM *multi;
     uv_timer_t timer;
     uv_poll_t sockets;
-    int sockets_fd;                     /* epoll: the sockets libcurl waits for */
+    int sockets_fd;   /* epoll: the sockets libcurl waits for */
+    bool *is_watched; /* by descriptor: it is in that set */
+    size_t watched_size;
     int handle_count;                   /* handles still closing */
     uint64_t curl_due_ns, quiet_due_ns; /* UINT64_MAX = not */
     uint64_t armed_ns;                  /* what the timer is set to */
