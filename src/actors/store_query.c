@@ -2,6 +2,7 @@
 #include "store_priv.h"
 
 #include "runtime/chat/contacts_file.h"
+#include "sma/trouble.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '}');
     sma_buf_put_json_key(buf, "durability");
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");
+    sma_buf_put_json_key(buf, "trouble");
+    sma_trouble_format(buf);
     put_errors(store, buf);
     sma_buf_put_char(buf, '}');
 }

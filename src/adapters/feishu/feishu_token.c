@@ -10,6 +10,7 @@
 #include "runtime/json/json_read.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
+#include "sma/trouble.h"
 
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ void feishu_trouble(struct feishu *feishu, const char *text)
     if (strcmp(feishu->trouble, text) == 0)
         return;
     snprintf(feishu->trouble, sizeof feishu->trouble, "%s", text);
+    sma_trouble_set("feishu", sma_str(text)); /* `shipmyagent status` shows it */
     if (text[0] != '\0')
         sma_ctx_log(feishu->ctx, SMA_LOG_ERROR, "feishu: %s; trying again every %d minutes", text,
                     FEISHU_FATAL_S / 60);

@@ -1,6 +1,8 @@
 /* test_feishu_actor.c — the long connection: what is acknowledged, and when; how it is lost and found again. */
 #include "actor_world.h"
 
+#include "sma/trouble.h"
+
 #define BUTTON                                                                                    \
     "{\"schema\":\"2.0\",\"header\":{\"event_id\":\"ev_button\",\"event_type\":\"card.action."    \
     "trigger\","                                                                                  \
@@ -129,6 +131,11 @@ static void a_refused_handshake_says_why(void)
     WORLD_WAIT(world_log_count("too many") == 1);
     world_rest(300); /* for good: no hammering */
     CHECK_INT(1, platform_count("POST", "/callback/ws/endpoint"));
+    struct sma_buf trouble;
+    sma_buf_init(&trouble, 4096);
+    sma_trouble_format(&trouble); /* what status shows */
+    CHECK(strstr(trouble.ptr, "\"feishu\":\"") != NULL && strstr(trouble.ptr, "too many") != NULL);
+    sma_buf_fini(&trouble);
     world_close();
 }
 

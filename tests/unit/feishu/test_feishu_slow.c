@@ -52,9 +52,10 @@ static void a_late_verdict_is_not_an_acknowledgement(void)
 
 static void a_silent_connection_is_replaced(void)
 {
-    world_open("");
+    platform_start();
     platform_config(1, 1, 1);
     platform_answer_pings(false);
+    world_open("");
     WORLD_WAIT(ws_server_accepted_count(platform_server()) == 2);
     CHECK(platform_ping_count() >= 2);
     platform_answer_pings(true);

@@ -1,0 +1,44 @@
+/* trouble.c — see trouble.h. */
+#include "sma/trouble.h"
+
+#include "sma/text.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct
+{
+    const char *part; /* NULL = free */
+    size_t len;       /* 0 = all is well */
+    char line[SMA_TROUBLE_BYTES_MAX];
+} troubles[SMA_TROUBLE_COUNT_MAX];
+
+void sma_trouble_set(const char *part, struct sma_str line)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&lock);
+    while (i < SMA_TROUBLE_COUNT_MAX && troubles[i].part != NULL &&
+           strcmp(troubles[i].part, part) != 0)
+        i++;
+    if (i < SMA_TROUBLE_COUNT_MAX) {
+        troubles[i].part = part;
+        troubles[i].len = sma_utf8_cut(line, sizeof troubles[i].line);
+        if (troubles[i].len > 0)
+            memcpy(troubles[i].line, line.ptr, troubles[i].len);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void sma_trouble_format(struct sma_buf *buf)
+{
+    sma_buf_put_char(buf, '{');
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SMA_TROUBLE_COUNT_MAX && troubles[i].part != NULL; i++) {
+        if (troubles[i].len == 0)
+            continue;
+        sma_buf_put_json_key(buf, troubles[i].part);
+        sma_buf_put_json_string(buf, (struct sma_str){troubles[i].line, troubles[i].len});
+    }
+    pthread_mutex_unlock(&lock);
+    sma_buf_put_char(buf, '}');
+}
