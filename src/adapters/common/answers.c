@@ -1,6 +1,8 @@
 /* answers.c — see answers.h. */
 #include "answers.h"
 
+#include "sma/text.h"
+
 #define NS_PER_S UINT64_C(1000000000)
 
 struct sma_msg *sma_adapter_make_ingress(struct sma_ctx *ctx, const struct sma_ingress *in)
@@ -66,4 +68,16 @@ uint64_t sma_adapter_backoff_ns(struct sma_ctx *ctx, unsigned failure_count, uns
     uint64_t whole_s = UINT64_C(1) << shift;
     uint64_t whole_ns = (whole_s > max_s ? max_s : whole_s) * NS_PER_S;
     return whole_ns / 2 + sma_ctx_random(ctx) % (whole_ns / 2 + 1);
+}
+
+bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
+                            uint32_t retry_after_ms, uint64_t now_ns)
+{
+    static const uint8_t key[16] = "flood of a chat"; /* nothing is gained by a collision */
+    uint64_t chat = sma_siphash(key, chat_id.ptr, chat_id.len);
+    bool is_second = flood->until_ns > now_ns && flood->chat != chat;
+    uint64_t until_ns = now_ns + retry_after_ms * UINT64_C(1000000);
+    if (!is_second || until_ns > flood->until_ns)
+        *flood = (struct sma_adapter_flood){chat, until_ns};
+    return is_second;
 }

@@ -25,4 +25,13 @@ static inline bool sma_adapter_is_worth_telling(unsigned count)
     return (count & (count - 1)) == 0;
 }
 
+/* A platform that does not say whom a rate limit is for: one chat, until another is limited within the same time. */
+struct sma_adapter_flood
+{
+    uint64_t chat, until_ns; /* the last limited chat's hash; until when */
+};
+/** Note a limit met in chat_id. @return whether it is everybody's */
+bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
+                            uint32_t retry_after_ms, uint64_t now_ns);
+
 #endif

@@ -86,6 +86,15 @@ static bool is_secret_name(const struct names *names)
     return sma_str_starts_with(names->items[names->count - 1], SMA_STR(".env"));
 }
 
+/* What was said in other chats, their files, logs. Attachments that came in may go back out. */
+static bool is_of_service(const struct names *names)
+{
+    if (!sma_str_is_equal(names->items[0], SMA_STR(".ship")))
+        return false;
+    return names->count < 3 || (!sma_str_is_equal(names->items[1], SMA_STR(".cache")) &&
+                                !sma_str_is_equal(names->items[1], SMA_STR("public")));
+}
+
 static enum sma_err check(int root_fd, int fd, size_t bytes_max, const char *shown,
                           struct sma_error *error)
 {
@@ -134,6 +143,10 @@ enum sma_err sma_project_file_open(const char *root, struct sma_str target, size
                         "%s is outside the project: only files of the project are sent", shown);
     if (is_secret_name(&names))
         return sma_fail(error, SMA_ERR_BADINPUT, "%s holds secrets: it is never sent", shown);
+    if (is_of_service(&names))
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "%s is the service's own (conversations, logs, state): it is never sent",
+                        shown);
     int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = root_fd < 0 ? -1 : walk(root_fd, &names);
     enum sma_err err =

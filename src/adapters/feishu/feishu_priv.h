@@ -16,6 +16,7 @@
 #include "feishu_login.h"
 #include "feishu_out.h"
 
+#include "adapters/common/answers.h"
 #include "adapters/common/fetch.h"
 #include "sma/net.h"
 #include "sma/ws.h"
@@ -307,6 +308,7 @@ struct feishu
     size_t ask_count;
     struct feishu_hook hooks[FEISHU_HOOK_COUNT_MAX];
     struct feishu_attempt attempts[FEISHU_ATTEMPT_COUNT_MAX];
+    struct sma_adapter_flood flood;
     struct sma_fetches *fetches;
     struct feishu_known_role roles[FEISHU_ROLE_COUNT_MAX];
     size_t role_next;

@@ -80,7 +80,18 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
     return false;
 }
 
-static void conclude(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
+/* The same code for one chat's limit and for the app's: the app's when several chats meet it at once. */
+static void judge_limit(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
+{
+    struct feishu *feishu = attempt->feishu;
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome->is_adapter_wide)
+        outcome->is_adapter_wide =
+            sma_adapter_flood_note(&feishu->flood, asked->route.chat_id, outcome->retry_after_ms,
+                                   sma_ctx_now(feishu->ctx));
+}
+
+static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
 {
     struct feishu *feishu = attempt->feishu;
     if (mend(attempt, outcome)) {
@@ -92,6 +103,7 @@ static void conclude(struct feishu_attempt *attempt, const struct feishu_outcome
     }
     if (outcome->is_scope_missing)
         feishu_tell_scope(feishu, outcome->error);
+    judge_limit(attempt, outcome);
     answer(attempt, outcome);
 }
 
@@ -204,9 +216,8 @@ static void on_uploaded(struct feishu *feishu, void *user, const struct sma_net_
             snprintf(outcome.error, sizeof outcome.error, "the upload's answer has no key");
     }
     outcome.message_id[0] = '\0';
-    if (outcome.is_scope_missing)
-        feishu_tell_scope(feishu, outcome.error);
-    answer(attempt, &outcome);
+    outcome.is_card_refused = outcome.is_reply_gone = false;
+    conclude(attempt, &outcome);
 }
 
 static size_t fill_fields(struct feishu_attempt *attempt, const struct feishu_upload *upload)
