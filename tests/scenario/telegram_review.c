@@ -233,6 +233,60 @@ static void a_getme_that_hangs_is_given_up(void)
     telegram_world_stop(&world);
 }
 
+static void a_stop_does_not_wait_for_what_hangs(void)
+{
+    start(QUICK);
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s,s:i,s:i}", "do", "fault", "method", "sendMessage",
+                  "kind", "half_open", "times", 1, "chat", ANN);
+    fault("file", "half_open", 1);
+    telegram_say(&world, ANN, ANN, "this hangs");
+    telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:s,s:{s:s,s:s,s:s}}", "do", "say", "chat", BOB,
+                  "user", BOB, "caption", "the paper of Bob", "file", "kind", "document", "name",
+                  "bob.txt", "text", "what Bob says");
+    await_faults_met();
+    long long asked = process_now_ms();
+    CHECK_INT(0, service_stop(&world.world.service));
+    fprintf(stderr, "   stopped after %lld ms\n", process_now_ms() - asked);
+    CHECK(process_now_ms() - asked < 22000);
+    restart();
+    telegram_expect(&world, ANN, "You said: this hangs");
+    telegram_expect(&world, BOB, "the paper of Bob");
+    telegram_settle(&world);
+    expect_count(ANN, 1, "You said: this hangs");
+    expect_count(BOB, 1, "the paper of Bob");
+    telegram_world_stop(&world);
+}
+
+/* What the store reads of the block holds at once; the rest is said to wait for the next start. */
+static void access_follows_a_reload(void)
+{
+    start(QUICK);
+    telegram_say(&world, TEAM, ANN, "@helper_bot I was first");
+    telegram_expect(&world, TEAM, "You said: I was first");
+    char *json = folder_read(&world.world.folder, "ship.json");
+    char *at = strstr(json, "\"telegram\":{");
+    CHECK(at != NULL);
+    char *changed = calloc(1, strlen(json) + 64);
+    size_t head = (size_t)(at - json) + 12;
+    snprintf(changed, strlen(json) + 64, "%.*s\"groupAccess\":\"anyone\",%s", (int)head, json,
+             json + head);
+    folder_write(&world.world.folder, "ship.json", changed);
+    free(json);
+    free(changed);
+    kill(world.world.service.pid, SIGHUP);
+    bool is_told = false;
+    for (long long until = process_now_ms() + AWAIT_MS; !is_told && process_now_ms() < until;
+         process_pause_ms(5)) {
+        char *log = folder_read(&world.world.folder, "service.log");
+        is_told = log != NULL && strstr(log, "takes effect at the next start") != NULL;
+        free(log);
+    }
+    CHECK(is_told);
+    telegram_say(&world, TEAM, BOB, "@helper_bot let me in");
+    telegram_expect(&world, TEAM, "You said: let me in");
+    telegram_world_stop(&world);
+}
+
 static size_t descriptor_count(void)
 {
     char path[64];
@@ -370,6 +424,8 @@ int main(int argc, char **argv)
     RUN_CASE(a_group_moves_while_its_run_is_open);
     RUN_CASE(a_send_that_hangs_holds_up_its_chat_alone);
     RUN_CASE(a_getme_that_hangs_is_given_up);
+    RUN_CASE(a_stop_does_not_wait_for_what_hangs);
+    RUN_CASE(access_follows_a_reload);
     RUN_CASE(a_reload_leaves_the_bot_at_work);
     RUN_CASE(notices_speak_the_persons_language_in_their_topic);
     return check_summary();

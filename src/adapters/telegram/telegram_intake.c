@@ -5,6 +5,9 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/text.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 
 struct telegram_in_options telegram_in_options_now(struct telegram *telegram, uint64_t read_ns)
@@ -20,6 +23,36 @@ struct telegram_in_options telegram_in_options_now(struct telegram *telegram, ui
     };
 }
 
+/* -- whose message it is -------------------------------------------------------------------------------------------- */
+static bool is_shared(const struct telegram *telegram, int64_t update_id)
+{
+    for (size_t i = 0; i < TELEGRAM_SHARED_COUNT_MAX; i++)
+        if (update_id > 0 && telegram->shared.update_ids[i] == update_id)
+            return true;
+    return false;
+}
+
+/* The store knows this number as a message of another bot: the update comes again, and is told apart then. */
+static void note_shared(struct telegram *telegram, int64_t update_id)
+{
+    struct telegram_shared *shared = &telegram->shared;
+    shared->update_ids[shared->next] = update_id;
+    shared->next = (shared->next + 1) % TELEGRAM_SHARED_COUNT_MAX;
+    if (!shared->is_told)
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                    "telegram: another bot was used in this project before, and its messages had "
+                    "the same numbers; message ids hold the bot's id where they meet");
+    shared->is_told = true;
+}
+
+/* Two bots count the messages of one person's chat each for itself. */
+static uint64_t hash_bot(const struct telegram *telegram)
+{
+    static const uint8_t key[16] = "telegram bot id"; /* no secret: it only has to spread */
+    return sma_siphash(key, &telegram->bot.id, sizeof telegram->bot.id) | 1;
+}
+
+/* -- to the store --------------------------------------------------------------------------------------------------- */
 static struct sma_msg *make_ingress(struct telegram *telegram, const struct sma_ingress *in)
 {
     const struct sma_str texts[] = {in->event_key, in->text,         in->context,
@@ -46,13 +79,22 @@ static struct sma_msg *make_ingress(struct telegram *telegram, const struct sma_
     return msg;
 }
 
-enum sma_err telegram_intake_ask(struct telegram *telegram, const struct sma_ingress *ingress,
-                                 struct sma_str callback_id, enum telegram_asker asker,
-                                 uint32_t index)
+enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegram_intake *intake)
 {
     if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
         return SMA_ERR_FULL;
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(telegram, ingress);
+    struct sma_ingress ingress = *intake->ingress;
+    struct sma_str callback_id = intake->callback_id;
+    char event_key[64];
+    if (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL) {
+        ingress.body_hash = hash_bot(telegram);
+        if (is_shared(telegram, intake->update_id)) {
+            snprintf(event_key, sizeof event_key, "%lld:%.*s", (long long)telegram->bot.id,
+                     (int)ingress.event_key.len, ingress.event_key.ptr);
+            ingress.event_key = sma_str(event_key);
+        }
+    }
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(telegram, &ingress);
     if (msg == NULL)
         return SMA_ERR_NOMEM;
     struct telegram_ask *ask = &telegram->asks[telegram->ask_count];
@@ -60,8 +102,9 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct sma_ing
     enum sma_err err = sma_ctx_ask(telegram->ctx, SMA_ACTOR_STORE, &msg, 0, &ask->ask_id);
     if (err != SMA_ERR_OK)
         return err;
-    ask->asker = (uint8_t)asker;
-    ask->index = index;
+    ask->asker = (uint8_t)intake->asker;
+    ask->index = intake->index;
+    ask->update_id = intake->update_id;
     ask->callback_id[0] = '\0';
     ask->callback_due_ns = UINT64_MAX;
     if (callback_id.len > 0 && callback_id.len < sizeof ask->callback_id) {
@@ -135,6 +178,13 @@ void telegram_answer_callback(struct telegram *telegram, struct sma_str callback
 static void settle(struct telegram *telegram, const struct telegram_ask *ask,
                    const struct sma_accepted *accepted)
 {
+    struct sma_accepted known = *accepted;
+    if (accepted->verdict == SMA_VERDICT_CONFLICT && ask->update_id > 0) {
+        note_shared(telegram, ask->update_id);
+    } else if (accepted->verdict == SMA_VERDICT_CONFLICT) { /* could not be told apart then, either */
+        known.verdict = SMA_VERDICT_DUPLICATE;
+        accepted = &known;
+    }
     if (ask->callback_due_ns != UINT64_MAX && accepted->verdict != SMA_VERDICT_REFUSED)
         telegram_answer_callback(telegram, sma_str(ask->callback_id)); /* refused: it comes again */
     if (ask->asker == TELEGRAM_ASKER_POLL)

@@ -19,6 +19,7 @@ enum telegram_entry_state
     ENTRY_OPEN,
     ENTRY_FINISHED,
     ENTRY_REFUSED,
+    ENTRY_AGAIN, /* not this way: it comes again at once */
 };
 
 static void poll_again(struct telegram *telegram, uint64_t delay_ns)
@@ -42,10 +43,10 @@ static int64_t finished_offset(const struct telegram_poll *poll)
     return offset;
 }
 
-static bool has_refused(const struct telegram_poll *poll)
+static bool has_one(const struct telegram_poll *poll, enum telegram_entry_state state)
 {
     for (size_t i = 0; i < poll->entry_count; i++)
-        if (poll->entries[i].state == ENTRY_REFUSED)
+        if (poll->entries[i].state == state)
             return true;
     return false;
 }
@@ -55,7 +56,8 @@ static void end_batch(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     int64_t offset = finished_offset(poll);
-    bool needs_pause = has_refused(poll) || offset == poll->offset;
+    bool needs_pause = has_one(poll, ENTRY_REFUSED) ||
+                       (offset == poll->offset && !has_one(poll, ENTRY_AGAIN));
     poll->offset = offset;
     poll->entry_count = 0;
     SMA_CRASH_POINT("telegram.before_offset");
@@ -68,8 +70,9 @@ void telegram_poll_settle(struct telegram *telegram, uint32_t index,
     struct telegram_poll *poll = &telegram->poll;
     SMA_ASSERT(index < poll->entry_count && poll->open_count > 0);
     SMA_ASSERT(poll->entries[index].state == ENTRY_OPEN);
-    bool is_refused = accepted->verdict == SMA_VERDICT_REFUSED;
-    poll->entries[index].state = is_refused ? ENTRY_REFUSED : ENTRY_FINISHED;
+    poll->entries[index].state = accepted->verdict == SMA_VERDICT_REFUSED    ? ENTRY_REFUSED
+                                 : accepted->verdict == SMA_VERDICT_CONFLICT ? ENTRY_AGAIN
+                                                                             : ENTRY_FINISHED;
     if (--poll->open_count == 0 && poll->call == NULL)
         end_batch(telegram);
 }
@@ -89,8 +92,12 @@ static void on_event(void *user, const struct telegram_event *event)
         struct sma_ingress ingress = event->ingress;
         ingress.cursor_value = finished_offset(poll);
         ingress.cursor_name = ingress.cursor_value > 0 ? SMA_STR(CURSOR_NAME) : SMA_STR("");
-        if (telegram_intake_ask(telegram, &ingress, event->callback_id, TELEGRAM_ASKER_POLL,
-                                index) != SMA_ERR_OK) {
+        struct telegram_intake intake = {.ingress = &ingress,
+                                         .callback_id = event->callback_id,
+                                         .update_id = event->update_id,
+                                         .asker = TELEGRAM_ASKER_POLL,
+                                         .index = index};
+        if (telegram_intake_ask(telegram, &intake) != SMA_ERR_OK) {
             poll->is_cut = true;
             return;
         }

@@ -128,19 +128,32 @@ enum telegram_asker
 struct telegram_ask
 {
     uint64_t ask_id;
+    int64_t update_id;
     uint64_t callback_due_ns; /* UINT64_MAX = none, or answered */
     uint32_t index;
     uint8_t asker; /* enum telegram_asker */
     char callback_id[TELEGRAM_CALLBACK_ID_BYTES_MAX];
 };
-/**
- * Ask the store to accept an ingress. callback_id (may be empty) is answered with the verdict.
- * @return OK | FULL, NOMEM: not asked, try again later | GONE
- */
+/* What the store is to accept. Slices are borrowed for the call. */
+struct telegram_intake
+{
+    const struct sma_ingress *ingress;
+    struct sma_str callback_id; /* answered with the verdict; may be empty */
+    int64_t update_id;          /* 0 = it is no update */
+    enum telegram_asker asker;
+    uint32_t index; /* whose entry or hook */
+};
+/** @return OK | FULL, NOMEM: not asked, try again later | GONE */
 SMA_CHECKED enum sma_err telegram_intake_ask(struct telegram *telegram,
-                                             const struct sma_ingress *ingress,
-                                             struct sma_str callback_id, enum telegram_asker asker,
-                                             uint32_t index);
+                                             const struct telegram_intake *intake);
+/* Messages whose number another bot of this project has used before: their keys hold our own number, too. */
+#define TELEGRAM_SHARED_COUNT_MAX 128 /* more than one poll brings */
+struct telegram_shared
+{
+    int64_t update_ids[TELEGRAM_SHARED_COUNT_MAX];
+    size_t next;
+    bool is_told;
+};
 void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
                           const struct sma_accepted *accepted);
 /* Presses that are to be answered, oldest first. */
@@ -233,14 +246,6 @@ void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg);
 /** No preview of this run is on its way any more: what waited for that goes out. */
 void telegram_attempts_go_on(struct telegram *telegram, uint64_t seq);
 void telegram_attempts_drop(struct telegram *telegram); /* unanswered: nobody listens any more */
-/**
- * Open a file of the project for sending: a regular file beneath root, no symbolic link on the way, not one that holds
- * secrets or state. `target` is relative to root, or absolute beneath it.
- * @return OK | BADINPUT, NOTFOUND, TOOBIG, IO with one line in *error
- */
-SMA_CHECKED enum sma_err telegram_upload_open(const char *root, struct sma_str target,
-                                              size_t bytes_max, int *ret_fd,
-                                              struct sma_error *error);
 /** The multipart request of a FILE part. @return the call; NULL with *error. */
 struct telegram_call *telegram_upload_start(struct telegram_attempt *attempt,
                                             const struct telegram_send *send, uint32_t total_ms,
@@ -323,6 +328,7 @@ struct telegram
     struct telegram_ask asks[TELEGRAM_ASK_COUNT_MAX];
     size_t ask_count;
     struct telegram_presses presses;
+    struct telegram_shared shared;
     struct telegram_hook hooks[TELEGRAM_HOOK_COUNT_MAX];
 
     struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];

@@ -88,8 +88,9 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
         .is_group = true,
         .migrated_from = route->chat_key,
     };
-    if (telegram->is_intake_off ||
-        telegram_intake_ask(telegram, &ingress, SMA_STR(""), TELEGRAM_ASKER_NONE, 0) != SMA_ERR_OK)
+    struct telegram_intake intake = {
+        .ingress = &ingress, .callback_id = SMA_STR(""), .asker = TELEGRAM_ASKER_NONE};
+    if (telegram->is_intake_off || telegram_intake_ask(telegram, &intake) != SMA_ERR_OK)
         return;
     telegram->moved[telegram->moved_next] = (struct telegram_moved){from, to};
     telegram->moved_next = (telegram->moved_next + 1) % TELEGRAM_MOVED_COUNT_MAX;

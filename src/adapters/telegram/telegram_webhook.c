@@ -59,9 +59,14 @@ static void on_event(void *user, const struct telegram_event *event)
     }
     struct telegram_hook *hook = free_hook(telegram);
     taking->status = 503;
-    if (hook == NULL ||
-        telegram_intake_ask(telegram, &event->ingress, event->callback_id, TELEGRAM_ASKER_HOOK,
-                            (uint32_t)(hook - telegram->hooks)) != SMA_ERR_OK)
+    struct telegram_intake intake = {.ingress = &event->ingress,
+                                     .callback_id = event->callback_id,
+                                     .update_id = event->update_id,
+                                     .asker = TELEGRAM_ASKER_HOOK};
+    if (hook == NULL)
+        return;
+    intake.index = (uint32_t)(hook - telegram->hooks);
+    if (telegram_intake_ask(telegram, &intake) != SMA_ERR_OK)
         return;
     *hook = (struct telegram_hook){
         .is_open = true, .asker = taking->msg->from, .ask_id = taking->msg->ask_id};
@@ -108,7 +113,9 @@ void telegram_webhook_settle(struct telegram *telegram, uint32_t index,
 {
     SMA_ASSERT(index < TELEGRAM_HOOK_COUNT_MAX && telegram->hooks[index].is_open);
     struct telegram_hook *hook = &telegram->hooks[index];
-    bool is_refused = accepted->verdict == SMA_VERDICT_REFUSED;
+    /* In conflict: it is told apart when it is brought again. */
+    bool is_refused =
+        accepted->verdict == SMA_VERDICT_REFUSED || accepted->verdict == SMA_VERDICT_CONFLICT;
     uint32_t wait_s = (accepted->retry_after_ms + 999) / 1000;
     answer(telegram, (enum sma_actor_id)hook->asker, hook->ask_id, is_refused ? 503 : 200,
            !is_refused   ? 0

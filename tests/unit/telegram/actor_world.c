@@ -50,7 +50,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct
 {
     struct world_event events[EVENT_COUNT_MAX];
-    size_t event_count, refuse_skip, refuse_count, held_count;
+    size_t event_count, refuse_skip, refuse_count, conflict_count, held_count;
     bool is_held;
     struct sma_msg *held[HELD_COUNT_MAX];
     uint64_t seq, row;
@@ -151,6 +151,9 @@ static void accept(struct sma_ctx *ctx, const struct sma_msg *question)
         seen.refuse_count--;
         accepted->verdict = SMA_VERDICT_REFUSED;
         accepted->reason = SMA_STR("no disk");
+    } else if (seen.conflict_count > 0) {
+        seen.conflict_count--;
+        accepted->verdict = SMA_VERDICT_CONFLICT;
     }
     sma_ctx_answer(ctx, question, &msg);
 }
@@ -163,7 +166,8 @@ static void note_event(const struct sma_ingress *in)
                                   .control = in->control,
                                   .addressed = in->addressed,
                                   .is_record_only = in->is_record_only,
-                                  .is_group = in->is_group};
+                                  .is_group = in->is_group,
+                                  .body_hash = in->body_hash};
     event->cursor = in->cursor_name.len > 0 ? in->cursor_value : -1;
     copy_text(event->text, sizeof event->text, in->text);
     copy_text(event->chat_key, sizeof event->chat_key, in->route.chat_key);
@@ -447,6 +451,7 @@ void world_make_project(void)
 void world_open(const char *members)
 {
     seen.event_count = seen.refuse_skip = seen.refuse_count = seen.held_count = 0;
+    seen.conflict_count = 0;
     seen.is_held = false;
     seen.seq = seen.row = seen.hook_count = seen.order_count = seen.log_count = 0;
     memset(seen.has_receipt, 0, sizeof seen.has_receipt);
@@ -547,6 +552,13 @@ void world_refuse(size_t skip, size_t count)
     pthread_mutex_lock(&lock);
     seen.refuse_skip = skip;
     seen.refuse_count = count;
+    pthread_mutex_unlock(&lock);
+}
+
+void world_conflict(size_t count)
+{
+    pthread_mutex_lock(&lock);
+    seen.conflict_count = count;
     pthread_mutex_unlock(&lock);
 }
 

@@ -52,6 +52,7 @@ struct world_event
     int64_t cursor;
     uint8_t kind, control, addressed;
     bool is_record_only, is_group;
+    uint64_t body_hash;
 };
 size_t world_event_count(void);
 struct world_event world_event_at(size_t index);
@@ -59,6 +60,7 @@ struct world_event world_event_at(size_t index);
 size_t world_event_count_of(const char *text);
 void world_refuse(size_t skip,
                   size_t count); /* let `skip` events pass, refuse the `count` after them */
+void world_conflict(size_t count); /* say of that many events that another was known by their key */
 void world_hold(bool is_held);   /* answer nothing; false answers what waits */
 
 /** Hand a delivery to the dispatcher. chat, thread, reply as text, "" = none. @return its outbox id */

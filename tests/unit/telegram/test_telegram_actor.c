@@ -60,6 +60,35 @@ static void a_refused_update_stops_what_is_behind_it(void)
     world_close();
 }
 
+/* A project may get another bot, and that one counts the messages of each chat anew. */
+static void what_another_bot_was_told_does_not_hide_a_message(void)
+{
+    char key[64];
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    world_hold(true);
+    world_say(WORLD_ADA, WORLD_ADA, "zero");
+    WORLD_WAIT(world_event_count() == 1);
+    int64_t one = world_say(WORLD_ADA, WORLD_ADA, "one"),
+            two = world_say(WORLD_BOB, WORLD_BOB, "two");
+    world_refuse(1, 0);
+    world_conflict(1);
+    world_hold(false);
+    WORLD_WAIT(world_event_count_of("two") == 2);
+    WORLD_WAIT(counter("confirmed") == 3);
+    CHECK_INT(2, world_event_count_of("one"));
+    CHECK(world_event_at(1).body_hash != 0);
+    CHECK_INT(world_event_at(1).body_hash, world_event_at(3).body_hash);
+    snprintf(key, sizeof key, "%lld", (long long)one);
+    CHECK_TEXT(key, world_event_at(1).event_key);
+    snprintf(key, sizeof key, "%lld:%lld", (long long)FAKE_TELEGRAM_BOT_ID, (long long)one);
+    CHECK_TEXT(key, world_event_at(3).event_key); /* the one in conflict */
+    snprintf(key, sizeof key, "%lld", (long long)two);
+    CHECK_TEXT(key, world_event_at(4).event_key); /* the one behind it is as it was */
+    CHECK_INT(1, world_log_count("another bot was used"));
+    world_close();
+}
+
 static void numbers_may_go_backwards_and_come_twice(void)
 {
     world_open("");
@@ -290,6 +319,7 @@ int main(void)
     RUN(wrong_settings_are_named);
     RUN(an_update_is_confirmed_after_its_verdict);
     RUN(a_refused_update_stops_what_is_behind_it);
+    RUN(what_another_bot_was_told_does_not_hide_a_message);
     RUN(numbers_may_go_backwards_and_come_twice);
     RUN(the_old_offset_is_honoured_at_start);
     RUN(a_burst_is_taken_whole_and_in_order);
