@@ -91,10 +91,12 @@ void qq_world_start(struct qq_world *world, const char *binary, const char *fake
 {
     qq_world_create(world, fake_model, options);
     service_start(&world->world.service, binary, &world->world.folder);
-    if (options->members != NULL && strstr(options->members, "webhook") != NULL)
+    if (options->members != NULL && strstr(options->members, "webhook") != NULL) {
+        qq_await_log(world, "qq: connected as"); /* from then on it knows its own mention in guilds */
         qq_world_set_webhook(world);
-    else
+    } else {
         qq_world_await_ready(world);
+    }
 }
 
 void qq_world_stop(struct qq_world *world)
@@ -287,4 +289,38 @@ void qq_talk(const struct qq_world *world, size_t low, size_t high)
         qq_show(world, ANN);
     CHECK(count >= low && count <= high);
     CHECK(took <= RECOVERY_MS);
+}
+
+void qq_recovers(const struct qq_world *world, const char *counter, int64_t value, long long ended)
+{
+    qq_await_counter(world, counter, value);
+    qq_world_await_ready(world);
+    long long took = process_now_ms() - ended;
+    if (took > RECOVERY_MS)
+        qq_show(world, ANN);
+    CHECK(took <= RECOVERY_MS);
+    qq_talk(world, 1, 1);
+}
+
+void qq_say_meanwhile(const struct qq_world *world, size_t count)
+{
+    char text[64];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(text, sizeof text, "said meanwhile, number %zu.", i);
+        qq_say(world, ANN, text);
+    }
+}
+
+void qq_expect_meanwhile(const struct qq_world *world, size_t count)
+{
+    char part[80];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(part, sizeof part, "You said: said meanwhile, number %zu.", i);
+        qq_expect(world, ANN, part);
+    }
+    qq_settle(world);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(part, sizeof part, "You said: said meanwhile, number %zu.", i);
+        CHECK_INT(1, qq_count(world, ANN, part));
+    }
 }

@@ -79,5 +79,11 @@ void qq_status(const struct qq_world *world, const char *method, int status, int
 void qq_await_faults(const struct qq_world *world);
 /** ANN says something new and is answered `low` to `high` times, the first time within RECOVERY_MS. */
 void qq_talk(const struct qq_world *world, size_t low, size_t high);
+/** The counter has this value, and a session is up, within RECOVERY_MS after `ended`; then people are answered. */
+void qq_recovers(const struct qq_world *world, const char *counter, int64_t value, long long ended);
+/** ANN says so many things while nobody may be connected; the session still lives. */
+void qq_say_meanwhile(const struct qq_world *world, size_t count);
+/** Each of them is answered once. */
+void qq_expect_meanwhile(const struct qq_world *world, size_t count);
 
 #endif
