@@ -229,6 +229,7 @@ static void set_defaults(struct fake_feishu *fake)
     fake->ack_ms = 3000;
     fake->chat_per_second = 5;
     fake->edit_per_second = 5;
+    fake->app_per_second = 50;
     fake->uuid_life_ms = 3600000;
 }
 

@@ -21,7 +21,7 @@
  *   pongs on [config]; config ping_interval reconnect_interval reconnect_nonce [is_hidden] (seconds); ping_limit ms
  *   scale factor (of the waits before a redelivery); ack_limit ms; lose_acks count; double count; redeliver count
  *   pieces count parts [order]           the next `count` events in parts: "" reverse shuffle missing double
- *   tokens [life_s renew_s]; expire_tokens; connections max; rates [chat_per_second edit_per_second]; uuid_life ms
+ *   tokens [life_s renew_s]; expire_tokens; connections max; rates [chat_per_second edit_per_second app_per_second] (0: none); uuid_life ms
  *   webhook url [key token]; challenge [token]; forge kind [chat]; forged -> list
  *   load chats total per_chat text       so many chats talk, each says the next when it is answered; text holds %s
  *   flood total window chats text        group messages nobody is asked by, `window` of them unacknowledged
@@ -194,6 +194,7 @@ static json_t *count_all(void *user, const json_t *command)
                    {"retries", fake->retries},
                    {"late_acks", fake->late_acks},
                    {"repeats", fake->repeat_count},
+                   {"floods", fake->flood_count},
                    {"sent", count_ours(fake)},
                    {"refused", fake->refused_count},
                    {"complaints", json_array_size(fake->complaints)},
@@ -401,6 +402,8 @@ static json_t *set_weather(void *user, const json_t *command)
     if (strcmp(what, "rates") == 0) {
         fake->chat_per_second =
             (unsigned)platform_number(command, "chat_per_second", fake->chat_per_second);
+        fake->app_per_second =
+            (unsigned)platform_number(command, "app_per_second", fake->app_per_second);
         fake->edit_per_second =
             (unsigned)platform_number(command, "edit_per_second", fake->edit_per_second);
     }

@@ -245,8 +245,10 @@ static void send_frames(struct fake_feishu *fake, struct delivery *delivery, siz
         fake_frame_add(&frame, "seq", sma_str(seq));
         fake_frame_add(&frame, "trace_id", sma_str(trace));
         fake_frame_add(&frame, "timestamp", sma_str(time));
-        sma_buf_clear(&delivery->stub);
-        fake_frame_encode(&frame, &delivery->stub);
+        if (i < count) { /* the piece that completes it is answered; one that comes twice is not */
+            sma_buf_clear(&delivery->stub);
+            fake_frame_encode(&frame, &delivery->stub);
+        }
         frame.payload = (struct sma_str){text.ptr + start, piece_end(text, piece, count) - start};
         struct sma_buf bytes;
         sma_buf_init(&bytes, FEISHU_JSON_MAX);

@@ -183,8 +183,9 @@ static void send_to(struct fake_feishu_call *call, struct room *room, const stru
     if (before != NULL) {
         call->fake->repeat_count++;
         fake_feishu_answer(call, tree_of_note(before));
-    } else if (!fake_feishu_is_flooded(call, &room->window_ns, &room->window_count,
-                                       call->fake->chat_per_second)) {
+    } else if (!fake_feishu_is_flooded(call, &call->fake->sends, call->fake->app_per_second,
+                                       99991400) &&
+               !fake_feishu_is_flooded(call, &room->rate, call->fake->chat_per_second, 230020)) {
         add_message(call, room, target, &draft);
     }
     free(draft.text);
@@ -272,8 +273,7 @@ void fake_feishu_patch(struct fake_feishu_call *call)
         fake_feishu_refuse(
             call, 400, 230001,
             "Your request contains an invalid request parameter: update_multi must be true.");
-    else if (!fake_feishu_is_flooded(call, &note->window_ns, &note->window_count,
-                                     call->fake->edit_per_second)) {
+    else if (!fake_feishu_is_flooded(call, &note->edits, call->fake->edit_per_second, 230020)) {
         change(note, content, SMA_TAKE(text), is_shared);
         fake_feishu_answer(call, json_object());
     }
@@ -293,8 +293,7 @@ void fake_feishu_edit(struct fake_feishu_call *call)
         fake_feishu_refuse(call, 400, 230072,
                            "The message has reached the number of times it can be edited.");
     else if (read_draft(call, &draft) &&
-             !fake_feishu_is_flooded(call, &note->window_ns, &note->window_count,
-                                     call->fake->edit_per_second)) {
+             !fake_feishu_is_flooded(call, &note->edits, call->fake->edit_per_second, 230020)) {
         change(note, draft.content, SMA_TAKE(draft.text), draft.is_shared);
         fake_feishu_answer(call, tree_of_note(note));
     }

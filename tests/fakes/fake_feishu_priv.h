@@ -15,6 +15,12 @@
 #define FEISHU_LINKS_MAX 64
 #define FEISHU_JSON_MAX (32u << 20)
 
+struct rate /* of calls */
+{
+    uint64_t window_ns; /* start of the second that counts */
+    unsigned count;
+};
+
 /* -- people, chats, messages ------------------------------------------------------------------------------------------- */
 struct person
 {
@@ -32,8 +38,7 @@ struct room
     size_t person;              /* p2p: index into persons + 1 */
     char owner[FEISHU_ID_SIZE]; /* "" a bot owns it */
     json_t *managers, *members; /* open ids */
-    uint64_t window_ns;         /* rate: start of the second that counts */
-    unsigned window_count;
+    struct rate rate;
     size_t load_left; /* answers the load still waits for here; 0: no load */
 };
 
@@ -49,11 +54,10 @@ struct note /* a message */
     bool is_ours, is_recalled, is_shared; /* is_shared: a card with update_multi */
     unsigned edit_count;
     int64_t wall_ms;
-    uint64_t ns;        /* made */
-    uint64_t reply_ns;  /* the first of our messages that names it came */
-    size_t event;       /* index into events + 1; 0: none */
-    uint64_t window_ns; /* rate of edits */
-    unsigned window_count;
+    uint64_t ns;       /* made */
+    uint64_t reply_ns; /* the first of our messages that names it came */
+    size_t event;      /* index into events + 1; 0: none */
+    struct rate edits;
 };
 
 struct file
@@ -181,7 +185,7 @@ struct fake_feishu
     size_t pieces;
     char pieces_order[16]; /* "" in order, "reverse", "shuffle", "missing", "double" */
     uint64_t late_acks, retries, lost_events, ping_count, opened_count, ended_count, refused_count,
-        repeat_count;
+        repeat_count, flood_count;
 
     /* webhook */
     char hook_path[256], hook_key[128], hook_token[128];
@@ -189,7 +193,8 @@ struct fake_feishu
     bool is_hook;
     uint64_t challenge_count, challenge_good_count;
 
-    unsigned chat_per_second, edit_per_second;
+    unsigned chat_per_second, edit_per_second, app_per_second;
+    struct rate sends;
     int64_t uuid_life_ms;
     struct load load;
 };
@@ -270,9 +275,9 @@ void fake_feishu_refuse(struct fake_feishu_call *call, int status, int64_t code,
                         const char *message);
 void fake_feishu_answer_tree(struct fake_feishu_call *call, int status, const char *headers,
                              json_t *tree);
-/** Over the rate? Answers 429. */
-bool fake_feishu_is_flooded(struct fake_feishu_call *call, uint64_t *window_ns, unsigned *count,
-                            unsigned limit);
+/** Over the rate? Answers so, with this code. */
+bool fake_feishu_is_flooded(struct fake_feishu_call *call, struct rate *rate, unsigned limit,
+                            int64_t code);
 
 /* -- fake_feishu_messages.c: sending and changing ---------------------------------------------------------------------------------------- */
 void fake_feishu_send(struct fake_feishu_call *call);

@@ -39,29 +39,30 @@ void fake_feishu_refuse(struct fake_feishu_call *call, int status, int64_t code,
                                       "error", "log_id", "20261122000000000000"));
 }
 
-static void refuse_rate(struct fake_feishu_call *call, int64_t seconds)
+static void refuse_rate(struct fake_feishu_call *call, int status, int64_t code, int64_t seconds)
 {
     char headers[128];
     snprintf(headers, sizeof headers, "x-ogw-ratelimit-limit: 5\r\nx-ogw-ratelimit-reset: %lld\r\n",
              (long long)seconds);
-    fake_feishu_answer_tree(
-        call, 429, headers,
-        json_pack("{s:i,s:s}", "code", 99991400, "msg", "request trigger frequency limit"));
+    call->fake->flood_count++;
+    fake_feishu_answer_tree(call, status, headers,
+                            json_pack("{s:I,s:s}", "code", (json_int_t)code, "msg",
+                                      code == 99991400
+                                          ? "request trigger frequency limit"
+                                          : "This operation triggers the frequency limit."));
 }
 
-bool fake_feishu_is_flooded(struct fake_feishu_call *call, uint64_t *window_ns, unsigned *count,
-                            unsigned limit)
+bool fake_feishu_is_flooded(struct fake_feishu_call *call, struct rate *rate, unsigned limit,
+                            int64_t code)
 {
     uint64_t now = platform_now_ns();
     if (limit == 0)
         return false;
-    if (now - *window_ns >= 1000000000u) {
-        *window_ns = now;
-        *count = 0;
-    }
-    if (++*count <= limit)
+    if (now - rate->window_ns >= 1000000000u)
+        *rate = (struct rate){.window_ns = now};
+    if (++rate->count <= limit)
         return false;
-    refuse_rate(call, 1);
+    refuse_rate(call, code == 99991400 ? 429 : 400, code, 1);
     return true;
 }
 
@@ -413,8 +414,9 @@ static void refuse_by_fault(struct fake_feishu_call *call)
             call->fake->tokens[i].end_ns = 0;
         fake_feishu_refuse(call, 400, fault->code == 0 ? 99991663 : fault->code,
                            "Invalid access token for authorization.");
-    } else if (fault->status == 429) {
-        refuse_rate(call, fault->seconds);
+    } else if (fault->status == 429 || fault->seconds > 0) {
+        refuse_rate(call, (int)fault->status, fault->code == 0 ? 99991400 : fault->code,
+                    fault->seconds);
     } else {
         fake_feishu_refuse(call, (int)fault->status, fault->code == 0 ? 1663 : fault->code,
                            fault->text[0] != '\0' ? fault->text : "internal error");

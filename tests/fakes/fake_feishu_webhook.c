@@ -167,7 +167,8 @@ json_t *fake_feishu_challenge(void *user, const json_t *command)
     return platform_done();
 }
 
-/* kind: signature unsigned old token key plain garbage */
+/* kind: signature (wrong), unsigned, old (signature), token (wrong), key (another), plain (not encrypted, signed by
+ * somebody without the key), garbage */
 json_t *fake_feishu_forge(void *user, const json_t *command)
 {
     struct fake_feishu *fake = user;
@@ -198,9 +199,10 @@ json_t *fake_feishu_forge(void *user, const json_t *command)
         body = fake->hook_key[0] == '\0' || strcmp(kind, "plain") == 0
                    ? platform_copy(sma_str(text))
                    : encrypt(fake, text);
-    headers = strcmp(kind, "unsigned") == 0 ? platform_copy(SMA_STR(""))
-                                            : sign(fake, body, strcmp(kind, "old") == 0 ? 86400 : 0,
-                                                   strcmp(kind, "signature") == 0);
+    headers = strcmp(kind, "unsigned") == 0
+                  ? platform_copy(SMA_STR(""))
+                  : sign(fake, body, strcmp(kind, "old") == 0 ? 86400 : 0,
+                         strcmp(kind, "signature") == 0 || strcmp(kind, "plain") == 0);
     memcpy(fake->hook_key, kept_key, sizeof kept_key);
     json_array_append_new(fake->forged, json_pack("{s:s,s:i}", "kind", kind, "status", -1));
     post(fake, headers, body, TAG_FORGED | (json_array_size(fake->forged) - 1));

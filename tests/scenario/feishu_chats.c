@@ -6,9 +6,23 @@
  */
 #include "feishu_world.h"
 
+#include "sma/notices.h"
 #include "support/check.h"
 
 static const char *binary, *fake_model;
+
+/* What the program itself says here, up to its first number: nobody's language is known, so it is Chinese. */
+static const char *notice(enum sma_notice which)
+{
+    static const char *const texts[] = {
+#define X(name, english, chinese) chinese,
+        SMA_NOTICE_MAP(X)
+#undef X
+    };
+    static char text[512];
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(texts[which], "%"), texts[which]);
+    return text;
+}
 
 static void start(struct feishu_world *world, const char *members)
 {
@@ -18,7 +32,7 @@ static void start(struct feishu_world *world, const char *members)
 /* Answers; a notice that the bot is busy may stand beside them. */
 static void expect_sent(const struct feishu_world *world, const char *chat, size_t count)
 {
-    size_t answers = feishu_sent(world, chat) - feishu_count(world, chat, "I'm still working");
+    size_t answers = feishu_sent(world, chat) - feishu_count(world, chat, notice(SMA_NOTICE_BUSY));
     if (answers != count)
         feishu_show(world, chat);
     CHECK_INT(count, answers);
@@ -151,7 +165,7 @@ static void only_the_initiator_and_administrators_are_served(void)
     feishu_say(&world, TEAM, ANN, "@{bot} I was first");
     feishu_expect(&world, TEAM, "You said: I was first");
     feishu_say(&world, TEAM, BOB, "@{bot} let me in");
-    feishu_expect(&world, TEAM, "I answer only the person who spoke to me first");
+    feishu_expect(&world, TEAM, notice(SMA_NOTICE_NOT_ALLOWED));
     feishu_say(&world, TEAM, EVE, "@{bot} I rule here");
     feishu_expect(&world, TEAM, "You said: I rule here");
     feishu_settle(&world);
@@ -223,17 +237,21 @@ static void unknown_things_are_acknowledged_in_silence(void)
 
 static void commands_are_answered(void)
 {
-    static const char *const pairs[][2] = {{"/help", "Commands:"},
-                                           {"/status", "Waiting here"},
-                                           {"/clear", "I have forgotten this conversation"},
-                                           {"/stop", "Nothing is running here"},
-                                           {"/dance", "I don't know that command"}};
+    static const struct
+    {
+        const char *command;
+        enum sma_notice notice;
+    } pairs[] = {{"/help", SMA_NOTICE_HELP},
+                 {"/status", SMA_NOTICE_STATUS},
+                 {"/clear", SMA_NOTICE_CLEARED},
+                 {"/stop", SMA_NOTICE_NOTHING_TO_STOP},
+                 {"/dance", SMA_NOTICE_UNKNOWN_COMMAND}};
     struct feishu_world world;
     start(&world, NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(pairs); i++) {
         size_t before = feishu_sent(&world, ANN_CHAT);
-        feishu_say(&world, ANN_CHAT, ANN, pairs[i][0]);
-        feishu_expect(&world, ANN_CHAT, pairs[i][1]);
+        feishu_say(&world, ANN_CHAT, ANN, pairs[i].command);
+        feishu_expect(&world, ANN_CHAT, notice(pairs[i].notice));
         feishu_settle(&world);
         CHECK_INT(before + 1, feishu_sent(&world, ANN_CHAT));
     }

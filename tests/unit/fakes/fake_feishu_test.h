@@ -24,8 +24,8 @@ static inline void start(void)
     platform_tell(&feishu, "{s:s,s:s,s:s}", "do", "user", "id", "ou_bob", "name", "Bob");
     platform_tell(&feishu, "{s:s,s:s,s:s,s:[s],s:[s,s]}", "do", "chat", "id", "oc_team", "owner",
                   "ou_bob", "managers", "ou_ann", "members", "ou_ann", "ou_bob");
-    platform_tell(&feishu, "{s:s,s:i,s:i}", "do", "rates", "chat_per_second", 0, "edit_per_second",
-                  0);
+    platform_tell(&feishu, "{s:s,s:i,s:i,s:i}", "do", "rates", "chat_per_second", 0,
+                  "edit_per_second", 0, "app_per_second", 0);
 }
 
 static inline int64_t counter(const char *name)
@@ -130,7 +130,7 @@ static inline const char *sent(const char *chat, const char *type, const char *c
 
 #define CARD(elements)                                                                             \
     "{\"schema\":\"2.0\",\"config\":{\"update_multi\":true},\"body\":{\"elements\":[" elements "]" \
-                                                                                               "}" \
-                                                                                               "}"
+    "}"                                                                                            \
+    "}"
 
 #endif

@@ -202,7 +202,7 @@ static void replies_and_changes_are_checked(void)
             "{\"msg_type\":\"text\",\"content\":\"{\\\"text\\\":\\\"b\\\"}\"}");
     platform_tell(&feishu, "{s:s,s:i}", "do", "rates", "edit_per_second", 1);
     json_decref(accepted("PATCH", path, card));
-    refused(429, 99991400, "PATCH", path, card);
+    refused(400, 230020, "PATCH", path, card);
     json_decref(accepted("DELETE", path, NULL));
     refused(400, 230011, "PATCH", path, card);
     snprintf(path, sizeof path, "/open-apis/im/v1/messages/%s", talk_text(said, "message_id"));
@@ -238,6 +238,10 @@ static void rooms_say_who_may_speak(void)
     refused(400, 230053, "POST", SEND, bob);
     platform_tell(&feishu, "{s:s,s:s,s:b}", "do", "stop", "user", "ou_bob", "on", 0);
     platform_tell(&feishu, "{s:s,s:i}", "do", "rates", "chat_per_second", 1);
+    json_decref(accepted("POST", SEND, bob));
+    refused(400, 230020, "POST", SEND, bob);
+    platform_tell(&feishu, "{s:s,s:i,s:i}", "do", "rates", "chat_per_second", 0, "app_per_second",
+                  1);
     json_decref(accepted("POST", SEND, bob));
     refused(429, 99991400, "POST", SEND, bob);
     platform_tell(&feishu, "{s:s,s:b}", "do", "disable", "on", 1);
