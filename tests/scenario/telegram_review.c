@@ -144,6 +144,7 @@ static void expect_album(int64_t chat, const char *caption, int size)
     expect_count(chat, 1, caption);
     json_t *list = world_asked(&world.world, caption);
     CHECK_INT(2, json_array_size(list)); /* one turn */
+    expect_count(chat, 1, "");           /* and no notice that one has to wait */
     int count = 0;
     for (const char *at = talk_text(json_array_get(list, 0), "body");
          (at = strstr(at, "@attach photo")) != NULL; at++)

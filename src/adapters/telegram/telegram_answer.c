@@ -171,13 +171,11 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
         set_error(outcome, "the group became supergroup %" PRId64, reading->migrate_to);
     } else if (says(reading, "message is not modified")) {
         classify_as(outcome, SMA_ATTEMPT_SENT);
-        outcome->is_not_modified = true;
     } else if (says_one_of(reading, no_reply)) {
         give_up(outcome, reading, "the message to reply to is gone");
         outcome->is_reply_gone = true;
     } else if (says_one_of(reading, no_edit)) {
         give_up(outcome, reading, "the message to edit is gone or too old");
-        outcome->is_edit_gone = true;
     } else if (says_one_of(reading, markup)) {
         give_up(outcome, reading, "Telegram did not take the text's formatting");
         outcome->is_markup_refused = true;
@@ -186,7 +184,6 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
                 "the topic of this chat was deleted or closed; write from another topic");
     } else if (says_one_of(reading, no_chat)) {
         give_up(outcome, reading, "Telegram knows no such chat, or the bot was never in it");
-        outcome->is_chat_closed = true;
     } else if (says_one_of(reading, no_right)) {
         give_up(outcome, reading,
                 "the bot may not write in this chat; an administrator of it can allow that");
@@ -209,7 +206,6 @@ static void take_forbidden(const struct reading *reading, struct telegram_outcom
     else if (says(reading, "initiate conversation"))
         what = "the user has never written to the bot; bots cannot write first";
     give_up(outcome, reading, what);
-    outcome->is_chat_closed = true;
 }
 
 static void take_server_error(const struct reading *reading, const struct sma_net_answer *answer,

@@ -99,23 +99,6 @@ void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, i
     sma_buf_put_char(buf, '}');
 }
 
-void telegram_put_edit(struct sma_buf *buf, const struct telegram_send *send,
-                       struct sma_str message_id)
-{
-    put_chat(buf, send->route);
-    (void)put_message_id(buf, message_id); /* without one the platform refuses, and says so */
-    put_text(buf, send);
-    sma_buf_put_char(buf, '}');
-}
-
-void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route,
-                         struct sma_str message_id)
-{
-    put_chat(buf, route);
-    (void)put_message_id(buf, message_id); /* as above */
-    sma_buf_put_char(buf, '}');
-}
-
 void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route,
                               const char *action)
 {

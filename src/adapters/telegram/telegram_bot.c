@@ -23,10 +23,10 @@ void telegram_bot_refused(struct telegram *telegram, int status)
     telegram->is_refused_told = true;
     if (status == 404)
         sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
-                    "telegram: %s does not know this bot (404). Check adapters.telegram.botToken "
-                    "and apiRoot in "
-                    "ship.json and restart; trying again every %d s",
-                    telegram->settings.api_root, REFUSED_S);
+                    "telegram: the server of adapters.telegram.apiRoot does not know this bot "
+                    "(404). Check botToken and apiRoot in ship.json and restart; trying again "
+                    "every %d s",
+                    REFUSED_S);
     else
         sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
                     "telegram: the bot token is refused (401): it is wrong or was revoked. Get the "

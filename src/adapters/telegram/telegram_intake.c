@@ -52,6 +52,19 @@ static uint64_t hash_bot(const struct telegram *telegram)
     return sma_siphash(key, &telegram->bot.id, sizeof telegram->bot.id) | 1;
 }
 
+/* A clock that is a day ahead makes everything old: people would wait for answers and nobody would know why. */
+static void tell_age(struct telegram *telegram, const struct sma_ingress *ingress)
+{
+    int64_t age_ms = sma_ctx_wall(telegram->ctx) - ingress->wall_ms;
+    if (telegram->is_age_told || age_ms <= TELEGRAM_BACKLOG_AGE_MS)
+        return;
+    telegram->is_age_told = true;
+    sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                "telegram: a message is dated %lld hours ago; what is older than a day is recorded "
+                "and not answered. If people write it now, the clock of this machine is wrong",
+                (long long)(age_ms / 3600000));
+}
+
 /* -- to the store --------------------------------------------------------------------------------------------------- */
 static struct sma_msg *make_ingress(struct telegram *telegram, const struct sma_ingress *in)
 {
@@ -84,6 +97,7 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegra
     if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
         return SMA_ERR_FULL;
     struct sma_ingress ingress = *intake->ingress;
+    tell_age(telegram, &ingress);
     struct sma_str callback_id = intake->callback_id;
     char event_key[64];
     if (ingress.kind == SMA_EVENT_MESSAGE || ingress.kind == SMA_EVENT_CONTROL) {

@@ -63,10 +63,6 @@ struct telegram_send
 void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *send);
 /** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */
 void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id);
-/** editMessageText of a TEXT part. message_id as the platform gave it. */
-void telegram_put_edit(struct sma_buf *buf, const struct telegram_send *send, struct sma_str message_id);
-/** deleteMessage. */
-void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route, struct sma_str message_id);
 /** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
 /** sendChatAction; action e.g. "typing". */
@@ -94,10 +90,7 @@ const char *telegram_file_type(struct sma_str path);
  *   is_markup_refused   send the part again as plain (GIVE_UP stands when it was plain already)
  *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
  *   is_migrated         send again to migrate_to; class RETRY
- *   is_not_modified     an edit that changed nothing: SENT, without message id
- *   is_edit_gone        the message to edit is gone or too old: send a new one; class GIVE_UP
  *   is_unsupported      the server does not know the method: stop using it (drafts); class GIVE_UP
- *   is_chat_closed      403 and unknown chat: nothing will arrive there; class GIVE_UP
  *   is_bot_refused      401, 404: token or apiRoot are wrong, for every chat
  *
  * Classes:
@@ -119,8 +112,7 @@ const char *telegram_file_type(struct sma_str path);
 struct telegram_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_not_modified, is_edit_gone, is_unsupported,
-        is_chat_closed, is_bot_refused;
+    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported, is_bot_refused;
     bool is_likely_unsent; /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
     int64_t migrate_to; /* 0 unless is_migrated */
     uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */

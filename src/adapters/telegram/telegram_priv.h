@@ -347,6 +347,7 @@ struct telegram
     bool has_no_drafts;
 
     bool is_intake_off, is_intake_told, is_closed;
+    bool is_age_told; /* that messages are too old to be answered */
 };
 /** Tell the supervisor when nothing is open at the store any more. */
 void telegram_tell_intake(struct telegram *telegram);

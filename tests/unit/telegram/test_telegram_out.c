@@ -234,11 +234,6 @@ static void other_methods_have_their_members(void)
     telegram_put_draft(&body, &send, 99);
     check_body("{\"chat_id\":42,\"draft_id\":99,\"text\":\"<b>\\\"a\\\"</"
                "b>\\n\",\"parse_mode\":\"HTML\"}");
-    telegram_put_edit(&body, &send, SMA_STR("12"));
-    check_body("{\"chat_id\":42,\"message_id\":12,\"text\":\"<b>\\\"a\\\"</"
-               "b>\\n\",\"parse_mode\":\"HTML\"}");
-    telegram_put_delete(&body, &route, SMA_STR("12"));
-    check_body("{\"chat_id\":42,\"message_id\":12}");
     telegram_put_chat_action(&body, &route, "typing");
     check_body("{\"chat_id\":42,\"action\":\"typing\"}");
     telegram_put_callback_answer(&body, SMA_STR("c1"), SMA_STR(""));
@@ -466,9 +461,6 @@ static void flags_say_what_can_be_mended(void)
     CHECK(bad_request("can't parse entities: Unsupported start tag \\\"x\\\" at byte offset 0")
               .is_markup_refused);
     CHECK(bad_request("message to be replied not found").is_reply_gone);
-    CHECK(bad_request("message to edit not found").is_edit_gone);
-    CHECK(bad_request("message is not modified: x").is_not_modified);
-    CHECK(bad_request("chat not found").is_chat_closed);
     struct telegram_outcome outcome = classify(
         400, "{\"ok\":false,\"error_code\":400,\"description\":\"Bad Request: group chat was "
              "upgraded\",\"parameters\":{\"migrate_to_chat_id\":-1001234567890}}");
