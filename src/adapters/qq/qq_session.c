@@ -192,6 +192,13 @@ void qq_session_hold(struct qq_session *session, const char *why, uint64_t delay
     wait_until(session, now_ns + delay_ns);
 }
 
+/* While a session is up, before anything can end it, whoever ends it. */
+static void note_stable(struct qq_session *session, uint64_t now_ns)
+{
+    if (session->state == QQ_READY && now_ns - session->ready_since_ns >= QQ_STABLE_S * NS_PER_S)
+        session->failure_count = 0;
+}
+
 /* -- the end of a link ------------------------------------------------------------------------------------------- */
 static void close_link(struct qq_session *session, const char *why, unsigned code)
 {
@@ -233,6 +240,8 @@ static void react(struct qq_session *session, const struct close_code *met, unsi
         drop_session(session);
     if (is_fatal)
         wait_slowly(session, now_ns, random);
+    else if (session->is_refused && met->reaction == REACT_RESUME)
+        wait_until(session, now_ns + QQ_REFUSED_S * NS_PER_S + random % NS_PER_S);
     else if (met->reaction == REACT_SLOW_RESUME)
         wait_until(session, now_ns + QQ_DELAY_MAX_S * NS_PER_S + random % NS_PER_S);
     else
@@ -246,21 +255,23 @@ void qq_session_closed(struct qq_session *session, unsigned code, uint64_t now_n
     forget_link_actions(session);
     forget_unfinished(session); /* whatever was not durable comes again */
     session->loss_count++;
-    if (session->state == QQ_READY && now_ns - session->ready_since_ns >= QQ_STABLE_S * NS_PER_S)
-        session->failure_count = 0;
+    note_stable(session, now_ns);
     if (session->state == QQ_CLOSING)
         code = 0; /* our own code, or the echo of it */
     lose_resume(session);
     session->last_seq = session->durable_seq;
     react(session, find_code(code), code, now_ns, random);
+    session->is_refused = false;
 }
 
 void qq_session_refused(struct qq_session *session, uint64_t now_ns)
 {
-    (void)now_ns;
-    if (session->state == QQ_STARTING || session->state == QQ_READY)
-        close_link(session, "an event could not be stored; the platform is asked for it again",
-                   CLOSE_FOR_RESUME);
+    if (session->state != QQ_STARTING && session->state != QQ_READY)
+        return;
+    note_stable(session, now_ns);
+    session->is_refused = true;
+    close_link(session, "an event could not be stored; the platform is asked for it again",
+               CLOSE_FOR_RESUME);
 }
 
 /* -- time -------------------------------------------------------------------------------------------------------- */
@@ -298,6 +309,7 @@ static void start_session(struct qq_session *session, uint64_t now_ns)
 void qq_session_tick(struct qq_session *session, uint64_t now_ns, uint64_t random)
 {
     (void)random;
+    note_stable(session, now_ns);
     if (now_ns >= session->deadline_ns) {
         session->deadline_ns = UINT64_MAX;
         if (session->state == QQ_WAITING) {
@@ -423,6 +435,7 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
 {
     if (session->state < QQ_GREETING || session->state > QQ_READY)
         return false;
+    note_stable(session, now_ns);
     switch (frame->op) {
     case QQ_OP_DISPATCH:
         return take_dispatch(session, frame, now_ns);

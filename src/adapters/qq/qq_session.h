@@ -12,7 +12,8 @@
  *   resume, QQ_RESUME_COUNT_MAX resumes failed, or there is no session.
  * - It never gives up. Fatal refusals (wrong intents after the smallest set, banned, wrong shard) are tried again
  *   every QQ_FATAL_RETRY_S and their reason stands in `trouble`.
- * - It never hammers: delays double from 1 s to QQ_DELAY_MAX_S with jitter until a session has lasted QQ_STABLE_S.
+ * - It never hammers: delays double from 1 s to QQ_DELAY_MAX_S with jitter until a session has lasted QQ_STABLE_S. While
+ *   the store refuses events, a link is made every QQ_REFUSED_S, so that it goes on when the disk has room again.
  *
  * Source: protocols/qq.md §2. Threads: the owner's only.
  */
@@ -24,8 +25,9 @@
 #define QQ_RESUME_COUNT_MAX 5 /* failed resumes in a row before an identify */
 #define QQ_DELAY_MAX_S 60     /* longest ordinary pause between two tries */
 #define QQ_FATAL_RETRY_S 600  /* pause after a refusal that only the owner can mend */
-#define QQ_STABLE_S 60        /* a session this old resets the delays */
-#define QQ_HELLO_S 15         /* opened, and no hello (or READY) for this long: the link is dead */
+#define QQ_REFUSED_S 2 /* pause after an event that could not be stored: the link itself is well */
+#define QQ_STABLE_S 60 /* a session this old resets the delays */
+#define QQ_HELLO_S 15  /* opened, and no hello (or READY) for this long: the link is dead */
 #define QQ_IDENTIFY_PAUSE_S 5 /* the platform allows one identify per 5 s */
 #define QQ_BEAT_MS_MIN 100    /* intervals of hello outside these are taken as the nearest */
 #define QQ_BEAT_MS_MAX 300000
@@ -67,6 +69,7 @@ struct qq_session
     int64_t durable_seq;   /* newest of the contiguous durable prefix, for resume */
     bool is_resuming;      /* STARTING: resume, not identify */
     bool is_beat_answered;
+    bool is_refused; /* CLOSING, because an event could not be stored */
     uint32_t failed_resume_count, failure_count;
     uint64_t deadline_ns; /* of the state; UINT64_MAX = none */
     uint64_t beat_ns, beat_interval_ns;

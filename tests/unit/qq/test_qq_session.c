@@ -137,6 +137,42 @@ static void what_could_not_be_stored_is_asked_for_again(void)
     end(&desk);
 }
 
+/* A full disk may take hours: the link must come back soon after it has room again. */
+static void refused_events_do_not_lengthen_the_pauses(void)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    for (int i = 0; i < 20; i++) {
+        CHECK(feed(&desk, "{\"op\":0,\"s\":2,\"t\":\"X\",\"d\":{}}"));
+        qq_session_refused(&desk.session, desk.now);
+        drain(&desk);
+        uint64_t lost = desk.now;
+        closed(&desk, 4000);
+        open_link(&desk);
+        CHECK(desk.now - lost >= QQ_REFUSED_S * S && desk.now - lost <= (QQ_REFUSED_S + 1) * S);
+        if (i % 2 == 0) /* refused in the replay too */
+            feed(&desk, "{\"op\":0,\"s\":3,\"t\":\"RESUMED\",\"d\":\"\"}");
+    }
+    CHECK(desk.resumes == 20 && desk.identifies == 1);
+    end(&desk);
+}
+
+static void a_session_that_lasted_resets_the_pauses(void)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    for (int i = 0; i < 10; i++) {
+        desk.now += (QQ_STABLE_S + 1) * S;
+        feed(&desk, "{\"op\":7}"); /* we close it, and it counts all the same */
+        uint64_t lost = desk.now;
+        closed(&desk, 0);
+        open_link(&desk);
+        CHECK(desk.now - lost <= S);
+        feed(&desk, "{\"op\":0,\"s\":9,\"t\":\"RESUMED\",\"d\":\"\"}");
+    }
+    end(&desk);
+}
+
 static void every_close_code_is_answered_as_the_table_says(void)
 {
     static const struct
@@ -433,6 +469,8 @@ int main(void)
 {
     RUN(a_loss_is_resumed_from_the_durable_prefix);
     RUN(what_could_not_be_stored_is_asked_for_again);
+    RUN(refused_events_do_not_lengthen_the_pauses);
+    RUN(a_session_that_lasted_resets_the_pauses);
     RUN(every_close_code_is_answered_as_the_table_says);
     RUN(a_missing_right_is_met_with_fewer_intents);
     RUN(a_silent_gateway_is_left);
