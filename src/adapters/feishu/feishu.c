@@ -2,6 +2,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
+#include "runtime/json/json_arena.h"
 
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
     struct feishu *feishu = calloc(1, sizeof *feishu);
     if (feishu == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "feishu adapter: out of memory");
+    sma_json_arena_install();
     feishu->magic = FEISHU_MAGIC;
     feishu->config = config;
     feishu->tenant.due_ns = feishu->identity.due_ns = UINT64_MAX;

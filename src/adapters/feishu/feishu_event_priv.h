@@ -8,7 +8,7 @@
 #define SMA_FEISHU_EVENT_PRIV_H
 
 #include "feishu_event.h"
-#include "runtime/json/json_read.h"
+#include "runtime/json/json_arena.h"
 
 #define FEISHU_MENTION_COUNT_MAX 128 /* whose names are resolved; all are looked at for the bot */
 #define FEISHU_PATH_BYTES_MAX 320

@@ -1,23 +1,44 @@
 /* feishu_frame.c — see feishu_frame.h. */
 #include "feishu_frame.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <feishu_frame.pb-c.h>
 #include <openssl/evp.h>
 
-#define DECODE_BYTES_FIXED 65536u   /* headers and small fields */
-#define DECODE_BYTES_PER_BYTE 2u    /* the payload is copied once */
-#define FIELD_NUMBER_MAX 536870911u /* 2^29 - 1 */
+#define DECODE_BYTES_FIXED 65536u      /* headers and small fields */
+#define DECODE_BYTES_PER_BYTE 2u       /* the payload is copied once */
+#define BLOCK_BYTES 2560u              /* a frame with its usual headers */
+#define BLOCK_PAYLOAD_BYTES_MAX 16384u /* a payload up to this is in the block too */
+#define FIELD_NUMBER_MAX 536870911u    /* 2^29 - 1 */
 #define ACK_HEADER_COUNT_MAX (FEISHU_FRAME_HEADER_COUNT_MAX + 1)
+
+/* protobuf-c makes three small allocations for each header: they come from one block, which the frame keeps. */
+struct block
+{
+    size_t used, room;
+    max_align_t bytes[];
+};
 
 /* An allocator with a budget: what a hostile frame can make protobuf-c take is bounded by the frame's own size. */
 struct budget
 {
     size_t left;
     bool is_over, is_out_of_memory;
+    struct block *block;
 };
+
+static void *block_alloc(struct block *block, size_t size)
+{
+    size_t rounded = (size + 15u) & ~(size_t)15u;
+    if (size == 0 || rounded < size || rounded > block->room - block->used)
+        return NULL;
+    void *memory = (char *)block->bytes + block->used;
+    block->used += rounded;
+    return memory;
+}
 
 static void *budget_alloc(void *user, size_t size)
 {
@@ -26,7 +47,9 @@ static void *budget_alloc(void *user, size_t size)
         budget->is_over = true;
         return NULL;
     }
-    void *memory = malloc(size == 0 ? 1 : size);
+    void *memory = block_alloc(budget->block, size);
+    if (memory == NULL)
+        memory = malloc(size == 0 ? 1 : size);
     if (memory == NULL)
         budget->is_out_of_memory = true;
     else
@@ -34,10 +57,26 @@ static void *budget_alloc(void *user, size_t size)
     return memory;
 }
 
+static void block_free(const struct block *block, void *memory)
+{
+    uintptr_t at = (uintptr_t)memory, start = (uintptr_t)block->bytes;
+    if (at < start || at >= start + block->room)
+        free(memory);
+}
+
 static void budget_free(void *user, void *memory)
 {
-    (void)user; /* nothing is given back: the budget is of one decode */
-    free(memory);
+    /* nothing is given back: the budget is of one decode */
+    block_free(((const struct budget *)user)->block, memory);
+}
+
+static void free_message(Pbbp2__Frame *message, struct block *block)
+{
+    struct budget budget = {.block = block};
+    ProtobufCAllocator allocator = {
+        .alloc = budget_alloc, .free = budget_free, .allocator_data = &budget};
+    pbbp2__frame__free_unpacked(message, &allocator);
+    free(block);
 }
 
 /* A present field always has a pointer, an absent one never. */
@@ -51,17 +90,27 @@ static struct sma_str optional(protobuf_c_boolean is_there, const ProtobufCBinar
     return is_there ? present(data) : (struct sma_str){NULL, 0};
 }
 
-static enum sma_err unpack(struct sma_str bytes, Pbbp2__Frame **ret_message)
+static enum sma_err unpack(struct sma_str bytes, Pbbp2__Frame **ret_message,
+                           struct block **ret_block)
 {
-    struct budget budget = {.left = DECODE_BYTES_FIXED + bytes.len * DECODE_BYTES_PER_BYTE};
+    size_t room = BLOCK_BYTES + (bytes.len < BLOCK_PAYLOAD_BYTES_MAX ? bytes.len : 0);
+    struct block *block = malloc(sizeof *block + room);
+    if (block == NULL)
+        return SMA_ERR_NOMEM;
+    block->used = 0;
+    block->room = room;
+    struct budget budget = {.left = DECODE_BYTES_FIXED + bytes.len * DECODE_BYTES_PER_BYTE,
+                            .block = block};
     ProtobufCAllocator allocator = {
         .alloc = budget_alloc, .free = budget_free, .allocator_data = &budget};
     Pbbp2__Frame *message = pbbp2__frame__unpack(
         &allocator, bytes.len, (const uint8_t *)(bytes.len == 0 ? "" : bytes.ptr));
     if (message != NULL) {
         *ret_message = message;
+        *ret_block = block;
         return SMA_ERR_OK;
     }
+    free(block);
     if (budget.is_out_of_memory)
         return SMA_ERR_NOMEM;
     return budget.is_over ? SMA_ERR_TOOBIG : SMA_ERR_BADINPUT;
@@ -91,18 +140,22 @@ enum sma_err feishu_frame_decode(struct sma_str bytes, struct feishu_frame *ret_
     if (bytes.len > FEISHU_FRAME_BYTES_MAX)
         return SMA_ERR_TOOBIG;
     Pbbp2__Frame *message = NULL;
-    enum sma_err err = unpack(bytes, &message);
+    struct block *block = NULL;
+    enum sma_err err = unpack(bytes, &message, &block);
     if (err != SMA_ERR_OK)
         return err;
     if (message->n_headers > FEISHU_FRAME_HEADER_COUNT_MAX || !is_whole_numbered_well(message)) {
         err =
             message->n_headers > FEISHU_FRAME_HEADER_COUNT_MAX ? SMA_ERR_TOOBIG : SMA_ERR_BADINPUT;
-        pbbp2__frame__free_unpacked(message, NULL);
+        free_message(message, block);
         return err;
     }
-    struct feishu_frame_header *headers = calloc(message->n_headers + 1, sizeof *headers);
+    size_t headers_size = (message->n_headers + 1) * sizeof(struct feishu_frame_header);
+    struct feishu_frame_header *headers = block_alloc(block, headers_size);
+    if (headers == NULL)
+        headers = malloc(headers_size);
     if (headers == NULL) {
-        pbbp2__frame__free_unpacked(message, NULL);
+        free_message(message, block);
         return SMA_ERR_NOMEM;
     }
     for (size_t i = 0; i < message->n_headers; i++) {
@@ -123,15 +176,17 @@ enum sma_err feishu_frame_decode(struct sma_str bytes, struct feishu_frame *ret_
         .log_id_new = optional(message->has_logidnew, &message->logidnew),
         .message = message,
         .owned_headers = headers,
+        .block = block,
     };
     return SMA_ERR_OK;
 }
 
 void feishu_frame_fini(struct feishu_frame *frame)
 {
-    if (frame->message != NULL)
-        pbbp2__frame__free_unpacked(frame->message, NULL);
-    free(frame->owned_headers);
+    if (frame->block != NULL) {
+        block_free(frame->block, frame->owned_headers);
+        free_message(frame->message, frame->block);
+    }
     *frame = (struct feishu_frame){0};
 }
 

@@ -46,6 +46,7 @@ struct feishu_frame
     struct sma_str payload_encoding, payload_type, payload, log_id_new;
     void *message; /* decode's: owns the bytes and unknown fields; NULL in frames made by hand */
     struct feishu_frame_header *owned_headers;
+    void *block; /* decode's: where these three are, as far as they fit */
 };
 
 /**

@@ -1,6 +1,8 @@
 /* body.c — the JSON of POST /api/execute, reference §4.3. */
 #include "http_priv.h"
 
+#include "runtime/json/json_arena.h"
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -99,7 +101,7 @@ enum sma_err http_execute_parse(struct sma_str text, struct http_execute_body *r
     if (is_too_deep(text))
         return sma_fail(error, SMA_ERR_BADINPUT, "JSON is nested deeper than %d levels",
                         SMA_JSON_DEPTH_MAX);
-    http_json_arena_begin();
+    sma_json_arena_begin();
     struct http_execute_body body = {.root =
                                          json_loadb(text.ptr, text.len, JSON_DECODE_ANY, &problem)};
     enum sma_err err = body.root == NULL ? describe_problem(text, &problem, error)
@@ -116,5 +118,5 @@ void http_execute_fini(struct http_execute_body *body)
 {
     json_decref(body->root);
     body->root = NULL;
-    http_json_arena_end();
+    sma_json_arena_end();
 }

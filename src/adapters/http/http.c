@@ -3,6 +3,8 @@
  */
 #include "http_priv.h"
 
+#include "runtime/json/json_arena.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -87,7 +89,7 @@ static enum sma_err http_create(const struct sma_config *config,
     http->random_used = sizeof http->random;
     sma_buf_init(&http->scratch, 16384);
     sma_buf_init(&http->scratch_headers, 4096);
-    http_json_arena_install();
+    sma_json_arena_install();
     enum sma_err err = read_options(http, block, error);
     if (err == SMA_ERR_OK) {
         http->conns =

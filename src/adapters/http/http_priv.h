@@ -281,13 +281,6 @@ SMA_CHECKED enum sma_err http_execute_parse(struct sma_str body, struct http_exe
                                             struct sma_error *error);
 void http_execute_fini(struct http_execute_body *body);
 
-/* -- json_arena.c: jansson without malloc for one short-lived tree a thread ------------------------------------- */
-/** Route jansson's allocations of the whole process through here; once, before threads start. */
-void http_json_arena_install(void);
-/** Until end: allocations of this thread come from a bump arena, malloc when it is used up. */
-void http_json_arena_begin(void);
-void http_json_arena_end(void);
-
 /* -- files.c: service.json, the token, the public folder -------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);
 void http_service_file_remove(struct sma_http *http);

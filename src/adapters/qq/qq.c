@@ -1,6 +1,8 @@
 /* qq.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of them. */
 #include "qq_priv.h"
 
+#include "runtime/json/json_arena.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,6 +64,7 @@ static enum sma_err create(const struct sma_config *config, const struct sma_con
     struct qq *qq = calloc(1, sizeof *qq);
     if (qq == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "qq adapter: out of memory");
+    sma_json_arena_install();
     qq->magic = QQ_MAGIC;
     qq->config = config;
     qq->bot_due_ns = qq->token.due_ns = UINT64_MAX;

@@ -1,14 +1,14 @@
 /* qq_frame.c — see qq_frame.h. */
 #include "qq_frame.h"
 
-#include "runtime/json/json_read.h"
+#include "runtime/json/json_arena.h"
 
 enum sma_err qq_frame_parse(struct sma_str bytes, struct qq_frame *ret_frame)
 {
     if (bytes.len > QQ_FRAME_BYTES_MAX)
         return SMA_ERR_TOOBIG;
     json_t *root;
-    enum sma_err err = sma_json_load(bytes, &root);
+    enum sma_err err = sma_json_load_brief(bytes, &root);
     if (err != SMA_ERR_OK)
         return err;
     int64_t op = sma_json_int(root, "op", 0, 1000, -1);
