@@ -382,11 +382,14 @@ static void act(struct qq_shard *shard, const struct qq_action *action)
 }
 
 /* -- what people are told -------------------------------------------------------------------------------------------------- */
+/* A link that comes and goes is told at its first, second, fourth ... loss, until one has lasted. */
 static void tell_ready(struct qq_shard *shard)
 {
     struct qq *qq = shard->qq;
-    bool is_first = !shard->is_told_ready;
-    if (is_first || shard->trouble_count > 0)
+    bool is_first = shard->ready_ns == 0;
+    shard->ready_ns = now_of(shard);
+    shard->is_up = true;
+    if (is_first || sma_adapter_is_worth_telling(shard->trouble_count))
         sma_ctx_log(qq->ctx, SMA_LOG_INFO, "qq: %s as %s (%s), shard %u of %u, %s",
                     is_first ? "connected" : "connected again",
                     qq->bot_name[0] == '\0' ? "the bot" : qq->bot_name, qq->bot_id,
@@ -396,14 +399,14 @@ static void tell_ready(struct qq_shard *shard)
         sma_ctx_log(qq->ctx, SMA_LOG_WARN,
                     "qq: the bot has no right to all of adapters.qq.intents, so it was connected "
                     "with group and C2C messages alone");
-    shard->is_told_ready = true;
-    shard->trouble_count = 0;
 }
 
 static void tell_trouble(struct qq_shard *shard)
 {
     const struct qq_session *session = &shard->session;
-    shard->trouble_count++;
+    bool has_lasted = shard->is_up && now_of(shard) - shard->ready_ns >= QQ_STABLE_S * QQ_NS_PER_S;
+    shard->is_up = false;
+    shard->trouble_count = has_lasted ? 1 : shard->trouble_count + 1;
     if (session->trouble[0] == '\0' || !sma_adapter_is_worth_telling(shard->trouble_count))
         return;
     sma_ctx_log(shard->qq->ctx, session->is_fatal ? SMA_LOG_ERROR : SMA_LOG_WARN,

@@ -127,7 +127,9 @@ struct qq_shard
     uint64_t link;           /* counts connections: verdicts of an older one close none */
     uint32_t epoch;          /* marks the session in the cursor; 0 = no session yet */
     uint64_t cursor_ask_id;
-    bool is_started, is_paused, is_told_ready;
+    bool is_started, is_paused;
+    bool is_up;        /* READY, as last told */
+    uint64_t ready_ns; /* since when, or when last; 0 = never */
     unsigned garbage_count, trouble_count;
     char cursor_name[24];
     char kept_id[QQ_SESSION_ID_BYTES_MAX]; /* of the file, until the cursor is known */

@@ -29,7 +29,7 @@ static void lost_links_lose_nothing(void)
         world_tell("{s:s}", "do", losses[i]);
         world_say(WORLD_C2C, after);
         WORLD_WAIT(world_event_count_of(before) >= 1 && world_event_count_of(after) >= 1);
-        WORLD_WAIT(world_log_count("session resumed") == i + 1);
+        WORLD_WAIT(world_counter("resumes") == (int64_t)i + 1);
     }
     CHECK_INT(1, world_counter("identifies"));
     world_close();
