@@ -298,6 +298,7 @@ static void say_load(struct fake_qq *fake, struct chat *chat)
     size_t index = chat->message_count;
     struct message *message = fake_qq_add_message(fake, chat, false);
     struct sma_buf text, data;
+    message->is_load = true;
     const char *pattern = fake->load.text, *mark = strstr(pattern, "%s");
     snprintf(token, sizeof token, "m%s-%zu", chat->id, index);
     sma_buf_init(&text, 4096);
@@ -336,11 +337,26 @@ static void open_load_chat(struct fake_qq *fake)
     say_load(fake, chat);
 }
 
-void fake_qq_load_answered(struct fake_qq *fake, struct chat *chat)
+/* The message of the load that this text names by its token, if it waits for an answer. */
+static struct message *find_asked(struct chat *chat, const char *text)
+{
+    char token[80];
+    size_t index;
+    int len = snprintf(token, sizeof token, "m%s-", chat->id);
+    const char *at = strstr(text, token);
+    if (at == NULL || sscanf(at + len, "%zu", &index) != 1 || index >= chat->message_count)
+        return NULL;
+    struct message *message = &chat->messages[index];
+    return message->is_load && message->reply_ns == 0 ? message : NULL;
+}
+
+void fake_qq_load_answered(struct fake_qq *fake, struct chat *chat, const char *text)
 {
     struct qq_load *load = &fake->load;
-    if (chat->load_left == 0)
+    struct message *message = chat->load_left == 0 ? NULL : find_asked(chat, text);
+    if (message == NULL)
         return;
+    message->reply_ns = platform_now_ns();
     load->finished++;
     chat->load_left--;
     if (load->is_flood || load->started == load->total)
@@ -385,7 +401,7 @@ void fake_qq_tick_load(struct fake_qq *fake, uint64_t now_ns)
     }
 }
 
-/* Written to the socket -> first reply came, of the chats of the load, in microseconds; their first `skip` left out. */
+/* Written to the socket -> its answer came, of the chats of the load, in microseconds; their first `skip` left out. */
 json_t *fake_qq_latencies(void *user, const json_t *command)
 {
     struct fake_qq *fake = user;

@@ -53,6 +53,7 @@ struct message
 {
     char *id, *text;
     bool is_ours, is_recalled;
+    bool is_load; /* theirs: answered by a text with its token, and nothing else */
     int64_t wall_ms;
     size_t payload;         /* theirs */
     uint64_t reply_ns;      /* theirs: first reply came */
@@ -251,7 +252,8 @@ json_t *fake_qq_emit(void *fake, const json_t *command);
 json_t *fake_qq_start_load(void *fake, const json_t *command);
 json_t *fake_qq_latencies(void *fake, const json_t *command);
 void fake_qq_tick_load(struct fake_qq *fake, uint64_t now_ns);
-void fake_qq_load_answered(struct fake_qq *fake, struct chat *chat);
+/** Text of ours in the chat: does it answer a message of the load? */
+void fake_qq_load_answered(struct fake_qq *fake, struct chat *chat, const char *text);
 
 /* -- fake_qq_rest.c, fake_qq_send.c, fake_qq_media.c ------------------------------------------------------------------------ */
 #define REST_PART_COUNT_MAX 6

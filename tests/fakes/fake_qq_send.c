@@ -322,7 +322,7 @@ static void note_reply(struct rest *rest, const struct target *target, int64_t s
     target->replies->count++;
     if (rest->scene < SCENE_CHANNEL && !rest->fake->notes_refused)
         use_seq(target->replies, seq);
-    if (target->message != NULL && target->message->reply_ns == 0)
+    if (target->message != NULL && target->message->reply_ns == 0 && !target->message->is_load)
         target->message->reply_ns = platform_now_ns();
 }
 
@@ -365,7 +365,7 @@ static void show(struct rest *rest, const struct target *target, const char *kin
         fake_qq_answer(rest, 200,
                        json_pack("{s:s,s:s,s:{s:s}}", "id", message->id, "timestamp", time,
                                  "ext_info", "ref_idx", ref));
-    fake_qq_load_answered(fake, chat);
+    fake_qq_load_answered(fake, chat, text);
 }
 
 static const char *kind_of(const struct rest *rest, int64_t type)

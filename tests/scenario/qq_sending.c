@@ -11,6 +11,7 @@
 
 #define FAST ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"
 
+#define LOAD_TOTAL 240
 #define STALLED_MS 60000 /* a call gets half a minute, and is then made again */
 
 static const char *binary, *fake_model;
@@ -167,12 +168,27 @@ static void what_is_refused_once_goes_out_in_another_form(void)
     platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "audit", 0);
 }
 
+static void many_chats_at_once_are_answered_once_each(void)
+{
+    platform_tell(&world.qq, "{s:s,s:i}", "do", "rights", "per_second", 0);
+    platform_tell(&world.qq, "{s:s,s:i,s:i,s:i}", "do", "load", "chats", 12, "total", LOAD_TOTAL,
+                  "per_chat", 10);
+    qq_await_counter(&world, "finished", LOAD_TOTAL);
+    qq_settle(&world);
+    CHECK_INT(LOAD_TOTAL, qq_counter(&world, "finished"));
+    json_t *answer = platform_do(&world.qq, "{s:s}", "do", "latencies");
+    CHECK_INT(LOAD_TOTAL, json_array_size(json_object_get(answer, "latencies")));
+    json_decref(answer);
+    platform_tell(&world.qq, "{s:s,s:i}", "do", "rights", "per_second", 100);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
     qq_world_start(&world, binary, fake_model, &(struct qq_options){.members = FAST});
+    RUN(many_chats_at_once_are_answered_once_each);
     RUN(refused_sends_are_tried_again);
     RUN(an_answer_that_is_lost_is_not_doubled);
     RUN(a_token_that_ends_in_mid_send_is_fetched_anew);

@@ -87,6 +87,33 @@ static void a_token_that_ended_is_fetched_anew(void)
     stop();
 }
 
+/* Each shard has a session of its own; the platform allows one log-in in five seconds. */
+static void shards_share_the_chats(void)
+{
+    char chat[64];
+    qq_world_create(&world, fake_model, &(struct qq_options){.members = FAST ",\"shards\":2"});
+    service_start(&world.world.service, binary, &world.world.folder);
+    qq_await_counter(&world, "ready", 2);
+    for (int i = 0; i < 8; i++) {
+        snprintf(chat, sizeof chat, "c2c:%032X", i);
+        platform_tell(&world.qq, "{s:s,s:s}", "do", "chat", "chat", chat);
+        qq_say(&world, chat, "who carries this");
+    }
+    for (int i = 0; i < 8; i++) {
+        snprintf(chat, sizeof chat, "c2c:%032X", i);
+        qq_expect(&world, chat, "You said: who carries this");
+    }
+    platform_tell(&world.qq, "{s:s}", "do", "restart"); /* both links end */
+    qq_say_meanwhile(&world, 3);
+    long long ended = process_now_ms();
+    qq_await_counter(&world, "resumes", 2);
+    CHECK(process_now_ms() - ended <= RECOVERY_MS);
+    qq_expect_meanwhile(&world, 3);
+    CHECK_INT(2, qq_counter(&world, "identifies"));
+    CHECK_INT(0, qq_counter(&world, "lost"));
+    stop();
+}
+
 /* -- what only the owner can mend ------------------------------------------------------------------------------------------ */
 static void fatal_codes_do_not_hammer(void)
 {
@@ -198,6 +225,7 @@ int main(int argc, char **argv)
     RUN(dead_sessions_are_begun_anew);
     RUN(refused_resumes_end_in_an_identify);
     RUN(a_token_that_ended_is_fetched_anew);
+    RUN(shards_share_the_chats);
     RUN(fatal_codes_do_not_hammer);
     RUN(a_platform_that_is_flooded_gets_a_minute);
     RUN(missing_rights_leave_what_there_is);
