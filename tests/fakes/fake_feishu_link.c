@@ -218,7 +218,7 @@ static void send_frames(struct fake_feishu *fake, struct delivery *delivery, siz
 {
     struct sma_str text = sma_str(delivery->event->json);
     size_t count = 1, order[PIECES_MAX + 1] = {0};
-    char id[64], sum[16], seq[16], time[24], trace[40];
+    char id[64], sum[24], seq[24], time[24], trace[40];
     bool is_cut = fake->pieces_times > 0;
     if (is_cut) {
         fake->pieces_times--;

@@ -137,6 +137,36 @@ static void quick_messages_are_all_answered_in_order(void)
     feishu_world_stop(&world);
 }
 
+/* The model's words come slowly: a card grows, and becomes the answer. */
+static void a_slow_answer_grows_in_a_card_and_then_stands(void)
+{
+    struct feishu_world world;
+    char text[1400] = "[[plain]] [[fault:drip bytes=30 ms=50]]";
+    bool is_growing = false;
+    start(&world, NULL);
+    for (size_t len = strlen(text); len < 1300; len += 10)
+        memcpy(text + len, " and words", 11);
+    feishu_say(&world, ANN_CHAT, ANN, text);
+    for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
+         process_pause_ms(5)) {
+        json_t *card = feishu_await(&world, ANN_CHAT, "");
+        size_t len = strlen(talk_text(card, "text"));
+        is_growing |= strcmp(talk_text(card, "type"), "interactive") == 0 && len < 1200;
+        json_decref(card);
+        if (len >= 1200)
+            break;
+    }
+    CHECK(is_growing);
+    feishu_settle(&world);
+    json_t *answer = feishu_await(&world, ANN_CHAT, "and words");
+    CHECK(strlen(talk_text(answer, "text")) >= 1200);
+    CHECK(platform_number(answer, "edits", 0) >= 2);
+    json_decref(answer);
+    expect_sent(&world, ANN_CHAT, 1);
+    CHECK_INT(0, feishu_counter(&world, "refused"));
+    feishu_world_stop(&world);
+}
+
 /* -- groups ---------------------------------------------------------------------------------------------------------- */
 static void a_group_is_answered_when_it_asks(void)
 {
@@ -285,6 +315,7 @@ int main(int argc, char **argv)
     RUN(structure_goes_out_as_a_card);
     RUN(a_long_answer_comes_in_order_and_whole);
     RUN(quick_messages_are_all_answered_in_order);
+    RUN(a_slow_answer_grows_in_a_card_and_then_stands);
     RUN(a_group_is_answered_when_it_asks);
     RUN(only_the_initiator_and_administrators_are_served);
     RUN(topics_are_answered_where_they_are);

@@ -38,7 +38,6 @@ static char *read_cached(const struct feishu_world *world, const char *end)
             snprintf(name, sizeof name, ".ship/.cache/feishu/%s", entry->d_name);
     }
     closedir(folder);
-    if (name[0] == 0) feishu_show(world, ANN_CHAT);
     CHECK(name[0] != '\0');
     return folder_read(&world->world.folder, name);
 }
@@ -55,14 +54,14 @@ static void a_file_is_on_disk_before_the_model_reads_of_it(void)
     struct feishu_world world;
     start(&world, NULL);
     send_file(&world, "file", "../my file.txt", "what the file says");
-    feishu_await_counter(&world, "sent", 1);
+    feishu_expect(&world, ANN_CHAT, "-my_file.txt");
     feishu_settle(&world);
     CHECK(feishu_asked(&world, "@attach document .ship/.cache/feishu/") > 0);
     char *text = read_cached(&world, "-my_file.txt");
     CHECK_TEXT("what the file says", text);
     free(text);
     send_file(&world, "image", "", "PNG");
-    feishu_await_counter(&world, "sent", 2);
+    feishu_expect(&world, ANN_CHAT, "@attach photo");
     feishu_settle(&world);
     CHECK(feishu_asked(&world, "@attach photo .ship/.cache/feishu/") > 0);
     feishu_world_stop(&world);
@@ -74,14 +73,15 @@ static void a_file_that_cannot_be_had_is_named(void)
     start(&world, ",\"attachmentBytesMax\":1000");
     platform_tell(&world.feishu, "{s:s,s:s,s:s,s:{s:s,s:s,s:i}}", "do", "say", "chat", ANN_CHAT,
                   "user", ANN, "file", "kind", "file", "name", "big.bin", "size", 1001);
-    feishu_await_counter(&world, "sent", 1);
+    feishu_expect(&world, ANN_CHAT, "-big.bin");
+    feishu_settle(&world);
     CHECK(feishu_asked(&world, "big.bin") > 0);
     platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "fault", "method", "resource", "kind",
                   "cut");
     platform_tell(&world.feishu, "{s:s,s:s,s:s}", "do", "fault", "method", "resource", "kind",
                   "token");
     send_file(&world, "file", "storm.txt", "whole in the end");
-    feishu_await_counter(&world, "sent", 2);
+    feishu_expect(&world, ANN_CHAT, "-storm.txt");
     char *text = read_cached(&world, "-storm.txt");
     CHECK_TEXT("whole in the end", text);
     free(text);

@@ -67,6 +67,25 @@ static void a_flood_in_one_chat_delays_no_other(void)
     CHECK_INT(1, feishu_count(&storm_world, ANN_CHAT, "I am flooded"));
 }
 
+/* Taken in and never answered: given up in the end, and sent again under its uuid; nobody else waits for that. */
+static void a_send_that_is_never_answered_delays_no_other_chat(void)
+{
+    platform_tell(&storm_world.feishu, "{s:s,s:s,s:s,s:s}", "do", "fault", "method", "send", "kind",
+                  "half_open", "chat", ANN_CHAT);
+    feishu_say(&storm_world, ANN_CHAT, ANN, "into the void");
+    storm_await_none("faults_left");
+    long long asked = process_now_ms();
+    feishu_say(&storm_world, BOB_CHAT, BOB, "past the void");
+    feishu_expect(&storm_world, BOB_CHAT, "You said: past the void");
+    CHECK(process_now_ms() - asked < RECOVERY_MS);
+    CHECK_INT(0, feishu_count(&storm_world, ANN_CHAT, "into the void"));
+    while (feishu_count(&storm_world, ANN_CHAT, "into the void") == 0 &&
+           process_now_ms() - asked < 2 * AWAIT_MS)
+        process_pause_ms(10);
+    feishu_settle(&storm_world);
+    CHECK_INT(1, feishu_count(&storm_world, ANN_CHAT, "into the void"));
+}
+
 static void an_answer_to_a_recalled_message_goes_out_alone(void)
 {
     struct feishu_message asked =
@@ -161,6 +180,7 @@ int main(int argc, char **argv)
     RUN_IN_STORM(refused_sends_are_tried_again);
     RUN_IN_STORM(tokens_end_in_mid_send);
     RUN_IN_STORM(a_flood_in_one_chat_delays_no_other);
+    RUN_IN_STORM(a_send_that_is_never_answered_delays_no_other_chat);
     RUN_IN_STORM(an_answer_to_a_recalled_message_goes_out_alone);
     RUN_IN_STORM(a_user_who_stops_the_bot_stops_nobody_else);
     RUN_IN_STORM(a_start_in_bad_weather_comes_up_by_itself);

@@ -150,6 +150,16 @@ static void bad_certificates_are_refused(void)
     }
 }
 
+static void a_server_that_never_says_a_word_is_given_up(void)
+{
+    storm_start_afresh();
+    int64_t opened = feishu_counter(&storm_world, "opened");
+    platform_tell(&storm_world.feishu, "{s:s,s:s}", "do", "bad_tls", "kind", "silent");
+    storm_break_connections("drop", 0);
+    feishu_await_counter(&storm_world, "opened", opened + 1); /* after its time for connecting */
+    storm_talk_through();
+}
+
 /* -- events ------------------------------------------------------------------------------------------------------------ */
 static void what_comes_again_is_answered_once(void)
 {
@@ -220,6 +230,7 @@ int main(int argc, char **argv)
     RUN_IN_STORM(endpoints_fail_and_come_back);
     RUN_IN_STORM(refused_handshakes_are_tried_again);
     RUN_IN_STORM(bad_certificates_are_refused);
+    RUN_IN_STORM(a_server_that_never_says_a_word_is_given_up);
     RUN_IN_STORM(what_comes_again_is_answered_once);
     RUN_IN_STORM(a_message_under_another_event_is_answered_once);
     RUN_IN_STORM(events_in_pieces_are_put_together);

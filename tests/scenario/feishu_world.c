@@ -138,6 +138,7 @@ static json_t *find(const struct feishu_world *world, const char *chat, const ch
     for (size_t i = 0; i < json_array_size(messages); i++) {
         json_t *message = json_array_get(messages, i);
         if (json_is_false(json_object_get(message, "is_ours")) ||
+            json_is_true(json_object_get(message, "is_recalled")) ||
             strstr(talk_text(message, "text"), part) == NULL)
             continue;
         found = message;
