@@ -381,6 +381,23 @@ static void a_reload_leaves_the_bot_at_work(void)
     telegram_world_stop(&world);
 }
 
+/* A bot that reads everything hears commands for others, also within the follow-up window of a person. */
+static void commands_of_other_bots_are_left_alone(void)
+{
+    telegram_world_create(&world, fake_model, &(struct telegram_options){.members = QUICK});
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "privacy", "on", 0);
+    restart();
+    telegram_say(&world, TEAM, ANN, "@helper_bot hello");
+    telegram_expect(&world, TEAM, "You said: hello");
+    telegram_say(&world, TEAM, ANN, "/weather can you tell me?");
+    telegram_say(&world, TEAM, ANN, "/weather@other_bot can you tell me?");
+    telegram_say(&world, TEAM, ANN, "can you tell me more?");
+    telegram_expect(&world, TEAM, "You said: can you tell me more?");
+    telegram_settle(&world);
+    expect_count(TEAM, 2, "");
+    telegram_world_stop(&world);
+}
+
 /* -- words --------------------------------------------------------------------------------------------------------- */
 static void notices_speak_the_persons_language_in_their_topic(void)
 {
@@ -428,6 +445,7 @@ int main(int argc, char **argv)
     RUN_CASE(a_stop_does_not_wait_for_what_hangs);
     RUN_CASE(access_follows_a_reload);
     RUN_CASE(a_reload_leaves_the_bot_at_work);
+    RUN_CASE(commands_of_other_bots_are_left_alone);
     RUN_CASE(notices_speak_the_persons_language_in_their_topic);
     return check_summary();
 }

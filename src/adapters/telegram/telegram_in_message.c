@@ -16,6 +16,7 @@ struct reading
     struct sma_str text; /* as received: text, else caption, else the words of a rich message */
     struct telegram_marks marks;
     bool is_forward, is_reply_to_us;
+    bool is_for_others; /* a command without a name that is likely another bot's */
     uint8_t addressed, control;
 };
 
@@ -115,6 +116,8 @@ static const char *address_in_group(struct telegram_in *in, struct reading *read
             reading->addressed = SMA_ADDRESSED_MENTION;
         if (reading->addressed != SMA_ADDRESSED_NONE)
             reading->control = control;
+        else
+            reading->is_for_others = true;
         return NULL;
     }
     if (reading->addressed == SMA_ADDRESSED_NONE || reading->is_forward)
@@ -305,8 +308,9 @@ const char *telegram_in_take_message(struct telegram_in *in, const json_t *messa
     ingress->control = reading.control;
     ingress->kind = reading.control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
     ingress->addressed = reading.addressed;
-    ingress->is_record_only =
-        is_backlog(in, reading.origin.date_ms) || telegram_in_true(message, "is_automatic_forward");
+    ingress->is_record_only = is_backlog(in, reading.origin.date_ms) ||
+                              telegram_in_true(message, "is_automatic_forward") ||
+                              reading.is_for_others;
     if (ingress->kind == SMA_EVENT_MESSAGE)
         put_group_key(message, ingress);
     return NULL;
