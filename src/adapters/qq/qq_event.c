@@ -165,8 +165,11 @@ static bool is_us(const struct reading *in, const json_t *mention)
 {
     if (json_is_true(json_object_get(mention, "is_you"))) /* so does a mention of everybody */
         return sma_str_is_equal(sma_json_str(mention, "scope"), SMA_STR("single"));
-    return in->options->bot_id.len > 0 &&
-           sma_str_is_equal(sma_json_str(mention, "id"), in->options->bot_id);
+    /* Before our own id is known (a webhook may come first), a bot that is mentioned to us is us. */
+    if (in->options->bot_id.len == 0)
+        return json_is_true(json_object_get(mention, "bot")) &&
+               json_object_get(mention, "is_you") == NULL;
+    return sma_str_is_equal(sma_json_str(mention, "id"), in->options->bot_id);
 }
 
 static bool is_mentioned(const struct reading *in)

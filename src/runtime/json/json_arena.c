@@ -1,7 +1,7 @@
 /* json_arena.c — see json_arena.h. */
 #include "runtime/json/json_arena.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -37,15 +37,11 @@ static void arena_free(void *place)
         arena.used = 0;
 }
 
-static void install(void)
-{
-    json_set_alloc_funcs(arena_malloc, arena_free);
-}
-
 void sma_json_arena_install(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, install); /* cannot fail on an initialised control */
+    static atomic_flag is_installed = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&is_installed))
+        json_set_alloc_funcs(arena_malloc, arena_free);
 }
 
 void sma_json_arena_begin(void)
