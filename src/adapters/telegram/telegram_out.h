@@ -122,7 +122,10 @@ struct telegram_outcome
 /** Never fails: what cannot be read is classified as such. */
 void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome);
 
-/* The last limit that was met, to see that a second chat meets one while the first still waits. Zero = none. */
+/*
+ * The last limit that was met, to see that a second chat meets one with the same end while the first still waits: two
+ * chats may also have each its own, and then nobody else has to wait. Zero = none.
+ */
 struct telegram_flood
 {
     uint64_t chat, until_ns;

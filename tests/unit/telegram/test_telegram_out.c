@@ -394,6 +394,9 @@ static void a_second_chat_that_must_wait_means_the_bot(void)
     CHECK(!telegram_flood_note(&flood, SMA_STR("1"), 5000, 2000));
     CHECK(telegram_flood_note(&flood, SMA_STR("2"), 5000, 3000));
     CHECK(!telegram_flood_note(&flood, SMA_STR("3"), 5000, 60000000000u));
+    CHECK(!telegram_flood_note(&flood, SMA_STR("4"), 40000, 61000000000u)); /* another end */
+    CHECK(!telegram_flood_note(&flood, SMA_STR("5"), 300000, 62000000000u));
+    CHECK(telegram_flood_note(&flood, SMA_STR("6"), 299000, 64000000000u));
 }
 
 /* -- the vectors ------------------------------------------------------------------------------------------------- */
