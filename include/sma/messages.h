@@ -608,7 +608,7 @@ struct sma_attempt_result
     uint32_t part;
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide;
-    bool is_likely_unsent; /* of UNKNOWN: the platform itself answered that it failed, so repeat until it has healed */
+    bool is_likely_unsent; /* of UNKNOWN: the platform itself answered that it failed, or hides a repeat: repeat until it has healed */
     uint32_t retry_after_ms;
     struct sma_str platform_message_id, error;
 };

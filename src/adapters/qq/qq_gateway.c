@@ -407,7 +407,8 @@ static void tell_trouble(struct qq_shard *shard)
     bool has_lasted = shard->is_up && now_of(shard) - shard->ready_ns >= QQ_STABLE_S * QQ_NS_PER_S;
     shard->is_up = false;
     shard->trouble_count = has_lasted ? 1 : shard->trouble_count + 1;
-    if (session->trouble[0] == '\0' || !sma_adapter_is_worth_telling(shard->trouble_count))
+    bool is_due = session->is_fatal || sma_adapter_is_worth_telling(shard->trouble_count);
+    if (session->trouble[0] == '\0' || !is_due)
         return;
     sma_ctx_log(shard->qq->ctx, session->is_fatal ? SMA_LOG_ERROR : SMA_LOG_WARN,
                 "qq: shard %u of %u is not connected (%u in a row): %s; trying again%s",
