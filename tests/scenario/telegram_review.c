@@ -12,6 +12,9 @@
 #include <signal.h>
 
 #define QUICK ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}"
+#define SECRET "0123456789-abcdef"
+#define KILL_COUNT 8
+#define BURST_COUNT 6
 #define IDLE_MS 2500
 #define PRESS_COUNT 400
 #define DESCRIPTOR_COUNT_MAX 200 /* far below any system's limit, far above what is needed */
@@ -176,6 +179,45 @@ static void a_kill_in_an_album_keeps_it_whole(void)
     service_kill(&world.world.service);
     restart();
     expect_album(ANN, "look at my album", 3);
+    telegram_world_stop(&world);
+}
+
+/* -- webhooks ------------------------------------------------------------------------------------------------------ */
+static void point_webhook(void)
+{
+    char url[128];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/webhooks/telegram", world.world.service.port);
+    telegram_tell(&world.telegram, "{s:s,s:s,s:s}", "do", "webhook", "url", url, "secret", SECRET);
+}
+
+/* What was answered 200 is answered to the person, what was not comes again; nothing is answered twice but the message
+ * that was on its way when the process died. */
+static void kills_under_webhooks_lose_nothing(void)
+{
+    char text[64];
+    size_t sent = 0;
+    start(QUICK ",\"mode\":\"webhook\",\"webhookSecret\":\"" SECRET "\"");
+    point_webhook();
+    for (int i = 0; i < KILL_COUNT; i++) {
+        for (int k = 0; k < BURST_COUNT; k++) {
+            snprintf(text, sizeof text, "burst %d number %d.", i, k);
+            telegram_say(&world, k % 2 == 0 ? ANN : BOB, k % 2 == 0 ? ANN : BOB, text);
+        }
+        process_pause_ms(10 * i);
+        service_kill(&world.world.service);
+        service_start(&world.world.service, binary, &world.world.folder);
+        point_webhook();
+    }
+    telegram_settle(&world);
+    for (int i = 0; i < KILL_COUNT; i++)
+        for (int k = 0; k < BURST_COUNT; k++) {
+            snprintf(text, sizeof text, "You said: burst %d number %d.", i, k);
+            size_t count = telegram_count(&world, k % 2 == 0 ? ANN : BOB, text);
+            CHECK(count == 1 || count == 2);
+            sent += count;
+        }
+    fprintf(stderr, "   %zu answers to %d messages\n", sent, KILL_COUNT * BURST_COUNT);
+    CHECK(sent <= KILL_COUNT * (BURST_COUNT + 2)); /* two chats, one message of each at most */
     telegram_world_stop(&world);
 }
 
@@ -439,6 +481,7 @@ int main(int argc, char **argv)
     RUN_CASE(a_stop_while_fetching_ends_the_message);
     RUN_CASE(an_album_of_a_group_is_one_message);
     RUN_CASE(a_kill_in_an_album_keeps_it_whole);
+    RUN_CASE(kills_under_webhooks_lose_nothing);
     RUN_CASE(a_group_moves_while_its_run_is_open);
     RUN_CASE(a_send_that_hangs_holds_up_its_chat_alone);
     RUN_CASE(a_getme_that_hangs_is_given_up);
