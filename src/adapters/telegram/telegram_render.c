@@ -1,6 +1,7 @@
 /* telegram_render.c — an outbox row into parts, and parts as bytes. See telegram_out.h. */
 #include "telegram_out_priv.h"
 
+#include "runtime/files/attach.h"
 #include "sma/text.h"
 
 /*
@@ -22,12 +23,6 @@ static const char *const link_schemes[] = {"http:", "https:", "tg:", NULL};
 static const struct sma_markup_options markup_options = {link_schemes};
 
 /* -- attachment lines -------------------------------------------------------------------------------------------- */
-struct attachment
-{
-    uint8_t kind; /* index in file_kinds */
-    struct sma_str target, caption;
-};
-
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
 {
     return (struct sma_str){text.ptr + from, to - from};
@@ -42,35 +37,6 @@ static struct sma_str take_word(struct sma_str *rest)
     struct sma_str word = slice(*rest, 0, len);
     *rest = sma_str_trim(slice(*rest, len, rest->len));
     return word;
-}
-
-/* Source: reference §6.2: `@attach` kind target [`|` caption], any case. */
-static bool read_attachment(struct sma_str line, struct attachment *ret_attachment)
-{
-    static const struct
-    {
-        const char *name;
-        uint8_t kind;
-    } kinds[] = {{"photo", 0}, {"image", 0}, {"document", 1},
-                 {"file", 1},  {"voice", 2}, {"audio", 3}};
-    struct sma_str rest = sma_str_trim(line);
-    if (rest.len == 0 || rest.ptr[0] != '@' ||
-        !sma_str_is_equal_nocase(take_word(&rest), SMA_STR("@attach")))
-        return false;
-    struct sma_str name = take_word(&rest);
-    const char *bar = rest.len == 0 ? NULL : memchr(rest.ptr, '|', rest.len);
-    size_t target_len = bar == NULL ? rest.len : (size_t)(bar - rest.ptr);
-    struct sma_str target = sma_str_trim(slice(rest, 0, target_len));
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && target.len > 0; i++) {
-        if (!sma_str_is_equal_nocase(name, sma_str(kinds[i].name)))
-            continue;
-        struct sma_str caption = {"", 0};
-        if (bar != NULL)
-            caption = sma_str_trim(slice(rest, target_len + 1, rest.len));
-        *ret_attachment = (struct attachment){kinds[i].kind, target, caption};
-        return true;
-    }
-    return false;
 }
 
 /* The next line of text from *at on, without its end; *at moves behind it. */
@@ -91,11 +57,11 @@ static bool may_have_attachments(struct sma_str text)
 /* Copy the lines that are none. @return whether there were attachment lines */
 static bool put_without_attachments(struct sma_buf *buf, struct sma_str text)
 {
-    struct attachment attachment;
+    struct sma_attach_line attachment;
     bool has_some = false;
     for (size_t at = 0; at < text.len;) {
         size_t from = at;
-        if (read_attachment(take_line(text, &at), &attachment))
+        if (sma_attach_read_line(take_line(text, &at), &attachment))
             has_some = true;
         else
             sma_buf_put_str(buf, slice(text, from, at));
@@ -168,12 +134,21 @@ static enum sma_err render_text(struct output *output, struct sma_str text, bool
 }
 
 /* -- file parts -------------------------------------------------------------------------------------------------- */
-static void make_file_part(struct output *output, const struct attachment *attachment)
+static char kind_byte(const char *kind)
+{
+    size_t i = 0;
+    while (i < SMA_COUNT_OF(file_kinds) && strcmp(kind, file_kinds[i]) != 0)
+        i++;
+    SMA_ASSERT(i < SMA_COUNT_OF(file_kinds)); /* the kinds of attach.h are ours */
+    return (char)i;
+}
+
+static void make_file_part(struct output *output, const struct sma_attach_line *attachment)
 {
     struct sma_buf *bytes = &output->bytes;
     sma_buf_clear(bytes);
     sma_buf_put_char(bytes, 'F');
-    sma_buf_put_char(bytes, (char)attachment->kind);
+    sma_buf_put_char(bytes, kind_byte(attachment->kind));
     sma_buf_put(bytes, "\0\0\0\0", 4);
     if (bytes->err == SMA_ERR_OK)
         put_length(bytes, 2, attachment->target.len);
@@ -184,9 +159,9 @@ static void make_file_part(struct output *output, const struct attachment *attac
 
 static void render_files(struct output *output, struct sma_str text)
 {
-    struct attachment attachment;
+    struct sma_attach_line attachment;
     for (size_t at = 0; at < text.len && output->err == SMA_ERR_OK;)
-        if (read_attachment(take_line(text, &at), &attachment))
+        if (sma_attach_read_line(take_line(text, &at), &attachment))
             make_file_part(output, &attachment);
 }
 
