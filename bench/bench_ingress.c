@@ -248,49 +248,13 @@ static double bare_sync_p50(size_t count)
     return (double)bench_quantile(samples, count, 0.5) / 1e3;
 }
 
-/* Cumulative buckets of one histogram on /metrics. @return how many there are. */
-static size_t read_buckets(int port, const char *name, double *bounds, double *counts, size_t max)
-{
-    static char answer[1024 * 1024];
-    char prefix[100];
-    int fd = load_connect(port);
-    if (load_get(fd, port, "/metrics", answer, sizeof answer) != 200)
-        die("GET /metrics");
-    close(fd);
-    snprintf(prefix, sizeof prefix, "%s_bucket{le=\"", name);
-    size_t count = 0;
-    for (const char *at = answer; (at = strstr(at, prefix)) != NULL && count < max;) {
-        at += strlen(prefix);
-        bounds[count] = strtod(at, NULL);
-        const char *brace = strstr(at, "} ");
-        counts[count++] = brace == NULL ? 0 : strtod(brace + 2, NULL);
-    }
-    return count;
-}
-
-/* Quantile of what was added between two readings, interpolated inside its bucket; microseconds. */
-static double bucket_quantile(const double *bounds, const double *before, const double *after,
-                              size_t count, double q)
-{
-    double total = count == 0 ? 0 : after[count - 1] - before[count - 1], below = 0, low = 0;
-    for (size_t i = 0; i < count; i++) {
-        double upto = after[i] - before[i];
-        if (upto >= q * total && upto > below && isfinite(bounds[i]))
-            return (low + (bounds[i] - low) * (q * total - below) / (upto - below)) * 1e6;
-        below = upto;
-        low = bounds[i];
-    }
-    return NAN;
-}
-
 static void bench_idle_durable(const char *binary)
 {
-    double bounds[64], before[64], after[64], bare[IDLE_ROUND_COUNT], p50s[IDLE_ROUND_COUNT],
-        p99s[IDLE_ROUND_COUNT];
+    double bare[IDLE_ROUND_COUNT], p50s[IDLE_ROUND_COUNT], p99s[IDLE_ROUND_COUNT];
     struct process service = start_service(binary, "idle", 0);
     struct load_result warm = load_paced(service.port, 50, 5000);
     load_fini(&warm);
-    size_t count = read_buckets(service.port, "sma_read_to_durable_seconds", bounds, before, 64);
+    struct load_histogram before = load_histogram_read(service.port, "sma_read_to_durable_seconds");
     for (size_t i = 0; i < IDLE_ROUND_COUNT; i++) { /* taking turns */
         bare[i] = bare_sync_p50(bench_is_quick ? 40 : SYNC_COUNT_MAX);
         struct load_result result = load_paced(service.port, bench_is_quick ? 60 : 300, 5000);
@@ -298,18 +262,16 @@ static void bench_idle_durable(const char *binary)
         p99s[i] = (double)bench_quantile(result.latencies_ns, result.count, 0.99) / 1e3;
         load_fini(&result);
     }
-    count = count == read_buckets(service.port, "sma_read_to_durable_seconds", bounds, after, 64)
-                ? count
-                : 0;
+    struct load_histogram after = load_histogram_read(service.port, "sma_read_to_durable_seconds");
     stop(&service);
     double sync = bench_median(bare, IDLE_ROUND_COUNT),
-           p50 = bucket_quantile(bounds, before, after, count, 0.5);
+           p50 = load_histogram_quantile(&before, &after, 0.5);
     bench_row("bytes read to durable p50, idle (vs fdatasync)", p50, "us", sync, p50 / sync,
               "<= 3");
-    bench_row("bytes read to durable p99, idle",
-              bucket_quantile(bounds, before, after, count, 0.99), "us", NAN, NAN, NULL);
-    bench_row("bytes read to durable p99.9, idle",
-              bucket_quantile(bounds, before, after, count, 0.999), "us", NAN, NAN, NULL);
+    bench_row("bytes read to durable p99, idle", load_histogram_quantile(&before, &after, 0.99),
+              "us", NAN, NAN, NULL);
+    bench_row("bytes read to durable p99.9, idle", load_histogram_quantile(&before, &after, 0.999),
+              "us", NAN, NAN, NULL);
     bench_row("send to durable p50, idle, at the client", bench_median(p50s, IDLE_ROUND_COUNT),
               "us", NAN, NAN, NULL);
     bench_row("send to durable p99, idle, at the client", bench_median(p99s, IDLE_ROUND_COUNT),

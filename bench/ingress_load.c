@@ -209,6 +209,44 @@ void load_fini(struct load_result *result)
     result->latencies_ns = NULL;
 }
 
+/* -- histograms ------------------------------------------------------------------------------------------------- */
+
+struct load_histogram load_histogram_read(int port, const char *name)
+{
+    static char answer[1024 * 1024];
+    struct load_histogram histogram = {.count = 0};
+    char prefix[100];
+    int fd = load_connect(port);
+    if (load_get(fd, port, "/metrics", answer, sizeof answer) != 200)
+        die("GET /metrics");
+    close(fd);
+    snprintf(prefix, sizeof prefix, "%s_bucket{le=\"", name);
+    for (const char *at = answer;
+         (at = strstr(at, prefix)) != NULL && histogram.count < SMA_COUNT_OF(histogram.bounds);) {
+        at += strlen(prefix);
+        const char *brace = strstr(at, "} ");
+        histogram.bounds[histogram.count] = strtod(at, NULL);
+        histogram.counts[histogram.count++] = brace == NULL ? 0 : strtod(brace + 2, NULL);
+    }
+    return histogram;
+}
+
+double load_histogram_quantile(const struct load_histogram *before,
+                               const struct load_histogram *after, double q)
+{
+    size_t count = before->count == after->count ? after->count : 0;
+    double total = count == 0 ? 0 : after->counts[count - 1] - before->counts[count - 1], below = 0,
+           low = 0;
+    for (size_t i = 0; i < count; i++) {
+        double upto = after->counts[i] - before->counts[i], bound = after->bounds[i];
+        if (upto >= q * total && upto > below && isfinite(bound))
+            return (low + (bound - low) * (q * total - below) / (upto - below)) * 1e6;
+        below = upto;
+        low = bound;
+    }
+    return NAN;
+}
+
 /* -- the sink --------------------------------------------------------------------------------------------------- */
 
 static int sink_fd;

@@ -27,6 +27,17 @@ int load_post(int fd, int port, const char *chat, char ret_run_id[32]);
 /** One GET; body into answer. @return its status */
 int load_get(int fd, int port, const char *path, char *answer, size_t answer_max);
 
+/* Cumulative buckets of one histogram on /metrics, in seconds. */
+struct load_histogram
+{
+    double bounds[64], counts[64];
+    size_t count;
+};
+struct load_histogram load_histogram_read(int port, const char *name);
+/** Quantile of what was added between two readings, interpolated inside its bucket; microseconds. */
+double load_histogram_quantile(const struct load_histogram *before,
+                               const struct load_histogram *after, double q);
+
 /** Start the sink thread. @return its port */
 int sink_start(void);
 /** When the first byte of the newest request came; waits up to two seconds for one after `after_ns`. 0 = none came. */

@@ -1,0 +1,11 @@
+if(NOT TARGET shipmyagent OR NOT TARGET sma_fake_feishu)
+    return()
+endif()
+# The reference: a client that only counts.
+add_executable(bare_ws bare_ws.c)
+target_link_libraries(bare_ws PRIVATE sma_flags PkgConfig::LWS Threads::Threads)
+add_executable(bench_ws bench_ws.c ws_load.c ws_load_event.c ingress_load.c)
+target_link_libraries(bench_ws PRIVATE sma_fake_feishu sma_test_process PkgConfig::CRYPTO m Threads::Threads)
+add_dependencies(bench_ws bare_ws)
+add_test(NAME bench_ws COMMAND bench_ws --binary $<TARGET_FILE:shipmyagent> --bare $<TARGET_FILE:bare_ws> --quick)
+set_tests_properties(bench_ws PROPERTIES LABELS bench TIMEOUT 600)
