@@ -100,7 +100,7 @@ static void what_cannot_be_had_is_named(void)
     CHECK(strstr(prepared.context, "notes.txt") != NULL);
     cached(text);
     CHECK_TEXT("", text);
-    CHECK_INT(1, world_log_count("an attachment could not be fetched"));
+    WORLD_WAIT(world_log_count("an attachment could not be fetched") == 1);
     world_close();
 }
 
