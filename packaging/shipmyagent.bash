@@ -2,7 +2,7 @@
 _shipmyagent() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
     if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start chat init status alias help" -- "$word"; compgen -d -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "start chat init status alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
     case $command in
@@ -10,10 +10,11 @@ _shipmyagent() {
     init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;
     status) options="--json" ;;
     alias) options="--shell --dry-run --print" ;;
-    help) options="start chat init status alias" ;;
+    policy) options="check --" ;;
+    help) options="start chat init status alias policy" ;;
     *) options="--port --host --provider --version --help" ;;
     esac
-    if [[ $word == -* || $command == help ]]; then
+    if [[ $word == -* || $command == help || ($command == policy && $COMP_CWORD -eq 2) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -d -- "$word")

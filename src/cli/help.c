@@ -12,6 +12,7 @@ static const char OVERVIEW[] =
     "  shipmyagent chat [FOLDER]      talk to it in the terminal, or in a pipe\n"
     "  shipmyagent init [FOLDER]      make a project: Agent.md, ship.json, .ship/\n"
     "  shipmyagent status [FOLDER]    what the running service is doing\n"
+    "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
     "  shipmyagent alias              add the short name `sma` to your shell\n"
     "  shipmyagent help [COMMAND]     more on one command\n"
     "  shipmyagent --version\n";
@@ -55,6 +56,15 @@ static const struct
                "Asks the running service. Exit status 0: running; 3: not running.\n"},
     {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
               "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
+    {"policy",
+     "shipmyagent policy check [FOLDER] -- COMMAND...\n"
+     "Says what permissions.exec_shell of FOLDER's ship.json makes of a shell command: `allow`, `ask` or "
+     "`refuse` on the\n"
+     "first line, then the rule and the program that decided it. Nothing is run. One argument is a text "
+     "for the shell,\n"
+     "several are the words of one command:\n"
+     "  shipmyagent policy check -- 'git log | head'\n"
+     "Exit status 0: allow; 1: ask; 2: refuse; 3: the question or the configuration is wrong.\n"},
 };
 
 int sma_cli_help(const char *command)

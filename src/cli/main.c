@@ -21,6 +21,7 @@ static const struct
 } COMMANDS[] = {
     {"start", sma_cli_start},   {"chat", sma_cli_chat},   {"init", sma_cli_init},
     {"status", sma_cli_status}, {"alias", sma_cli_alias},
+    {"policy", sma_cli_policy},
 };
 
 int sma_cli_fail(const char *format, ...)

@@ -1,0 +1,156 @@
+/*
+ * policy.c — `shipmyagent policy check [FOLDER] -- COMMAND...`: what the command policy says about one command.
+ */
+#include "cli.h"
+
+#include "chat_screen.h"
+#include "runtime/approval/policy.h"
+#include "runtime/approval/shell.h"
+#include "sma/buf.h"
+#include "sma/config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FAILED 3
+
+static int fail_usage(void)
+{
+    sma_cli_fail("policy: write `shipmyagent policy check [FOLDER] -- COMMAND...`; see "
+                 "`shipmyagent help policy`");
+    return FAILED;
+}
+
+/* Several words are those words exactly, whatever is in them; one word is a text for the shell. */
+static void put_command(struct sma_buf *buf, char **words)
+{
+    if (words[1] == NULL) {
+        sma_buf_put_text(buf, words[0]);
+        return;
+    }
+    for (size_t i = 0; words[i] != NULL; i++) {
+        if (i > 0)
+            sma_buf_put_char(buf, ' ');
+        if (words[i][0] != '\0' &&
+            strspn(words[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "-_./:,@%+") == strlen(words[i])) {
+            sma_buf_put_text(buf, words[i]);
+            continue;
+        }
+        sma_buf_put_char(buf, '\'');
+        for (const char *at = words[i]; *at != '\0'; at++)
+            if (*at == '\'')
+                sma_buf_put_text(buf, "'\\''");
+            else
+                sma_buf_put_char(buf, *at);
+        sma_buf_put_char(buf, '\'');
+    }
+}
+
+/* No name that begins with a dot, not ship.json: a link may lead there from a harmless name. */
+static bool is_plain(const char *path)
+{
+    return path[0] != '.' && strstr(path, "/.") == NULL && strcmp(path, "ship.json") != 0;
+}
+
+/* Follow links: the deepest part of the path that exists must lie in the project. */
+static bool stays(void *user, struct sma_str path)
+{
+    const char *project_dir = user;
+    size_t prefix = strlen(project_dir) + 1;
+    char full[PATH_MAX], real[PATH_MAX];
+    if (prefix + path.len + 1 > sizeof full)
+        return false;
+    snprintf(full, sizeof full, "%s/%.*s", project_dir, (int)path.len, path.ptr);
+    while (strlen(full) > prefix) {
+        if (realpath(full, real) != NULL)
+            return strncmp(real, project_dir, prefix - 1) == 0 &&
+                   (real[prefix - 1] == '\0' ||
+                    (real[prefix - 1] == '/' && is_plain(real + prefix)));
+        char target[2];
+        if (readlink(full, target, sizeof target) >= 0)
+            return false; /* a link to nothing: it would be made where it points */
+        *strrchr(full, '/') = '\0';
+    }
+    return true;
+}
+
+static void print_field(const char *name, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    struct sma_buf clean; /* it quotes the command, which may hold anything */
+    sma_buf_init(&clean, 4096);
+    sma_chat_put_clean(&clean, sma_str(value));
+    for (size_t i = 0; i < clean.len; i++)
+        if (clean.ptr[i] == '\n' || clean.ptr[i] == '\t')
+            clean.ptr[i] = ' ';
+    printf("  %-8s %s\n", name, clean.ptr == NULL ? "" : clean.ptr);
+    sma_buf_fini(&clean);
+}
+
+static int print_decision(const struct sma_policy_decision *decision)
+{
+    puts(sma_policy_verdict_name(decision->verdict));
+    print_field("rule", decision->rule);
+    print_field("program", decision->program);
+    print_field("why", decision->reason);
+    if (decision->at > 0)
+        printf("  %-8s byte %zu\n", "where", decision->at);
+    return (int)decision->verdict;
+}
+
+static int decide(const struct sma_config *config, char **words)
+{
+    struct sma_policy *policy = NULL;
+    struct sma_error error = {0};
+    if (sma_policy_load(config->permissions_json, &policy, &error) != SMA_ERR_OK) {
+        sma_cli_fail("policy: ship.json: %s", error.text);
+        return FAILED;
+    }
+    struct sma_shell *shell = sma_shell_create();
+    struct sma_buf command;
+    sma_buf_init(&command, 4 * 1024 * 1024);
+    put_command(&command, words);
+    int status = FAILED;
+    if (shell == NULL || command.err != SMA_ERR_OK) {
+        sma_cli_fail("policy: the command is too long");
+    } else {
+        struct sma_policy_query query = {.command = sma_buf_str(&command),
+                                         .project_dir = sma_str(config->project_dir),
+                                         .stays = stays,
+                                         .user = (void *)(uintptr_t)config->project_dir};
+        struct sma_policy_decision decision;
+        sma_policy_decide(policy, shell, &query, &decision);
+        status = print_decision(&decision);
+    }
+    sma_buf_fini(&command);
+    sma_shell_destroy(shell);
+    sma_policy_destroy(policy);
+    return status;
+}
+
+int sma_cli_policy(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "check") != 0)
+        return fail_usage();
+    int dashes = 2;
+    while (dashes < argc && strcmp(argv[dashes], "--") != 0)
+        dashes++;
+    if (dashes + 1 >= argc || dashes > 3 || (dashes == 3 && argv[2][0] == '-'))
+        return fail_usage();
+    struct sma_config *config = NULL;
+    struct sma_error error = {0};
+    struct sma_config_overrides overrides = {.provider =
+                                                 "offline"}; /* no key of a model is needed here */
+    if (sma_config_load(dashes == 3 ? argv[2] : ".", &overrides, NULL, NULL, &config, &error) !=
+        SMA_ERR_OK) {
+        sma_cli_fail("%s", error.text);
+        return FAILED;
+    }
+    int status = decide(config, argv + dashes + 1);
+    sma_config_destroy(config);
+    return status;
+}

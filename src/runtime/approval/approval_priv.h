@@ -1,0 +1,163 @@
+/*
+ * approval_priv.h — what the files of this folder share: the parser's state, the tables of programs, path rules.
+ */
+#ifndef SMA_APPROVAL_PRIV_H
+#define SMA_APPROVAL_PRIV_H
+
+#include "policy.h"
+#include "shell.h"
+
+/* -- parser (shell.c, shell_word.c, shell_parse.c) ---------------------------------------------------------------- */
+struct heredoc
+{
+    struct sma_str delimiter;
+    bool is_quoted, strips_tabs;
+};
+
+struct parser
+{
+    struct sma_shell *shell;
+    const char *pos, *end;
+    unsigned depth;
+    int32_t parent; /* for the commands found */
+    uint32_t origin;
+    bool is_from_text;
+    struct heredoc heredocs[SMA_SHELL_HEREDOC_COUNT_MAX]; /* named, body not reached yet */
+    unsigned heredoc_count, heredoc_base; /* below base: those of enclosing commands */
+};
+
+void sma_shell_doubt(struct sma_shell *shell, const char *at, const char *why);
+/* Bytes in the arena, or NULL with doubt when it is full. */
+char *sma_shell_reserve(struct sma_shell *shell, size_t len);
+struct sma_shell_command *sma_shell_add_command(struct parser *parser);
+void sma_shell_skip_blanks(struct parser *parser);
+bool sma_shell_is_meta(char byte);
+/* Read one word; false when none stands here. */
+bool sma_shell_parse_word(struct parser *parser, struct sma_shell_word *ret_word);
+/* The expansions in the body of a here-document: [parser->pos, parser->end). */
+void sma_shell_parse_body(struct parser *parser);
+/* Everything up to parser->end. */
+void sma_shell_parse_all(struct parser *parser);
+/* The inside of $( ... ) or ( ... ); takes the closing parenthesis. */
+void sma_shell_parse_paren(struct parser *parser);
+/* A reserved word of the shell, however it was written. */
+bool sma_shell_is_reserved(struct sma_str word);
+/* Parse a text the launcher `parent` hands to a shell; it must lie in the arena or be constant. */
+void sma_shell_parse_child(struct sma_shell *shell, struct sma_str text, uint32_t parent,
+                           uint32_t origin);
+
+/* -- programs (programs.c) ------------------------------------------------------------------------------------------ */
+enum program_kind
+{
+    PROGRAM_OTHER,
+    PROGRAM_PLAIN,       /* runs nothing and writes nothing, whatever its arguments */
+    PROGRAM_NEUTRAL,     /* of the shell itself, changes nothing: needs no rule */
+    PROGRAM_WRITER,      /* writes its operands: they are judged like redirection targets */
+    PROGRAM_SHELL,       /* unwrap_code.c */
+    PROGRAM_INTERPRETER, /* unwrap_code.c */
+    PROGRAM_AWK,
+    PROGRAM_SED,
+    PROGRAM_FIND,
+    PROGRAM_GIT,
+    PROGRAM_LAUNCHER, /* has a struct launcher */
+    PROGRAM_RUNNER,   /* starts its first operand in ways not modelled: npx, strace, tmux */
+    PROGRAM_OPAQUE, /* an editor, a database client, a builtin that changes the shell: never understood */
+    PROGRAM_DECLARE, /* export and relatives */
+    PROGRAM_CD,
+};
+
+enum launcher_flag
+{
+    LAUNCHER_ADDS_NOTHING = 1, /* its child alone decides */
+    LAUNCHER_ASSIGNS = 2,      /* NAME=value before the program */
+    LAUNCHER_APPENDS = 4,      /* xargs */
+    LAUNCHER_JOINS = 8,        /* hands its words to a shell, joined with blanks */
+    LAUNCHER_EVALUATES = 16,   /* the same without options: eval */
+};
+
+struct launcher
+{
+    const char *name;
+    const char *flags, *valued;           /* short options without and with a value */
+    const char *long_flags, *long_valued; /* blank-separated, without -- */
+    uint8_t operand_count;                /* between options and program */
+    uint8_t traits;
+};
+
+/* Options by which a program runs a command or writes a file: `letters` short ones, `names` long ones, blank-separated (a
+ * star at the end: whatever follows), `subcommands` first operands that do so. */
+struct danger
+{
+    const char *program, *letters, *names, *subcommands;
+};
+
+struct program
+{
+    const char *name;
+    enum program_kind kind;
+};
+
+/* The last part of a path. */
+struct sma_str sma_program_base(struct sma_str path);
+enum program_kind sma_program_kind(struct sma_str base);
+const struct launcher *sma_program_launcher(struct sma_str base);
+const struct danger *sma_program_danger(struct sma_str base);
+/* Is `word` one of the blank-separated `list`? */
+bool sma_list_has(const char *list, struct sma_str word);
+
+#define NOTE_NEVER_COVERED UINT32_MAX /* as origin: not even by a rule that names every word */
+
+/* -- unwrap (unwrap*.c) ---------------------------------------------------------------------------------------------- */
+void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why);
+/* The same for a script in the word `origin`. */
+void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin);
+/* A child made of the parent's words [from, to). NULL with doubt at a limit. */
+struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
+                                           uint32_t to);
+void sma_unwrap_shell(struct sma_shell *shell, uint32_t command);
+void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sma_str base);
+void sma_unwrap_awk(struct sma_shell *shell, uint32_t command);
+void sma_unwrap_sed(struct sma_shell *shell, uint32_t command);
+/* Is `word` (an option) one that `danger` names? */
+bool sma_unwrap_is_dangerous(const struct danger *danger, struct sma_str word);
+void sma_unwrap_add_assign(struct sma_shell *shell, uint32_t command,
+                           const struct sma_shell_word *word);
+void sma_unwrap_git(struct sma_shell *shell, uint32_t command);
+
+/* -- rules (policy.c) ------------------------------------------------------------------------------------------------ */
+struct rule
+{
+    char *text;            /* as written */
+    struct sma_str *words; /* into storage */
+    char *storage;
+    uint32_t word_count;
+    bool is_exact;
+};
+
+struct rules
+{
+    struct rule *items;
+    size_t count;
+};
+
+struct sma_policy
+{
+    struct rules deny, allow;
+    bool is_off;           /* no command at all */
+    bool allows_the_rest;  /* what no rule names runs too */
+    bool deny_is_question; /* denyRequiresApproval */
+};
+
+/* How many of the command's words a rule fixes: 0 it does not match, UINT32_MAX all of them. */
+uint32_t sma_rule_cover(const struct rule *rule, const struct sma_shell *shell,
+                        const struct sma_shell_command *command);
+/* What a child inherits of its parent's cover. */
+uint32_t sma_rule_inherit(uint32_t cover, const struct sma_shell_command *child);
+
+/* -- paths (policy_path.c) ------------------------------------------------------------------------------------------- */
+/* May a redirection read or write it: inside the project, no name that begins with a dot, not ship.json? */
+bool sma_path_is_harmless(struct sma_str path, struct sma_str project_dir);
+/* Does it name .env, .ship, ship.json or (unless for_git) .git, as a path, a pattern or behind an = or :? */
+bool sma_path_is_protected(struct sma_str word, bool is_pattern, bool for_git);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * policy.h — may this shell command run, must somebody be asked, or is it refused?
+ *
+ * Source: `permissions` of ship.json, reference §10.1 and §10.2, both eras:
+ *   "exec_shell": true | false
+ *   "exec_shell": { "deny": [rule], "allow": [rule], "requiresApproval": bool, "denyRequiresApproval": bool }
+ * A rule is the first words of a command: "git status" means `git status` and whatever follows. "git status *" says the same
+ * with a star; "=git status" means these words and no other. docs/notes/policy.md has the whole of it.
+ *
+ * Invariants: deny beats allow beats ask; what is not understood is never allowed.
+ * Threads:    a loaded policy is constant and may be shared; everything else belongs to the caller.
+ */
+#ifndef SMA_APPROVAL_POLICY_H
+#define SMA_APPROVAL_POLICY_H
+
+#include "sma/base.h"
+
+struct sma_buf;
+struct sma_shell;
+struct sma_policy;
+
+#define SMA_POLICY_RULE_COUNT_MAX \
+    1024 /* deny and allow together; beyond it the policy is refused */
+#define SMA_POLICY_RULE_BYTES_MAX 4096 /* of one rule; beyond it the policy is refused */
+#define SMA_POLICY_SCRIPT_BYTES_MAX (4 * 1024 * 1024) /* beyond it a binding is incomplete */
+#define SMA_POLICY_SCRIPT_COUNT_MAX 16                /* likewise */
+
+enum sma_policy_verdict
+{
+    SMA_POLICY_ALLOW,
+    SMA_POLICY_ASK,
+    SMA_POLICY_REFUSE,
+};
+
+/** "allow", "ask" or "refuse". */
+const char *sma_policy_verdict_name(enum sma_policy_verdict verdict);
+
+struct sma_policy_decision
+{
+    enum sma_policy_verdict verdict;
+    char rule[160];    /* the rule that decided, as written, cut at a character; "" when none did */
+    char program[160]; /* the program that decided, with the word that did, "" when none is known */
+    char reason[160];  /* one clause for people: why */
+    size_t at;         /* where in the command text doubt arose; 0 otherwise */
+};
+
+/* Does `path` (relative to the project) lead to something inside the project, symbolic links included? false: it leaves it,
+ * or cannot be told. May be NULL in the query: then names alone decide. */
+typedef bool sma_policy_stays_fn(void *user, struct sma_str path);
+
+struct sma_policy_query
+{
+    struct sma_str command;     /* text for `sh -c` */
+    struct sma_str project_dir; /* absolute, without a slash at its end; the command starts there */
+    sma_policy_stays_fn *stays;
+    void *user;
+};
+
+/**
+ * Read `permissions` as JSON text; "" or NULL stands for none: everything is asked.
+ * @return OK and *ret_policy (destroy it) | BADINPUT with one line that names the rule and the remedy | NOMEM
+ * Thread: any.   Blocks: never.
+ */
+SMA_CHECKED enum sma_err sma_policy_load(const char *permissions_json,
+                                         struct sma_policy **ret_policy, struct sma_error *error);
+void sma_policy_destroy(struct sma_policy *policy); /* accepts NULL */
+
+/**
+ * Decide about one command. Nothing is run; `shell` is working memory whose former contents are lost and which then holds
+ * what the command was read as.
+ * Thread: the owner of `shell`.   Blocks: only in query->stays.   Allocates: no.
+ */
+void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
+                       const struct sma_policy_query *query,
+                       struct sma_policy_decision *ret_decision);
+
+/* What an approval was given for. Two commands are the same when digest and is_complete are. */
+struct sma_policy_binding
+{
+    uint8_t digest
+        [32]; /* SHA-256 over the command text, every word that would run, the directory and the scripts */
+    uint32_t script_count;
+    bool
+        is_complete; /* false: something that would run could not be read, so that an approval holds once only */
+};
+
+/* The bytes of a script named by the command, `path` as written or joined to the directory. NOTFOUND | TOOBIG | IO | NOMEM;
+ * *ret_bytes is malloc'ed and freed by the caller. */
+typedef enum sma_err sma_policy_read_fn(void *user, const char *path, size_t max, char **ret_bytes,
+                                        size_t *ret_len);
+
+/**
+ * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the contents of the scripts it
+ * runs. A script that does not exist is bound as missing; one that cannot be read leaves the binding incomplete. Programs
+ * found by PATH or in a folder of the system are bound by name.
+ * @return OK | NOMEM
+ * Thread: the owner of `shell`.   Blocks: only in read.
+ */
+SMA_CHECKED enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str directory,
+                                         sma_policy_read_fn *read, void *user,
+                                         struct sma_policy_binding *ret_binding);
+
+#endif

@@ -1,0 +1,514 @@
+/*
+ * policy_decide.c — one command against the rules: refuse if a deny rule sees anything, else allow if everything is allowed,
+ * else ask. The first thing that stands in the way of allowing is what people are told.
+ */
+#include "approval_priv.h"
+
+#include "sma/text.h"
+
+#include <fnmatch.h>
+
+struct deciding
+{
+    const struct sma_policy *policy;
+    const struct sma_shell *shell;
+    const struct sma_policy_query *query;
+    struct sma_policy_decision *decision;
+    struct sma_str folder; /* where `cd` has gone, relative to the project; empty: nowhere */
+    bool has_many_folders;
+    uint32_t covers[SMA_SHELL_COMMAND_COUNT_MAX];
+};
+
+static void put_text(char *to, size_t size, struct sma_str text)
+{
+    size_t len = sma_utf8_cut(text, size - 1);
+    if (len > 0)
+        memcpy(to, text.ptr, len);
+    to[len] = '\0';
+}
+
+/* Only the first verdict that is not `allow` counts, except that refusing beats asking. */
+static void settle(struct deciding *deciding, enum sma_policy_verdict verdict, const char *rule,
+                   struct sma_str program, const char *reason)
+{
+    struct sma_policy_decision *decision = deciding->decision;
+    if (decision->verdict >= verdict)
+        return;
+    decision->verdict = verdict;
+    put_text(decision->rule, sizeof decision->rule, sma_str(rule));
+    put_text(decision->program, sizeof decision->program, program);
+    put_text(decision->reason, sizeof decision->reason, sma_str(reason));
+}
+
+static void ask(struct deciding *deciding, struct sma_str program, const char *reason)
+{
+    settle(deciding, SMA_POLICY_ASK, "", program, reason);
+}
+
+static struct sma_str program_of(const struct sma_shell *shell,
+                                 const struct sma_shell_command *command)
+{
+    if (command->word_count == 0)
+        return SMA_STR("");
+    const struct sma_shell_word *word = sma_shell_words(shell, command);
+    return sma_shell_word_is_constant(word) ? sma_shell_word_str(word)
+                                            : (struct sma_str){word->raw, word->raw_len};
+}
+
+/* -- deny ---------------------------------------------------------------------------------------------------------------- */
+enum match
+{
+    MATCH_NO,
+    MATCH_PERHAPS,
+    MATCH_YES,
+};
+
+static bool is_denied_name(struct sma_str rule, const struct sma_shell_word *word)
+{
+    struct sma_str name = sma_program_base(rule), base = sma_program_base(sma_shell_word_str(word));
+    if ((word->flags & SMA_WORD_GLOB) == 0)
+        return sma_str_is_equal(name, base) && (word->flags & SMA_WORD_DYNAMIC) == 0;
+    char pattern[256], plain[256]; /* /bin/r? */
+    if (base.len >= sizeof pattern || name.len >= sizeof plain)
+        return false;
+    put_text(pattern, sizeof pattern, base);
+    put_text(plain, sizeof plain, name);
+    return fnmatch(pattern, plain, 0) == 0;
+}
+
+/* Are all letters of the option -rf somewhere among the command's short options? */
+static bool has_letters(const struct sma_shell *shell, const struct sma_shell_command *command,
+                        struct sma_str option)
+{
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    for (size_t k = 1; k < option.len; k++) {
+        bool is_found = false;
+        for (uint32_t i = 1; i < command->word_count && !is_found; i++)
+            is_found = words[i].len > 1 && words[i].text[0] == '-' && words[i].text[1] != '-' &&
+                       memchr(words[i].text + 1, option.ptr[k], words[i].len - 1) != NULL;
+        if (!is_found)
+            return false;
+    }
+    return option.len > 1;
+}
+
+static bool has_word(const struct sma_shell *shell, const struct sma_shell_command *command,
+                     struct sma_str wanted)
+{
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    for (uint32_t i = 1; i < command->word_count; i++)
+        if (sma_str_is_equal(sma_shell_word_str(&words[i]), wanted))
+            return true;
+    bool is_short = wanted.len > 1 && wanted.ptr[0] == '-' && wanted.ptr[1] != '-';
+    return is_short && has_letters(shell, command, wanted);
+}
+
+/* Could words that are not known, or long forms of options, be the ones the rule names? */
+static bool has_unknown_words(const struct sma_shell *shell,
+                              const struct sma_shell_command *command, bool for_option)
+{
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    for (uint32_t i = 1; i < command->word_count; i++)
+        if (!sma_shell_word_is_constant(&words[i]) ||
+            (for_option && words[i].len > 2 && memcmp(words[i].text, "--", 2) == 0))
+            return true;
+    return command->has_more_words;
+}
+
+/* git commit -m push is no push: where the subcommand stands plainly, it alone counts. */
+static bool is_other_subcommand(const struct sma_shell *shell,
+                                const struct sma_shell_command *command, struct sma_str wanted)
+{
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    return sma_program_kind(sma_program_base(sma_shell_word_str(&words[0]))) == PROGRAM_GIT &&
+           command->word_count > 1 && wanted.len > 0 && wanted.ptr[0] != '-' &&
+           sma_shell_word_is_constant(&words[1]) && words[1].len > 0 && words[1].text[0] != '-' &&
+           !sma_str_is_equal(sma_shell_word_str(&words[1]), wanted);
+}
+
+static enum match match_deny(const struct rule *rule, const struct sma_shell *shell,
+                             const struct sma_shell_command *command)
+{
+    if (command->word_count == 0 ||
+        !is_denied_name(rule->words[0], sma_shell_words(shell, command)))
+        return MATCH_NO;
+    if (rule->is_exact && command->word_count != rule->word_count)
+        return has_unknown_words(shell, command, false) ? MATCH_PERHAPS : MATCH_NO;
+    enum match match = MATCH_YES;
+    for (uint32_t i = 1; i < rule->word_count; i++) {
+        if (i == 1 && is_other_subcommand(shell, command, rule->words[1]))
+            return MATCH_NO;
+        if (has_word(shell, command, rule->words[i]))
+            continue;
+        bool is_option = rule->words[i].len > 0 && rule->words[i].ptr[0] == '-';
+        if (!has_unknown_words(shell, command, is_option))
+            return MATCH_NO;
+        match = MATCH_PERHAPS;
+    }
+    return match;
+}
+
+static void check_deny(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    const struct rules *deny = &deciding->policy->deny;
+    for (uint32_t i = 0; i < shell->command_count; i++)
+        for (size_t k = 0; k < deny->count; k++) {
+            enum match match = match_deny(&deny->items[k], shell, &shell->commands[i]);
+            if (match == MATCH_NO)
+                continue;
+            bool is_refused = match == MATCH_YES && !deciding->policy->deny_is_question;
+            settle(deciding, is_refused ? SMA_POLICY_REFUSE : SMA_POLICY_ASK, deny->items[k].text,
+                   program_of(shell, &shell->commands[i]),
+                   match == MATCH_YES ? "a deny rule names it" : "a deny rule may mean it");
+        }
+}
+
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte == '-' || byte == '.' ||
+           (byte & 0x80) != 0;
+}
+
+/* An unknown program may be a launcher: a denied name among its words, or in a text it gets, is asked about. */
+static bool mentions_denied(const struct deciding *deciding, const struct sma_shell_word *word)
+{
+    const struct rules *deny = &deciding->policy->deny;
+    for (uint32_t from = 0, at = 0; at <= word->len; at++) {
+        if (at < word->len && is_name_byte(word->text[at]))
+            continue;
+        struct sma_str name = {word->text + from, at - from};
+        for (size_t k = 0; name.len > 0 && k < deny->count; k++)
+            if (sma_str_is_equal(name, sma_program_base(deny->items[k].words[0])))
+                return true;
+        from = at + 1;
+    }
+    return false;
+}
+
+/* -- variables ------------------------------------------------------------------------------------------------------------ */
+static bool is_tame_variable(const struct deciding *deciding, const struct sma_shell_assign *assign)
+{
+    static const char exported[] =
+        "LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR TERM CI DEBUG COLUMNS LINES NODE_ENV "
+        "RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE VERBOSE CGO_ENABLED "
+        "GOOS GOARCH";
+    if (sma_list_has(exported, assign->name) || sma_str_starts_with(assign->name, SMA_STR("LC_")))
+        return true;
+    if (sma_str_is_equal(assign->name, SMA_STR("IFS")) &&
+        assign->command >= 0) { /* IFS= read -r line */
+        const struct sma_shell_command *command = &deciding->shell->commands[assign->command];
+        return assign->value.len == 0 && sma_shell_word_is_constant(&assign->value) &&
+               sma_str_is_equal(program_of(deciding->shell, command), SMA_STR("read"));
+    }
+    if (assign->is_exported || memmem(assign->name.ptr, assign->name.len, "proxy", 5) != NULL ||
+        memmem(assign->name.ptr, assign->name.len, "path", 4) != NULL ||
+        memmem(assign->name.ptr, assign->name.len, "config", 6) != NULL)
+        return false;
+    for (size_t i = 0; i < assign->name.len; i++)
+        if (assign->name.ptr[i] >= 'A' && assign->name.ptr[i] <= 'Z')
+            return false;
+    return true;
+}
+
+static void check_assigns(struct deciding *deciding)
+{
+    for (uint32_t i = 0; i < deciding->shell->assign_count; i++) {
+        const struct sma_shell_assign *assign = &deciding->shell->assigns[i];
+        if (!is_tame_variable(deciding, assign))
+            ask(deciding, assign->name, "this variable can change what programs do");
+        else if (sma_path_is_protected(sma_shell_word_str(&assign->value), false, true))
+            ask(deciding, assign->name, "it names a protected file");
+    }
+}
+
+/* -- files ---------------------------------------------------------------------------------------------------------------- */
+static bool stays(const struct deciding *deciding, struct sma_str path)
+{
+    const struct sma_policy_query *query = deciding->query;
+    if (query->stays == NULL ||
+        (path.len > 0 && path.ptr[0] == '/' && !sma_str_starts_with(path, query->project_dir)))
+        return true; /* by name alone; outside of the project only devices have got here */
+    if (path.ptr[0] == '/')
+        path = (struct sma_str){path.ptr + query->project_dir.len + 1,
+                                path.len - query->project_dir.len - 1};
+    if (!query->stays(query->user, path))
+        return false;
+    char joined[4096];
+    if (deciding->folder.len == 0)
+        return true;
+    if (deciding->has_many_folders || deciding->folder.len + path.len + 2 > sizeof joined)
+        return false;
+    memcpy(joined, deciding->folder.ptr, deciding->folder.len);
+    joined[deciding->folder.len] = '/';
+    memcpy(joined + deciding->folder.len + 1, path.ptr, path.len);
+    return query->stays(query->user, (struct sma_str){joined, deciding->folder.len + path.len + 1});
+}
+
+static bool is_harmless(const struct deciding *deciding, const struct sma_shell_word *word,
+                        uint32_t may_have)
+{
+    struct sma_str path = sma_shell_word_str(word);
+    if ((word->flags & SMA_WORD_NOT_CONSTANT & ~may_have) != 0 ||
+        !sma_path_is_harmless(path, deciding->query->project_dir))
+        return false;
+    return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
+}
+
+static void check_redirects(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    for (uint32_t i = 0; i < shell->redirect_count; i++) {
+        const struct sma_shell_redirect *redirect = &shell->redirects[i];
+        struct sma_str raw = {redirect->target.raw, redirect->target.raw_len};
+        if (redirect->kind != SMA_REDIRECT_READ && redirect->kind != SMA_REDIRECT_WRITE)
+            continue;
+        if (!is_harmless(deciding, &redirect->target, 0))
+            ask(deciding, raw,
+                redirect->kind == SMA_REDIRECT_READ
+                    ? "it reads a file that is not plainly one of the project"
+                    : "it writes a file that is not plainly one of the project");
+    }
+}
+
+/* -- commands --------------------------------------------------------------------------------------------------------------- */
+/* Can it not become an option, or several words, whatever it expands to? */
+static bool is_steady(const struct sma_shell_word *word)
+{
+    bool may_split = (word->flags & SMA_WORD_SPLITS) != 0 && (word->flags & SMA_WORD_DYNAMIC) != 0;
+    if (sma_shell_word_is_constant(word))
+        return true;
+    if (may_split || word->fixed_len == 0)
+        return (word->flags & ~(uint32_t)SMA_WORD_QUOTED) == SMA_WORD_TILDE;
+    return word->text[0] != '-' || (word->fixed_len > 2 && word->text[1] == '-' &&
+                                    memchr(word->text, '=', word->fixed_len) != NULL);
+}
+
+static bool writes_in_place(const struct sma_shell_word *words, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (words[i].len > 1 && words[i].text[0] == '-' &&
+            (words[i].text[1] == '-' ? words[i].len > 4 && memcmp(words[i].text, "--in", 4) == 0
+                                     : memchr(words[i].text, 'i', words[i].len) != NULL))
+            return true;
+    return false;
+}
+
+struct checked
+{
+    uint32_t index;
+    enum program_kind kind;
+    struct sma_str base;
+    bool is_plain, is_writer, shows_names_only;
+};
+
+static struct checked describe(const struct sma_shell *shell, uint32_t index)
+{
+    const struct sma_shell_command *command = &shell->commands[index];
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    struct checked checked = {.index = index,
+                              .base = sma_program_base(sma_shell_word_str(&words[0]))};
+    checked.kind = sma_program_kind(checked.base);
+    bool is_add = checked.kind == PROGRAM_GIT && command->word_count > 1 &&
+                  sma_str_is_equal(sma_shell_word_str(&words[1]), SMA_STR("add"));
+    checked.is_plain = checked.kind == PROGRAM_PLAIN || checked.kind == PROGRAM_NEUTRAL || is_add;
+    checked.is_writer =
+        checked.kind == PROGRAM_WRITER ||
+        (checked.kind == PROGRAM_SED && writes_in_place(words, command->word_count));
+    checked.shows_names_only =
+        sma_list_has("echo printf ls stat file wc du basename dirname test [ :", checked.base);
+    return checked;
+}
+
+/* src/{a,b}.c: whatever the braces give, it lies in a folder that is none of the protected ones. */
+static bool is_below_folder(const struct sma_shell_word *word)
+{
+    return word->fixed_len > 0 && word->text[0] != '.' &&
+           memchr(word->text, '/', word->fixed_len) != NULL;
+}
+
+/* git commit -m "$(cat ...)": the value of an option, whatever it is. */
+static bool is_message(const struct checked *checked, const struct sma_shell_word *words,
+                       uint32_t index)
+{
+    return checked->kind == PROGRAM_GIT && index > 2 &&
+           (words[index].flags & SMA_WORD_SPLITS) == 0 &&
+           sma_list_has("commit tag merge", sma_shell_word_str(&words[1])) &&
+           sma_list_has("-m -am --message", sma_shell_word_str(&words[index - 1]));
+}
+
+static const char *find_fault(const struct deciding *deciding, const struct checked *checked,
+                              const struct sma_shell_word *words, uint32_t index)
+{
+    const struct sma_shell_word *word = &words[index];
+    struct sma_str text = sma_shell_word_str(word);
+    if (!checked->is_plain && !is_steady(word) && !is_message(checked, words, index))
+        return "a word of it is not constant and may be an option";
+    bool is_pattern = (word->flags & SMA_WORD_GLOB) != 0 && !checked->shows_names_only;
+    if ((word->flags & SMA_WORD_BRACE) != 0 && !checked->shows_names_only && !is_below_folder(word))
+        return "it may name a protected file";
+    if (sma_path_is_protected(text, is_pattern, checked->is_plain || checked->kind == PROGRAM_GIT))
+        return "it names a protected file";
+    bool is_option = text.len > 0 && text.ptr[0] == '-';
+    if (checked->is_writer && !is_option &&
+        !is_harmless(deciding, word, SMA_WORD_GLOB | SMA_WORD_SPLITS))
+        return "it writes a file that is not plainly one of the project";
+    if ((checked->kind == PROGRAM_OTHER || checked->kind == PROGRAM_RUNNER) &&
+        mentions_denied(deciding, word))
+        return "it may start a program that a deny rule names";
+    return NULL;
+}
+
+static void check_folder(struct deciding *deciding, const struct sma_shell_command *command)
+{
+    const struct sma_shell_word *words = sma_shell_words(deciding->shell, command);
+    if (command->word_count == 2 && is_harmless(deciding, &words[1], 0) && words[1].text[0] != '-')
+        return;
+    ask(deciding, program_of(deciding->shell, command), "it leaves the project's folder");
+}
+
+static void check_words(struct deciding *deciding, const struct checked *checked)
+{
+    const struct sma_shell_command *command = &deciding->shell->commands[checked->index];
+    const struct sma_shell_word *words = sma_shell_words(deciding->shell, command);
+    struct sma_str program = program_of(deciding->shell, command);
+    uint32_t cover = deciding->covers[checked->index];
+    if (command->has_more_words && !checked->is_plain && cover != UINT32_MAX &&
+        !command->is_transparent)
+        ask(deciding, program, "it gets words that are not known");
+    for (uint32_t i = 1; i < command->word_count; i++) {
+        if (i < cover)
+            continue;
+        const char *fault = find_fault(deciding, checked, words, i);
+        if (fault != NULL)
+            ask(deciding, program, fault);
+    }
+}
+
+static void check_command(struct deciding *deciding, uint32_t index)
+{
+    const struct sma_shell_command *command = &deciding->shell->commands[index];
+    if (command->word_count == 0)
+        return;
+    struct sma_str program = program_of(deciding->shell, command);
+    const struct sma_shell_word *word = sma_shell_words(deciding->shell, command);
+    if (!sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_FOREIGN) != 0 ||
+        word->len == 0 || word->text[0] == '-') {
+        ask(deciding, program, "which program this is cannot be told");
+        return;
+    }
+    struct checked checked = describe(deciding->shell, index);
+    bool needs_rule = checked.kind != PROGRAM_NEUTRAL && checked.kind != PROGRAM_CD &&
+                      checked.kind != PROGRAM_DECLARE && !command->is_transparent;
+    /* ./test and /tmp/env are not what their names say */
+    if (!needs_rule && memchr(program.ptr, '/', program.len) != NULL &&
+        !sma_str_starts_with(program, SMA_STR("/usr/bin/")) &&
+        !sma_str_starts_with(program, SMA_STR("/bin/")))
+        needs_rule = true;
+    if (needs_rule && deciding->covers[index] == 0) {
+        ask(deciding, program, "no rule allows it");
+        return;
+    }
+    if (checked.kind == PROGRAM_CD)
+        check_folder(deciding, command);
+    check_words(deciding, &checked);
+}
+
+static void check_notes(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    for (uint32_t i = 0; i < shell->note_count; i++)
+        if (deciding->covers[shell->notes[i].command] <= shell->notes[i].origin)
+            ask(deciding, program_of(shell, &shell->commands[shell->notes[i].command]),
+                shell->notes[i].why);
+}
+
+/* Which words of which command the allow rules fix. Parents come before their children. */
+static void find_covers(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    const struct rules *allow = &deciding->policy->allow;
+    struct sma_policy_decision *decision = deciding->decision;
+    for (uint32_t i = 0; i < shell->command_count; i++) {
+        const struct sma_shell_command *command = &shell->commands[i];
+        uint32_t best =
+            command->parent < 0 ? 0 : sma_rule_inherit(deciding->covers[command->parent], command);
+        for (size_t k = 0; command->word_count > 0 && k < allow->count; k++) {
+            uint32_t cover = sma_rule_cover(&allow->items[k], shell, command);
+            if (cover <= best)
+                continue;
+            best = cover;
+            if (decision->rule[0] == '\0') {
+                put_text(decision->rule, sizeof decision->rule, sma_str(allow->items[k].text));
+                put_text(decision->program, sizeof decision->program, program_of(shell, command));
+            }
+        }
+        if (best == 0 && deciding->policy->allows_the_rest)
+            best = 1;
+        deciding->covers[i] = best;
+    }
+}
+
+static void find_folders(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    for (uint32_t i = 0; i < shell->command_count; i++) {
+        const struct sma_shell_command *command = &shell->commands[i];
+        if (command->word_count < 2 || !sma_str_is_equal(program_of(shell, command), SMA_STR("cd")))
+            continue;
+        deciding->has_many_folders |= deciding->folder.len > 0;
+        deciding->folder = sma_shell_word_str(sma_shell_words(shell, command) + 1);
+    }
+}
+
+static void start_decision(struct deciding *deciding)
+{
+    struct sma_policy_decision *decision = deciding->decision;
+    decision->verdict = SMA_POLICY_ALLOW;
+    decision->rule[0] = decision->program[0] = '\0';
+    put_text(decision->reason, sizeof decision->reason, SMA_STR("every program in it is allowed"));
+    decision->at = deciding->shell->at;
+    find_covers(deciding);
+    find_folders(deciding);
+    if (decision->rule[0] == '\0' && deciding->shell->command_count > 0) {
+        if (deciding->policy->allows_the_rest)
+            put_text(decision->rule, sizeof decision->rule, SMA_STR("permissions.exec_shell"));
+        put_text(decision->program, sizeof decision->program,
+                 program_of(deciding->shell, deciding->shell->commands));
+    }
+}
+
+void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
+                       const struct sma_policy_query *query,
+                       struct sma_policy_decision *ret_decision)
+{
+    sma_shell_parse(shell, query->command);
+    sma_shell_unwrap(shell);
+    struct deciding
+        deciding; /* the covers stay uninitialised: find_covers writes those that are read */
+    deciding.policy = policy;
+    deciding.shell = shell;
+    deciding.query = query;
+    deciding.decision = ret_decision;
+    deciding.folder = SMA_STR("");
+    deciding.has_many_folders = false;
+    start_decision(&deciding);
+    if (policy->is_off)
+        settle(&deciding, SMA_POLICY_REFUSE, "permissions.exec_shell: false",
+               shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands),
+               "commands are switched off");
+    check_deny(&deciding);
+    if (shell->command_count == 0 && !shell->is_uncertain)
+        settle(&deciding, SMA_POLICY_REFUSE, "", SMA_STR(""), "there is nothing to run");
+    if (ret_decision->verdict == SMA_POLICY_REFUSE)
+        return;
+    if (shell->is_uncertain)
+        ask(&deciding, shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands),
+            shell->why);
+    check_redirects(&deciding);
+    check_assigns(&deciding);
+    check_notes(&deciding);
+    for (uint32_t i = 0; i < shell->command_count; i++)
+        check_command(&deciding, i);
+}

@@ -1,0 +1,177 @@
+/*
+ * unwrap_git.c — git: options that set a pager, an editor, an alias or a transport run whatever they name.
+ *
+ * Source: git(1), gitremote-helpers(7), the manual page of each subcommand.
+ */
+#include "approval_priv.h"
+
+#include "sma/text.h"
+
+static const struct danger SUBCOMMANDS[] = {
+    /* `program` is the subcommand; `subcommands`: operands that run something */
+    {"add", "", "", ""},
+    {"apply", "", "directory unsafe-paths", ""},
+    {"archive", "o", "output exec remote", ""},
+    {"bisect", "", "", "run visualize view"},
+    {"blame", "", "contents", ""},
+    {"branch", "", "", ""},
+    {"cat-file", "", "textconv filters", ""},
+    {"check-attr", "", "", ""},
+    {"check-ignore", "", "", ""},
+    {"checkout", "", "", ""},
+    {"cherry", "", "", ""},
+    {"cherry-pick", "", "", ""},
+    {"clone", "uc", "upload-pack config template separate-git-dir", ""},
+    {"commit", "", "", ""},
+    {"count-objects", "", "", ""},
+    {"describe", "", "", ""},
+    {"diff", "", "output ext-diff textconv", ""},
+    {"diff-tree", "", "output ext-diff textconv", ""},
+    {"fetch", "", "upload-pack", ""},
+    {"for-each-ref", "", "", ""},
+    {"format-patch", "o", "output output-directory ext-diff", ""},
+    {"fsck", "", "", ""},
+    {"gc", "", "", ""},
+    {"grep", "O", "open-files-in-pager textconv ext-grep", ""},
+    {"help", "w", "web", ""},
+    {"init", "", "template separate-git-dir", ""},
+    {"log", "", "output ext-diff textconv", ""},
+    {"ls-files", "", "", ""},
+    {"ls-remote", "", "upload-pack exec", ""},
+    {"ls-tree", "", "", ""},
+    {"merge", "s", "strategy", ""},
+    {"merge-base", "", "", ""},
+    {"mv", "", "", ""},
+    {"name-rev", "", "", ""},
+    {"pull", "s", "upload-pack strategy", ""},
+    {"push", "", "receive-pack exec", ""},
+    {"rebase", "xs", "exec strategy", ""},
+    {"reflog", "", "output ext-diff textconv", ""},
+    {"remote", "", "", ""},
+    {"reset", "", "", ""},
+    {"restore", "", "", ""},
+    {"rev-list", "", "", ""},
+    {"rev-parse", "", "", ""},
+    {"revert", "", "", ""},
+    {"rm", "", "", ""},
+    {"shortlog", "", "output", ""},
+    {"show", "", "output ext-diff textconv", ""},
+    {"show-ref", "", "", ""},
+    {"stash", "", "output ext-diff textconv", ""},
+    {"status", "", "", ""},
+    {"submodule", "", "", "foreach update"},
+    {"switch", "", "", ""},
+    {"symbolic-ref", "", "", ""},
+    {"tag", "", "", ""},
+    {"version", "", "", ""},
+    {"worktree", "", "", ""},
+};
+
+static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
+{
+    return sma_shell_word_str(&shell->words[shell->commands[command].first_word + index]);
+}
+
+static bool is_constant_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
+{
+    return sma_shell_word_is_constant(&shell->words[shell->commands[command].first_word + index]);
+}
+
+static bool is_tame_setting(struct sma_str setting)
+{
+    static const char *const names[] = {"user.name=", "user.email=", "color.", "advice.",
+                                        "core.quotepath="};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (sma_str_starts_with(setting, sma_str(names[i])))
+            return true;
+    return false;
+}
+
+static const struct danger *find_subcommand(struct sma_str name)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(SUBCOMMANDS); i++)
+        if (sma_str_is_equal(name, sma_str(SUBCOMMANDS[i].program)))
+            return &SUBCOMMANDS[i];
+    return NULL;
+}
+
+/* Options before the subcommand; the index of the subcommand, or 0 with a note. */
+static uint32_t take_options(struct sma_shell *shell, uint32_t command)
+{
+    uint32_t count = shell->commands[command].word_count;
+    for (uint32_t i = 1; i < count; i++) {
+        struct sma_str text = text_at(shell, command, i);
+        if (!is_constant_at(shell, command, i)) {
+            sma_unwrap_note(shell, command, i, "what git does is not constant");
+            return 0;
+        }
+        if (text.len == 0 || text.ptr[0] != '-')
+            return i;
+        if (sma_list_has("--no-pager -P --no-optional-locks --literal-pathspecs --version --help",
+                         text))
+            continue;
+        if (sma_str_is_equal(text, SMA_STR("-c")) && i + 1 < count &&
+            is_constant_at(shell, command, i + 1) &&
+            is_tame_setting(text_at(shell, command, i + 1))) {
+            i++;
+            continue;
+        }
+        sma_unwrap_note(shell, command, sma_str_is_equal(text, SMA_STR("-c")) ? i + 1 : i,
+                        "an option of git that can run anything");
+        if (i + 1 < count &&
+            is_constant_at(shell, command, i + 1)) { /* core.pager=rm x: for the deny rules */
+            struct sma_str setting = text_at(shell, command, i + 1);
+            const char *equals = memchr(setting.ptr, '=', setting.len);
+            if (equals != NULL)
+                sma_shell_parse_child(
+                    shell,
+                    (struct sma_str){equals + 1, setting.len - (size_t)(equals + 1 - setting.ptr)},
+                    command, i + 1);
+        }
+        return 0;
+    }
+    return 0;
+}
+
+static void check_config(struct sma_shell *shell, uint32_t command, uint32_t at)
+{
+    uint32_t count = shell->commands[command].word_count;
+    for (uint32_t i = at + 1; i < count; i++)
+        if (sma_list_has("--get --get-all --get-regexp --list -l", text_at(shell, command, i)) &&
+            i == at + 1)
+            return;
+    sma_unwrap_note(shell, command, count, "git config can set what other git commands run");
+}
+
+void sma_unwrap_git(struct sma_shell *shell, uint32_t command)
+{
+    uint32_t count = shell->commands[command].word_count, at = take_options(shell, command);
+    if (at == 0)
+        return;
+    struct sma_str name = text_at(shell, command, at);
+    if (sma_str_is_equal(name, SMA_STR("config"))) {
+        check_config(shell, command, at);
+        return;
+    }
+    const struct danger *danger = find_subcommand(name);
+    if (danger == NULL) {
+        sma_unwrap_note(shell, command, at, "a subcommand of git that is not known to be tame");
+        return;
+    }
+    for (uint32_t i = at + 1; i < count; i++) {
+        struct sma_str text = text_at(shell, command, i);
+        if (sma_str_is_equal(text, SMA_STR("--")))
+            break;
+        if (sma_unwrap_is_dangerous(danger, text) ||
+            (danger->subcommands[0] != '\0' && sma_list_has(danger->subcommands, text))) {
+            sma_unwrap_note(shell, command, count,
+                            "an option of git that runs a command or writes a file");
+            return;
+        }
+        if (memmem(text.ptr, text.len, "::", 2) != NULL &&
+            sma_list_has("clone fetch pull push remote ls-remote submodule", name)) {
+            sma_unwrap_note(shell, command, i, "an address of git that runs a command");
+            return;
+        }
+    }
+}
