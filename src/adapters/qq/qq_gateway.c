@@ -444,7 +444,7 @@ static uint64_t tick_shard(struct qq_shard *shard, uint64_t now_ns)
     if (!shard->is_started)
         return UINT64_MAX;
     if (shard->is_paused)
-        session->is_beat_answered = true; /* it is we who do not read the answers */
+        qq_session_note_paused(session, now_ns);
     if (shard->connect_due_ns <= now_ns)
         connect(shard);
     if (qq_session_wake_at(session) <= now_ns)

@@ -275,6 +275,13 @@ void qq_session_refused(struct qq_session *session, uint64_t now_ns)
 }
 
 /* -- time -------------------------------------------------------------------------------------------------------- */
+void qq_session_note_paused(struct qq_session *session, uint64_t now_ns)
+{
+    session->is_beat_answered = true;
+    if (session->state == QQ_STARTING)
+        session->deadline_ns = now_ns + QQ_HELLO_S * NS_PER_S;
+}
+
 uint64_t qq_session_wake_at(const struct qq_session *session)
 {
     return session->beat_ns < session->deadline_ns ? session->beat_ns : session->deadline_ns;

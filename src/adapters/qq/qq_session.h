@@ -122,6 +122,8 @@ bool qq_session_frame(struct qq_session *session, const struct qq_frame *frame, 
 void qq_session_done(struct qq_session *session, int64_t seq);
 /** An event could not be stored: end the link, so that the platform replays from durable_seq. */
 void qq_session_refused(struct qq_session *session, uint64_t now_ns);
+/** The link is not read at present: what the gateway does not seem to say proves nothing. Before each tick meanwhile. */
+void qq_session_note_paused(struct qq_session *session, uint64_t now_ns);
 /** More events are in flight than may be: stop reading until some are done. */
 bool qq_session_is_full(const struct qq_session *session);
 

@@ -368,6 +368,29 @@ static void a_long_replay_is_no_silence(void)
     end(&desk);
 }
 
+/* While our side does not read, because the store is slow, the gateway's answers wait unread: no fault of the session. */
+static void a_pause_of_ours_is_no_silence(void)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    closed(&desk, 0);
+    open_link(&desk);
+    for (int i = 0; i < 100; i++) {
+        desk.now += 10 * S;
+        qq_session_note_paused(&desk.session, desk.now);
+        qq_session_tick(&desk.session, desk.now, 1);
+        drain(&desk);
+    }
+    CHECK(desk.closes == 0 && desk.session.state == QQ_STARTING && desk.beats > 10);
+    feed(&desk, "{\"op\":0,\"s\":1,\"t\":\"RESUMED\",\"d\":\"\"}");
+    qq_session_note_paused(&desk.session, desk.now);
+    CHECK(desk.session.state == QQ_READY && desk.session.deadline_ns == UINT64_MAX);
+    for (int i = 0; i < 4 && desk.closes == 0; i++) /* read again, the watch is back */
+        advance_to_wake(&desk);
+    CHECK(desk.closes == 1);
+    end(&desk);
+}
+
 static void a_session_kept_over_a_restart_is_resumed(void)
 {
     struct desk desk = {.now = S};
@@ -482,6 +505,7 @@ int main(void)
     RUN(an_identify_waits_for_the_days_limit);
     RUN(an_identify_after_op_9_takes_its_time);
     RUN(a_long_replay_is_no_silence);
+    RUN(a_pause_of_ours_is_no_silence);
     RUN(a_session_kept_over_a_restart_is_resumed);
     RUN(too_much_in_flight_pauses_the_link);
     RUN(any_gateway_of_many);
