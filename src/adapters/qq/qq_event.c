@@ -439,9 +439,10 @@ static void read_message(struct reading *in, enum place place, bool is_addressed
 /* -- everything else --------------------------------------------------------------------------------------------- */
 static void set_reply_event(struct reading *in)
 {
-    if (!is_id(in->frame->id))
+    struct sma_str prefix = SMA_STR(QQ_EVENT_REPLY_PREFIX);
+    if (!is_id(in->frame->id) || in->frame->id.len > SMA_ID_BYTES_MAX - prefix.len)
         return; /* nothing that an answer could name */
-    sma_buf_put_text(&in->reply_id, QQ_EVENT_REPLY_PREFIX);
+    sma_buf_put_str(&in->reply_id, prefix);
     sma_buf_put_str(&in->reply_id, in->frame->id);
     in->event.ingress.route.message_id = sma_buf_str(&in->reply_id);
 }

@@ -264,6 +264,32 @@ static void paths_are_the_messages_own(void)
     CHECK(strcmp(first.path, third.path) != 0);
 }
 
+static void keep_reply(void *user, const struct qq_event *event)
+{
+    *(size_t *)user = event->ingress.route.message_id.len;
+    CHECK(event->kind == QQ_EVENT_INGRESS);
+}
+
+/* An answer names its event behind a prefix. Over the core's limit the event would be refused, and brought again, for ever.
+ */
+static void long_ids_still_come_in(void)
+{
+    char id[SMA_ID_BYTES_MAX + 1], json[2 * SMA_ID_BYTES_MAX];
+    memset(id, 'e', SMA_ID_BYTES_MAX);
+    for (size_t len = SMA_ID_BYTES_MAX - 10; len <= SMA_ID_BYTES_MAX; len++) {
+        struct qq_frame frame;
+        size_t reply_len = 0;
+        snprintf(json, sizeof json,
+                 "{\"op\":0,\"t\":\"FRIEND_ADD\",\"id\":\"%.*s\",\"d\":{\"openid\":\"U\"}}", (int)len,
+                 id);
+        CHECK_OK(qq_frame_parse(sma_str(json), &frame));
+        CHECK_OK(qq_event_parse(&options, &frame, keep_reply, &reply_len));
+        CHECK(reply_len <= SMA_ID_BYTES_MAX);
+        CHECK((reply_len > 0) == (len + strlen(QQ_EVENT_REPLY_PREFIX) <= SMA_ID_BYTES_MAX));
+        qq_frame_fini(&frame);
+    }
+}
+
 static void frames_that_are_none(void)
 {
     static const char *const wrong[] = {
@@ -287,6 +313,7 @@ int main(void)
     RUN(preparations_of_others_are_refused);
     RUN(texts_have_a_limit);
     RUN(paths_are_the_messages_own);
+    RUN(long_ids_still_come_in);
     RUN(frames_that_are_none);
     return check_summary();
 }
