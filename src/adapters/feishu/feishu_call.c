@@ -31,6 +31,8 @@ static void free_call(struct feishu_call *call)
         call->feishu->calls = call->next;
     if (call->next != NULL)
         call->next->previous = call->previous;
+    explicit_bzero(call->text, call->options.path.len + call->options.body.len +
+                                   1); /* the token request's holds the secret */
     free(call);
 }
 
