@@ -12,6 +12,10 @@
 #define LOAD_TOTAL 240
 #define REFUSED_MS 90000 /* a refused token is tried again every minute */
 
+#define LOAD_COUNT 5
+#define ROUND_COUNT 4
+#define STUTTER_US 5000
+
 static const char *binary, *fake_model;
 static struct telegram_world world;
 
@@ -21,8 +25,8 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The 99th of a hundred, in microseconds. */
-static int64_t p99_of_load(int64_t first_chat)
+/* One load's latencies in microseconds, appended to values. */
+static void load_once(int64_t first_chat, int64_t values[LOAD_TOTAL])
 {
     telegram_tell(&world.telegram, "{s:s,s:i,s:i,s:i,s:I}", "do", "load", "chats", LOAD_CHATS,
                   "total", LOAD_TOTAL, "per_chat", 10, "first_chat", (json_int_t)first_chat);
@@ -32,31 +36,47 @@ static int64_t p99_of_load(int64_t first_chat)
         process_pause_ms(5);
     json_t *answer = telegram_do(&world.telegram, "{s:s}", "do", "latencies");
     const json_t *list = json_object_get(answer, "latencies");
-    int64_t values[LOAD_TOTAL];
     CHECK_INT(LOAD_TOTAL, json_array_size(list));
     for (size_t i = 0; i < LOAD_TOTAL; i++)
         values[i] = json_integer_value(json_array_get(list, i));
     json_decref(answer);
-    qsort(values, LOAD_TOTAL, sizeof values[0], compare);
-    return values[LOAD_TOTAL * 99 / 100];
 }
 
-static void a_slow_chat_does_not_slow_the_others(void)
+static int64_t p99_of_loads(void)
 {
-    (void)p99_of_load(2000000); /* everything is warm now */
-    int64_t alone = p99_of_load(3000000);
-    telegram_say(&world, ANN, ANN, "[[fault:silence ms=10000]] go slowly");
-    while (telegram_asked(&world, "go slowly") == 0)
+    static int64_t first_chat = 2000000, values[LOAD_COUNT * LOAD_TOTAL];
+    for (size_t i = 0; i < LOAD_COUNT; i++, first_chat += 1000)
+        load_once(first_chat, values + i * LOAD_TOTAL);
+    qsort(values, LOAD_COUNT * LOAD_TOTAL, sizeof values[0], compare);
+    return values[LOAD_COUNT * LOAD_TOTAL * 99 / 100];
+}
+
+/* @return whether the others were as fast as without it: within a tenth, and the stutter of a shared machine. */
+static bool is_unmoved_beside_a_slow_chat(int round)
+{
+    char text[64], said[32];
+    int64_t alone = p99_of_loads();
+    snprintf(said, sizeof said, "go slowly %d", round);
+    snprintf(text, sizeof text, "[[fault:silence ms=10000]] %s", said);
+    telegram_say(&world, ANN, ANN, text);
+    while (telegram_asked(&world, said) == 0)
         process_pause_ms(2);
     long long asked = process_now_ms();
-    int64_t beside = p99_of_load(4000000);
+    int64_t beside = p99_of_loads();
+    bool was_there = process_now_ms() - asked < 9500 && telegram_count(&world, ANN, said) == 0;
     fprintf(stderr, "   p99 alone %lld us, beside the slow one %lld us\n", (long long)alone,
             (long long)beside);
-    CHECK(process_now_ms() - asked < 9000); /* the slow one was there all the time */
-    CHECK_INT(0, telegram_count(&world, ANN, "go slowly")); /* and still is */
-    CHECK(beside < alone * 2 + 200000); /* machines of tests stutter; the benchmark is exact */
-    telegram_expect(&world, ANN, "go slowly");
+    telegram_expect(&world, ANN, said);
     telegram_settle(&world);
+    return was_there && beside <= alone + alone / 10 + STUTTER_US;
+}
+
+/* What one chat's wait does to the others shows every time; what a neighbour of the machine does, now and then. */
+static void a_slow_chat_does_not_slow_the_others(void)
+{
+    (void)p99_of_loads(); /* everything is warm now */
+    for (int round = 1; !is_unmoved_beside_a_slow_chat(round); round++)
+        CHECK(round < ROUND_COUNT);
 }
 
 static void a_token_given_back_is_taken_up_again(void)
