@@ -285,6 +285,8 @@ enum feishu_claim
 enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_attempt *attempt,
                                         const struct feishu_part *part,
                                         char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]);
+/** The card that was to become this attempt's part cannot: it goes. */
+void feishu_progress_disclaim(struct feishu *feishu, const struct sma_attempt *attempt);
 void feishu_progress_drop(struct feishu *feishu);
 
 /* -- everything ------------------------------------------------------------------------------------------------------------------- */

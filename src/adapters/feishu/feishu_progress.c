@@ -537,6 +537,16 @@ enum feishu_claim feishu_progress_claim(struct feishu *feishu, const struct sma_
     return FEISHU_CLAIM_NONE;
 }
 
+void feishu_progress_disclaim(struct feishu *feishu, const struct sma_attempt *attempt)
+{
+    struct feishu_card_run *run = find_run(feishu, attempt->seq);
+    if (run == NULL || run->state != CARD_BECAME || run->outbox_id != attempt->outbox_id)
+        return;
+    run->outbox_id = 0; /* repeated, the part is a message of its own under its uuid */
+    go_on(run, CARD_DELETING, sma_ctx_now(feishu->ctx));
+    sma_ctx_request_batch_end(feishu->ctx);
+}
+
 void feishu_progress_drop(struct feishu *feishu)
 {
     for (size_t i = 0; feishu->progress.runs != NULL && i < FEISHU_CARD_COUNT_MAX; i++)

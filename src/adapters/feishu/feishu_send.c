@@ -65,8 +65,11 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
     if (attempt->card_id[0] !=
         '\0') { /* the card of progress cannot become the answer: a message of its own */
         bool is_gone = outcome->attempt_class == SMA_ATTEMPT_GIVE_UP;
-        if (is_gone)
+        if (is_gone) {
             attempt->card_id[0] = '\0';
+            feishu_progress_disclaim(attempt->feishu,
+                                     SMA_MSG_BODY(attempt->msg, struct sma_attempt));
+        }
         return is_gone;
     }
     if (outcome->is_card_refused && !attempt->is_plain && attempt->part.kind == FEISHU_PART_CARD) {

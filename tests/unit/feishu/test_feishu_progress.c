@@ -93,6 +93,8 @@ static void a_card_that_cannot_be_changed_is_not_the_answer(void)
     platform_script("PATCH", MESSAGES, 1, 400, "", "{\"code\":230031,\"msg\":\"too old\"}");
     uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
     CHECK_TEXT("om_sent_2", receipt_of(row).platform_id);
+    WORLD_WAIT(platform_count("DELETE", MESSAGES "/om_sent_1") ==
+               1); /* else it says "..." for ever */
     world_close();
 }
 
