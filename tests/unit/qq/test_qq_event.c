@@ -280,8 +280,8 @@ static void long_ids_still_come_in(void)
         struct qq_frame frame;
         size_t reply_len = 0;
         snprintf(json, sizeof json,
-                 "{\"op\":0,\"t\":\"FRIEND_ADD\",\"id\":\"%.*s\",\"d\":{\"openid\":\"U\"}}", (int)len,
-                 id);
+                 "{\"op\":0,\"t\":\"FRIEND_ADD\",\"id\":\"%.*s\",\"d\":{\"openid\":\"U\"}}",
+                 (int)len, id);
         CHECK_OK(qq_frame_parse(sma_str(json), &frame));
         CHECK_OK(qq_event_parse(&options, &frame, keep_reply, &reply_len));
         CHECK(reply_len <= SMA_ID_BYTES_MAX);
