@@ -6,6 +6,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/metrics.h"
 
 #include <jansson.h>
@@ -37,12 +38,6 @@ void telegram_bot_refused(struct telegram *telegram, int status)
                     REFUSED_S);
 }
 
-/* Said at the first failure and then ever more rarely: 1, 2, 4, 8, ... */
-static bool is_worth_telling(unsigned count)
-{
-    return (count & (count - 1)) == 0;
-}
-
 static void step_failed(struct telegram *telegram, const char *method,
                         const struct sma_net_answer *answer)
 {
@@ -53,7 +48,7 @@ static void step_failed(struct telegram *telegram, const char *method,
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
         delay_ns = REFUSED_S * TELEGRAM_NS_PER_S;
-    } else if (is_worth_telling(telegram->bot_failure_count)) {
+    } else if (sma_adapter_is_worth_telling(telegram->bot_failure_count)) {
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN, "telegram: %s failed %u times: %s; trying again",
                     method, telegram->bot_failure_count, outcome.error);
     }

@@ -1,6 +1,7 @@
 /* telegram_call.c — one request to the Bot API: the URL with the token is made here and shown to nobody. */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <jansson.h>
@@ -171,9 +172,5 @@ json_t *telegram_result(const struct sma_net_answer *answer, json_t **ret_root)
 
 uint64_t telegram_backoff_ns(struct telegram *telegram, unsigned failure_count)
 {
-    unsigned shift = failure_count < 2 ? 0 : failure_count - 1 > 6 ? 6 : failure_count - 1;
-    uint64_t whole_s = UINT64_C(1) << shift;
-    uint64_t whole_ns =
-        (whole_s > TELEGRAM_BACKOFF_MAX_S ? TELEGRAM_BACKOFF_MAX_S : whole_s) * TELEGRAM_NS_PER_S;
-    return whole_ns / 2 + sma_ctx_random(telegram->ctx) % (whole_ns / 2 + 1);
+    return sma_adapter_backoff_ns(telegram->ctx, failure_count, TELEGRAM_BACKOFF_MAX_S);
 }

@@ -5,6 +5,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -66,32 +67,6 @@ static void tell_age(struct telegram *telegram, const struct sma_ingress *ingres
 }
 
 /* -- to the store --------------------------------------------------------------------------------------------------- */
-static struct sma_msg *make_ingress(struct telegram *telegram, const struct sma_ingress *in)
-{
-    const struct sma_str texts[] = {in->event_key, in->text,         in->context,
-                                    in->meta_json, in->cursor_name,  in->preparation,
-                                    in->group_key, in->migrated_from};
-    size_t space = sma_route_space(&in->route);
-    for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
-        space += texts[i].len + 1;
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress, space);
-    if (msg == NULL)
-        return NULL;
-    struct sma_ingress *ingress = SMA_MSG_BODY(msg, struct sma_ingress);
-    *ingress = *in;
-    ingress->route = sma_route_dup(msg, &in->route);
-    ingress->event_key = sma_msg_dup(msg, in->event_key);
-    ingress->text = sma_msg_dup(msg, in->text);
-    ingress->context = sma_msg_dup(msg, in->context);
-    ingress->meta_json = sma_msg_dup(msg, in->meta_json);
-    ingress->cursor_name = sma_msg_dup(msg, in->cursor_name);
-    ingress->preparation = sma_msg_dup(msg, in->preparation);
-    ingress->group_key = sma_msg_dup(msg, in->group_key);
-    ingress->migrated_from = sma_msg_dup(msg, in->migrated_from);
-    ingress->stamps.parsed_ns = sma_ctx_now(telegram->ctx);
-    return msg;
-}
-
 enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegram_intake *intake)
 {
     if (telegram->ask_count == TELEGRAM_ASK_COUNT_MAX)
@@ -108,7 +83,8 @@ enum sma_err telegram_intake_ask(struct telegram *telegram, const struct telegra
             ingress.event_key = sma_str(event_key);
         }
     }
-    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = make_ingress(telegram, &ingress);
+    SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg =
+        sma_adapter_make_ingress(telegram->ctx, &ingress);
     if (msg == NULL)
         return SMA_ERR_NOMEM;
     struct telegram_ask *ask = &telegram->asks[telegram->ask_count];

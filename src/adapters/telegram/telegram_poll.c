@@ -7,6 +7,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -183,7 +184,7 @@ static void take_failure(struct telegram *telegram, const struct sma_net_answer 
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
         delay_ns = TELEGRAM_BACKOFF_MAX_S * TELEGRAM_NS_PER_S;
-    } else if ((poll->failure_count & (poll->failure_count - 1)) == 0) { /* 1, 2, 4, 8, ... */
+    } else if (sma_adapter_is_worth_telling(poll->failure_count)) {
         sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
                     "telegram: getUpdates failed %u times: %s; trying again", poll->failure_count,
                     why != NULL ? why : outcome.error);

@@ -4,6 +4,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -23,23 +24,13 @@ static void release(struct telegram_attempt *attempt)
 
 static void answer(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
 {
-    struct sma_ctx *ctx = attempt->telegram->ctx;
-    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    struct sma_str id = sma_str(outcome->message_id), error = sma_str(outcome->error);
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, id.len + error.len + 2);
-    if (msg == NULL)
-        sma_ctx_fatal(ctx, "out of memory for the outcome of a delivery");
-    struct sma_attempt_result *result = SMA_MSG_BODY(msg, struct sma_attempt_result);
-    *result = (struct sma_attempt_result){.outbox_id = asked->outbox_id,
-                                          .part = asked->part,
-                                          .attempt_class = outcome->attempt_class,
-                                          .is_adapter_wide = outcome->is_adapter_wide,
-                                          .is_likely_unsent = outcome->is_likely_unsent,
-                                          .retry_after_ms = outcome->retry_after_ms};
-    result->platform_message_id = sma_msg_dup(msg, id);
-    result->error = sma_msg_dup(msg, error);
-    sma_ctx_answer(ctx, attempt->msg, &msg);
+    const struct sma_attempt_result result = {.attempt_class = outcome->attempt_class,
+                                              .is_adapter_wide = outcome->is_adapter_wide,
+                                              .is_likely_unsent = outcome->is_likely_unsent,
+                                              .retry_after_ms = outcome->retry_after_ms,
+                                              .platform_message_id = sma_str(outcome->message_id),
+                                              .error = sma_str(outcome->error)};
+    sma_adapter_answer_attempt(attempt->telegram->ctx, attempt->msg, &result);
     release(attempt);
 }
 

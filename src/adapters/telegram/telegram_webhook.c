@@ -4,6 +4,7 @@
  */
 #include "telegram_priv.h"
 
+#include "adapters/common/answers.h"
 #include "sma/metrics.h"
 
 #define RETRY_AFTER_S 5
@@ -11,14 +12,9 @@
 static void answer(struct telegram *telegram, enum sma_actor_id asker, uint64_t ask_id, int status,
                    uint32_t retry_after_s)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_WEBHOOK_ANSWER, struct sma_webhook_answer, 16);
-    if (msg == NULL)
-        sma_ctx_fatal(telegram->ctx, "out of memory for an answer");
-    struct sma_webhook_answer *body = SMA_MSG_BODY(msg, struct sma_webhook_answer);
-    body->status = status;
-    body->retry_after_s = retry_after_s;
-    body->body = sma_msg_dup(msg, SMA_STR("{}"));
-    sma_ctx_answer_to(telegram->ctx, asker, ask_id, &msg);
+    const struct sma_webhook_answer made = {
+        .status = status, .retry_after_s = retry_after_s, .body = SMA_STR("{}")};
+    sma_adapter_answer_webhook(telegram->ctx, asker, ask_id, &made);
 }
 
 /* Takes as long for every wrong value of a length. */
