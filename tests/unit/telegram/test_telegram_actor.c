@@ -32,7 +32,7 @@ static void an_update_is_confirmed_after_its_verdict(void)
     WORLD_WAIT(counter("confirmed") == 2);
     CHECK(world_event_at(1).cursor > 0); /* where the first one ended */
     CHECK_INT(1, world_event_count_of("first"));
-    CHECK_INT(1, world_log_count("connected as @helper_bot"));
+    WORLD_WAIT(world_log_count("connected as @helper_bot") == 1);
     WORLD_WAIT(world_calls("setmycommands") == 2);
     world_close();
 }
