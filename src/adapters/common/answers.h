@@ -19,6 +19,8 @@ void sma_adapter_answer_webhook(struct sma_ctx *ctx, enum sma_actor_id asker, ui
                                 const struct sma_webhook_answer *answer);
 /** failure_count from 1: 1 s doubling to max_s, each between half and the whole of it. */
 uint64_t sma_adapter_backoff_ns(struct sma_ctx *ctx, unsigned failure_count, unsigned max_s);
+/** The same for what everything waits for: the first sixteen are at most 4 s apart, so that a short outage costs little. */
+uint64_t sma_adapter_eager_backoff_ns(struct sma_ctx *ctx, unsigned failure_count, unsigned max_s);
 /** Whether failure number `count` is worth a line: 1, 2, 4, 8, ... */
 static inline bool sma_adapter_is_worth_telling(unsigned count)
 {

@@ -34,8 +34,6 @@
     512 /* events at the store; at the limit the connection is not read, a webhook gets 503 */
 #define FEISHU_PROBE_S_MAX \
     15 /* a ping unanswered for so long is repeated; twice: the connection is dead */
-#define FEISHU_QUICK_COUNT 16 /* tries in a row that stay close together, */
-#define FEISHU_QUICK_S_MAX 4  /* at most this far; then up to the server's interval */
 #define FEISHU_STEADY_S \
     30 /* a connection that lived so long was healthy: its loss is a first failure */
 #define FEISHU_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX

@@ -39,11 +39,7 @@ static uint64_t retry_delay_ns(struct feishu *feishu)
         count > (unsigned)config->reconnect_count) /* asked to stop: go slowly */
         return config->reconnect_interval_s * FEISHU_NS_PER_S +
                random_ns(feishu, config->reconnect_nonce_s * FEISHU_NS_PER_S);
-    unsigned max_s = config->reconnect_interval_s;
-    if (count <= FEISHU_QUICK_COUNT)
-        return sma_adapter_backoff_ns(feishu->ctx, count - 1,
-                                      max_s < FEISHU_QUICK_S_MAX ? max_s : FEISHU_QUICK_S_MAX);
-    return sma_adapter_backoff_ns(feishu->ctx, count - FEISHU_QUICK_COUNT + 3, max_s);
+    return sma_adapter_eager_backoff_ns(feishu->ctx, count - 1, config->reconnect_interval_s);
 }
 
 static void try_later(struct feishu *feishu, const struct feishu_login_error *error, bool is_fatal)

@@ -35,7 +35,8 @@ void feishu_trouble(struct feishu *feishu, const char *text)
 static uint64_t delay_after(struct feishu *feishu, const struct feishu_login_error *error,
                             unsigned failure_count)
 {
-    uint64_t delay_ns = sma_adapter_backoff_ns(feishu->ctx, failure_count, FEISHU_BACKOFF_MAX_S);
+    uint64_t delay_ns =
+        sma_adapter_eager_backoff_ns(feishu->ctx, failure_count, FEISHU_BACKOFF_MAX_S);
     uint64_t ordered_ns =
         error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * FEISHU_NS_PER_MS : 0;
     return ordered_ns > delay_ns ? ordered_ns : delay_ns;

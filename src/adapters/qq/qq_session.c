@@ -142,10 +142,13 @@ static void wait_until(struct qq_session *session, uint64_t at_ns)
 /* Half of the delay is certain, half is chance, so that many bots do not come back at the same instant. */
 static void wait_backing_off(struct qq_session *session, uint64_t now_ns, uint64_t random)
 {
-    uint32_t doublings = session->failure_count < 6 ? session->failure_count : 6;
-    uint64_t delay_ns = NS_PER_S << doublings;
-    if (delay_ns > QQ_DELAY_MAX_S * NS_PER_S)
-        delay_ns = QQ_DELAY_MAX_S * NS_PER_S;
+    bool is_quick = session->failure_count < QQ_QUICK_COUNT;
+    uint32_t doublings =
+        is_quick ? session->failure_count : session->failure_count - QQ_QUICK_COUNT + 3;
+    uint64_t delay_ns = NS_PER_S << (doublings < 6 ? doublings : 6);
+    uint64_t max_ns = (is_quick ? QQ_QUICK_S_MAX : QQ_DELAY_MAX_S) * NS_PER_S;
+    if (delay_ns > max_ns)
+        delay_ns = max_ns;
     session->failure_count++;
     wait_until(session, now_ns + delay_ns / 2 + random % (delay_ns / 2));
 }

@@ -12,7 +12,8 @@
  *   resume, QQ_RESUME_COUNT_MAX resumes failed, or there is no session.
  * - It never gives up. Fatal refusals (wrong intents after the smallest set, banned, wrong shard) are tried again
  *   every QQ_FATAL_RETRY_S and their reason stands in `trouble`.
- * - It never hammers: delays double from 1 s to QQ_DELAY_MAX_S with jitter until a session has lasted QQ_STABLE_S. While
+ * - It never hammers: delays double from 1 s with jitter, stay at QQ_QUICK_S_MAX for the better part of a minute, so that
+ *   a short outage costs a short time, and grow on to QQ_DELAY_MAX_S, until a session has lasted QQ_STABLE_S. While
  *   the store refuses events, a link is made every QQ_REFUSED_S, so that it goes on when the disk has room again.
  *
  * Source: protocols/qq.md §2. Threads: the owner's only.
@@ -23,6 +24,8 @@
 #include "qq_frame.h"
 
 #define QQ_RESUME_COUNT_MAX 5 /* failed resumes in a row before an identify */
+#define QQ_QUICK_COUNT 16     /* tries in a row that stay close together, */
+#define QQ_QUICK_S_MAX 4      /* at most this far */
 #define QQ_DELAY_MAX_S 60     /* longest ordinary pause between two tries */
 #define QQ_FATAL_RETRY_S 600  /* pause after a refusal that only the owner can mend */
 #define QQ_REFUSED_S 2 /* pause after an event that could not be stored: the link itself is well */

@@ -42,7 +42,7 @@ static void take_failure(struct qq *qq, bool is_fatal, const struct qq_login_err
     snprintf(keeper->trouble, sizeof keeper->trouble, "%s", error->text);
     uint64_t delay_ns =
         is_fatal ? QQ_TOKEN_REFUSED_S * QQ_NS_PER_S
-                 : sma_adapter_backoff_ns(qq->ctx, keeper->failure_count, QQ_BACKOFF_MAX_S);
+                 : sma_adapter_eager_backoff_ns(qq->ctx, keeper->failure_count, QQ_BACKOFF_MAX_S);
     uint64_t ordered_ns =
         error->retry_after_ms > 0 ? (uint64_t)error->retry_after_ms * QQ_NS_PER_MS : 0;
     if (ordered_ns > QQ_TOKEN_REFUSED_S * QQ_NS_PER_S)

@@ -254,6 +254,35 @@ static void no_hello_and_no_ready_end_the_link(void)
     end(&desk);
 }
 
+/* @return how long after the outage the next try is made */
+static uint64_t late_after(uint64_t outage_ns)
+{
+    struct desk desk;
+    begin_ready(&desk);
+    desk.now += 100 * S;
+    closed(&desk, 0);
+    uint64_t ended = desk.now + outage_ns, late;
+    for (uint32_t tries = desk.connects;; tries = desk.connects) {
+        while (desk.connects == tries)
+            advance_to_wake(&desk);
+        if (desk.now >= ended)
+            break;
+        CHECK(desk.connects < 2000);
+        qq_session_not_connected(&desk.session, "no route", desk.now, UINT64_MAX / 2 + 7);
+        drain(&desk);
+    }
+    late = desk.now - ended;
+    end(&desk);
+    return late;
+}
+
+static void an_outage_is_over_when_it_is_over(void)
+{
+    for (uint64_t outage = S; outage <= 30 * S; outage += S / 4)
+        CHECK(late_after(outage) <= 4 * S);
+    CHECK(late_after(3600 * S) <= QQ_DELAY_MAX_S * S);
+}
+
 static void an_invalid_session(void)
 {
     struct desk desk;
@@ -498,6 +527,7 @@ int main(void)
     RUN(a_missing_right_is_met_with_fewer_intents);
     RUN(a_silent_gateway_is_left);
     RUN(no_hello_and_no_ready_end_the_link);
+    RUN(an_outage_is_over_when_it_is_over);
     RUN(an_invalid_session);
     RUN(failed_resumes_end_in_an_identify);
     RUN(the_gateway_may_ask_for_a_beat_and_for_a_reconnect);
