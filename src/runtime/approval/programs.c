@@ -353,9 +353,9 @@ static int compare(const void *key, const void *row)
 
 static const struct program *find_program(struct sma_str name)
 {
-    return name.len == 0
-               ? NULL
-               : bsearch(&name, PROGRAMS, SMA_COUNT_OF(PROGRAMS), sizeof PROGRAMS[0], compare);
+    if (name.len == 0 || memchr(name.ptr, '\0', name.len) != NULL)
+        return NULL;
+    return bsearch(&name, PROGRAMS, SMA_COUNT_OF(PROGRAMS), sizeof PROGRAMS[0], compare);
 }
 
 enum program_kind sma_program_kind(struct sma_str base)
@@ -372,6 +372,17 @@ enum program_kind sma_program_kind(struct sma_str base)
                             program->kind != PROGRAM_INTERPRETER && program->kind != PROGRAM_AWK))
         return PROGRAM_OTHER;
     return program->kind;
+}
+
+bool sma_programs_are_sorted(void)
+{
+    for (size_t i = 1; i < SMA_COUNT_OF(PROGRAMS); i++) {
+        bool needs_launcher = PROGRAMS[i].kind == PROGRAM_LAUNCHER;
+        if (strcmp(PROGRAMS[i - 1].name, PROGRAMS[i].name) >= 0 ||
+            (needs_launcher && sma_program_launcher(sma_str(PROGRAMS[i].name)) == NULL))
+            return false;
+    }
+    return true;
 }
 
 const struct launcher *sma_program_launcher(struct sma_str base)

@@ -188,10 +188,25 @@ static bool names_descriptor(const struct sma_shell_word *word)
     return word->len > 0 && i == word->len && sma_shell_word_is_constant(word);
 }
 
+static bool is_plain_name(const struct sma_shell_word *word)
+{
+    for (size_t i = 0; i < word->len; i++) {
+        char byte = word->text[i];
+        if (!(byte >= 'a' && byte <= 'z') && !(byte >= 'A' && byte <= 'Z') &&
+            !(byte >= '0' && byte <= '9') && memchr("_./-", byte, 4) == NULL)
+            return false;
+    }
+    return sma_shell_word_is_constant(word);
+}
+
 static void add_redirect(struct parser *parser, struct sma_shell_redirect redirect)
 {
-    if (redirect.kind == SMA_REDIRECT_DUP && !names_descriptor(&redirect.target))
+    if (redirect.kind == SMA_REDIRECT_DUP && !names_descriptor(&redirect.target)) {
         redirect.kind = SMA_REDIRECT_WRITE;
+        if (!is_plain_name(
+                &redirect.target)) /* bash 5.2 expands the name twice: >& \`rm x\` runs rm */
+            doubt(parser, "a name behind >& that is not plain");
+    }
     if (parser->shell->redirect_count == SMA_SHELL_REDIRECT_COUNT_MAX)
         doubt(parser, "too many redirections");
     else

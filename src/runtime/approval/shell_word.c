@@ -150,6 +150,12 @@ static void parse_dollar(struct parser *parser, struct building *building, bool 
 /* ${...}: a name, a length, a default or a trimmed pattern; everything else does more than look up. */
 static void parse_braced(struct parser *parser)
 {
+    if (parser->depth >= SMA_SHELL_DEPTH_MAX) {
+        doubt(parser, "nested too deep");
+        parser->pos = parser->end;
+        return;
+    }
+    parser->depth++;
     parser->pos += 2;
     if (parser->pos < parser->end && *parser->pos == '#' && parser->end - parser->pos > 1 &&
         parser->pos[1] != '}')
@@ -184,6 +190,7 @@ static void parse_braced(struct parser *parser)
         doubt(parser, "a ${ without its end");
     else
         parser->pos++;
+    parser->depth--;
 }
 
 static int hex_value(char byte)

@@ -162,13 +162,11 @@ static bool take_options(const struct sma_shell *shell, uint32_t command,
 }
 
 /* What an option that is not known may run, so that deny rules see it. */
-static void guess_texts(struct sma_shell *shell, uint32_t command, uint32_t from)
+static void guess_texts(struct sma_shell *shell, uint32_t command, uint32_t from, uint32_t to)
 {
-    uint32_t count = shell->commands[command].word_count;
-    for (uint32_t i = from; i < count; i++) {
+    for (uint32_t i = from; i < to; i++) {
         struct sma_str text = text_at(shell, command, i);
-        const char *equals =
-            text.len > 0 && text.ptr[0] == '-' ? memchr(text.ptr, '=', text.len) : NULL;
+        const char *equals = memchr(text.ptr, '=', text.len);
         if (equals != NULL)
             text = (struct sma_str){equals + 1, text.len - (size_t)(equals + 1 - text.ptr)};
         else if (text.len > 2 && text.ptr[0] == '-' && text.ptr[1] != '-' &&
@@ -264,7 +262,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     }
     if (!take_options(shell, command, launcher, &options)) {
         sma_unwrap_note(shell, command, count, "a launcher with an option that is not understood");
-        guess_texts(shell, command, options.next);
+        guess_texts(shell, command, options.next, count);
         return;
     }
     uint32_t from = options.next;
@@ -280,7 +278,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     if (word_at(shell, command, from)->text[0] ==
         '-') { /* flock file -c 'text', su name -c 'text' */
         sma_unwrap_note(shell, command, count, "a launcher with an option that is not understood");
-        guess_texts(shell, command, from);
+        guess_texts(shell, command, from, count);
         return;
     }
     bool is_transparent = (launcher->traits & LAUNCHER_ADDS_NOTHING) != 0;
@@ -326,7 +324,7 @@ static void unwrap_find(struct sma_shell *shell, uint32_t command)
         uint32_t end = i + 1;
         while (end < count && !sma_list_has("; +", text_at(shell, command, end)))
             end++;
-        if (end >= count || end == i + 1) {
+        if (end == i + 1) {
             sma_unwrap_note(shell, command, count, "find would run something that is not complete");
             continue;
         }
@@ -384,7 +382,8 @@ static void check_danger(struct sma_shell *shell, uint32_t command, const struct
             is_dangerous |= strchr(danger->letters, text.ptr[k]) != NULL;
         if (is_dangerous) {
             sma_unwrap_note(shell, command, i, "an option that runs a command or writes a file");
-            guess_texts(shell, command, i);
+            bool has_value = memchr(text.ptr, '=', text.len) != NULL;
+            guess_texts(shell, command, i, has_value || i + 1 == count ? i + 1 : i + 2);
             return;
         }
     }
@@ -412,7 +411,7 @@ static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_
     if (origin < count)
         (void)sma_unwrap_child(shell, command, origin, count); /* a failure has raised the doubt */
     else
-        guess_texts(shell, command, 1);
+        guess_texts(shell, command, 1, shell->commands[command].word_count);
 }
 
 /* -- builtins of the shell ------------------------------------------------------------------------------------------------ */
@@ -496,7 +495,7 @@ static void unwrap_by_kind(struct sma_shell *shell, uint32_t command, enum progr
             break;
         }
         sma_unwrap_note(shell, command, NOTE_NEVER_COVERED, "a program that can run anything");
-        guess_texts(shell, command, 1);
+        guess_texts(shell, command, 1, shell->commands[command].word_count);
         break;
     default:
         break;

@@ -95,6 +95,18 @@ static const struct danger *find_subcommand(struct sma_str name)
     return NULL;
 }
 
+/* -c core.pager=..., -C folder with a configuration of its own. What it names is shown to the deny rules. */
+static void note_setting(struct sma_shell *shell, uint32_t command, uint32_t index)
+{
+    struct sma_str setting = text_at(shell, command, index);
+    const char *equals = memchr(setting.ptr, '=', setting.len);
+    sma_unwrap_note(shell, command, index, "an option of git that can run anything");
+    if (equals == NULL)
+        return;
+    struct sma_str value = {equals + 1, setting.len - (size_t)(equals + 1 - setting.ptr)};
+    sma_shell_parse_child(shell, value, command, index);
+}
+
 /* Options before the subcommand; the index of the subcommand, or 0 with a note. */
 static uint32_t take_options(struct sma_shell *shell, uint32_t command)
 {
@@ -110,25 +122,14 @@ static uint32_t take_options(struct sma_shell *shell, uint32_t command)
         if (sma_list_has("--no-pager -P --no-optional-locks --literal-pathspecs --version --help",
                          text))
             continue;
-        if (sma_str_is_equal(text, SMA_STR("-c")) && i + 1 < count &&
-            is_constant_at(shell, command, i + 1) &&
-            is_tame_setting(text_at(shell, command, i + 1))) {
-            i++;
-            continue;
+        bool has_value = i + 1 < count && is_constant_at(shell, command, i + 1);
+        if (!has_value || !sma_list_has("-c -C", text)) {
+            sma_unwrap_note(shell, command, count, "an option of git that can run anything");
+            return 0;
         }
-        sma_unwrap_note(shell, command, sma_str_is_equal(text, SMA_STR("-c")) ? i + 1 : i,
-                        "an option of git that can run anything");
-        if (i + 1 < count &&
-            is_constant_at(shell, command, i + 1)) { /* core.pager=rm x: for the deny rules */
-            struct sma_str setting = text_at(shell, command, i + 1);
-            const char *equals = memchr(setting.ptr, '=', setting.len);
-            if (equals != NULL)
-                sma_shell_parse_child(
-                    shell,
-                    (struct sma_str){equals + 1, setting.len - (size_t)(equals + 1 - setting.ptr)},
-                    command, i + 1);
-        }
-        return 0;
+        i++;
+        if (text.ptr[1] == 'C' || !is_tame_setting(text_at(shell, command, i)))
+            note_setting(shell, command, i);
     }
     return 0;
 }

@@ -408,6 +408,8 @@ const char *const BYPASSES[] = {
     "for f in a; do echo x; done > .env",
     "> ship.json",
     "echo hi &> f rm x",
+    "echo hi >& 2\\`rm x\\`",
+    "echo hi >& '$(rm x)'",
     "{fd}> x ls",
     /* broken on purpose */
     "git status '",
