@@ -8,10 +8,12 @@
  */
 #include "telegram_in_priv.h"
 
-#include <inttypes.h>
+#include "runtime/files/attach.h"
 
-#define NAME_CHARS_MAX 160 /* reference §5.2 */
-#define NAME_BYTES_MAX 200 /* with what stands before it, within the 255 bytes of a file name */
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PATH_BYTES_MAX 512
 #define NOTE_ITEM_COUNT_MAX 16
 
 struct found_file
@@ -21,94 +23,6 @@ struct found_file
     int64_t size; /* -1 = not said */
 };
 
-/* -- the name on disk -------------------------------------------------------------------------------------------- */
-
-static bool is_kept(const char *bytes, size_t len)
-{
-    unsigned char byte = (unsigned char)bytes[0];
-    if (len == 1)
-        return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') ||
-               (byte != 0 && memchr("_.-()@", byte, 6) != NULL);
-    if (len != 3)
-        return false;
-    uint32_t code = ((uint32_t)(byte & 0x0f) << 12) | ((uint32_t)(bytes[1] & 0x3f) << 6) |
-                    (uint32_t)(bytes[2] & 0x3f);
-    return code >= 0x4e00 && code <= 0x9fff;
-}
-
-static size_t char_bytes(struct sma_str text, size_t at)
-{
-    unsigned char lead = (unsigned char)text.ptr[at];
-    size_t len = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    return len > text.len - at ? text.len - at : len;
-}
-
-/* The last component, every run of other characters as one '_', cut. */
-static void put_clean_name(struct sma_buf *buf, struct sma_str name)
-{
-    const char *slash = name.len == 0 ? NULL : memrchr(name.ptr, '/', name.len);
-    if (slash != NULL)
-        name = (struct sma_str){slash + 1, (size_t)(name.ptr + name.len - slash) - 1};
-    size_t start = buf->len;
-    bool is_gap = false;
-    for (size_t at = 0, count = 0; at < name.len && count < NAME_CHARS_MAX;) {
-        size_t len = char_bytes(name, at);
-        if (buf->len - start + len > NAME_BYTES_MAX)
-            break;
-        if (is_kept(name.ptr + at, len)) {
-            sma_buf_put(buf, name.ptr + at, len);
-            is_gap = false;
-            count++;
-        } else if (!is_gap) {
-            sma_buf_put_char(buf, '_');
-            is_gap = true;
-            count++;
-        }
-        at += len;
-    }
-    if (buf->len == start)
-        sma_buf_put_char(buf, '_');
-}
-
-static uint32_t hash_place(const struct telegram_origin *origin, struct sma_str file_id)
-{
-    uint8_t key[16];
-    memcpy(key, &origin->chat_id, 8);
-    memcpy(key + 8, &origin->message_id, 8);
-    return (uint32_t)sma_siphash(key, file_id.ptr, file_id.len);
-}
-
-static void put_path(struct sma_buf *buf, const struct telegram_origin *origin,
-                     const struct found_file *file)
-{
-    sma_buf_put_text(buf, TELEGRAM_CACHE_FOLDER);
-    sma_buf_put_i64(buf, origin->date_ms);
-    sma_buf_put_char(buf, '-');
-    for (size_t i = 0; i < 8 && i < file->file_id.len; i++) {
-        unsigned char byte = (unsigned char)file->file_id.ptr[i];
-        sma_buf_put_char(buf, is_kept((const char *)&byte, 1) && byte != '.' ? (char)byte : '_');
-    }
-    sma_buf_printf(buf, "-%08" PRIx32 "-", hash_place(origin, file->file_id));
-    put_clean_name(buf, file->name.len > 0 ? file->name : sma_str(file->fallback_name));
-}
-
-/* For people: the name as it was given, cut, or the kind. */
-static struct sma_str label_of(const struct found_file *file)
-{
-    struct sma_str name = sma_str_trim(file->name);
-    name.len = sma_utf8_cut(name, TELEGRAM_FILE_LABEL_BYTES_MAX);
-    return name.len > 0 ? name : sma_str(file->kind);
-}
-
-static void put_label_line(struct sma_buf *buf, const struct found_file *file)
-{
-    struct sma_str label = label_of(file);
-    for (size_t i = 0; i < label.len; i++) {
-        unsigned char byte = (unsigned char)label.ptr[i];
-        sma_buf_put_char(buf, byte < 0x20 || byte == 0x7f ? ' ' : (char)byte);
-    }
-}
-
 /* -- files ------------------------------------------------------------------------------------------------------- */
 
 static void begin_line(struct sma_buf *lines)
@@ -117,8 +31,24 @@ static void begin_line(struct sma_buf *lines)
         sma_buf_put_char(lines, '\n');
 }
 
-static void put_order(struct telegram_in *in, const struct telegram_origin *origin,
-                      const struct found_file *file)
+/* For people: the name as it was given, cut, or the kind. */
+static struct sma_str label_of(const struct found_file *file)
+{
+    struct sma_str name = sma_str_trim(file->name);
+    name.len = sma_utf8_cut(name, SMA_ATTACH_LABEL_BYTES_MAX);
+    return name.len > 0 ? name : sma_str(file->kind);
+}
+
+static void put_path(struct sma_buf *buf, const struct telegram_origin *origin,
+                     const struct found_file *file)
+{
+    char place[2 * TELEGRAM_ID_TEXT_BYTES];
+    snprintf(place, sizeof place, "%" PRIi64 ":%" PRIi64, origin->chat_id, origin->message_id);
+    sma_attach_put_path(buf, TELEGRAM_CACHE_FOLDER, origin->date_ms, file->file_id, sma_str(place),
+                        file->name.len > 0 ? file->name : sma_str(file->fallback_name));
+}
+
+static void put_order(struct telegram_in *in, const struct found_file *file, struct sma_str path)
 {
     struct sma_buf *buf = &in->preparation;
     sma_buf_put_text(buf, buf->len == 0 ? "[{" : ",{");
@@ -127,9 +57,7 @@ static void put_order(struct telegram_in *in, const struct telegram_origin *orig
     sma_buf_put_json_key(buf, "fileId");
     sma_buf_put_json_string(buf, file->file_id);
     sma_buf_put_json_key(buf, "path");
-    sma_buf_put_char(buf, '"'); /* nothing in a path needs an escape */
-    put_path(buf, origin, file);
-    sma_buf_put_char(buf, '"');
+    sma_buf_put_json_string(buf, path);
     sma_buf_put_json_key(buf, "size");
     sma_buf_put_i64(buf, file->size);
     sma_buf_put_json_key(buf, "name");
@@ -139,6 +67,7 @@ static void put_order(struct telegram_in *in, const struct telegram_origin *orig
 
 static void put_refused(const struct found_file *file, size_t bytes_max, struct sma_buf *lines)
 {
+    begin_line(lines);
     sma_buf_put_char(lines, '[');
     sma_buf_put_text(lines, file->kind);
     sma_buf_put_text(lines, ": ");
@@ -157,19 +86,21 @@ static bool put_file(struct telegram_in *in, const struct telegram_origin *origi
     size_t bytes_max = in->options->attachment_bytes_max;
     if (bytes_max == 0)
         bytes_max = SMA_ATTACHMENT_BYTES_MAX;
-    begin_line(lines);
     if (file->file_id.len == 0 || file->file_id.len > TELEGRAM_FILE_ID_BYTES_MAX ||
         (file->size > 0 && (uint64_t)file->size > bytes_max)) {
         put_refused(file, bytes_max, lines);
         return false;
     }
-    sma_buf_put_text(lines, "@attach ");
-    sma_buf_put_text(lines, file->kind);
-    sma_buf_put_char(lines, ' ');
-    put_path(lines, origin, file);
-    sma_buf_put_text(lines, " | ");
-    put_label_line(lines, file);
-    put_order(in, origin, file);
+    struct sma_buf path;
+    sma_buf_init(&path, PATH_BYTES_MAX);
+    put_path(&path, origin, file);
+    if (path.err == SMA_ERR_OK) {
+        sma_attach_put_line(lines, file->kind, sma_buf_str(&path), label_of(file));
+        put_order(in, file, sma_buf_str(&path));
+    } else {
+        lines->err = path.err;
+    }
+    sma_buf_fini(&path);
     return true;
 }
 

@@ -1,16 +1,7 @@
 /* telegram_in_prepare.c — ingress.preparation read back: the store kept it, maybe over a restart of another version. */
 #include "telegram_in_priv.h"
 
-/* One plain name in the folder; anything else could be written anywhere. */
-static bool is_in_folder(struct sma_str path)
-{
-    struct sma_str folder = SMA_STR(TELEGRAM_CACHE_FOLDER);
-    if (!sma_str_starts_with(path, folder))
-        return false;
-    struct sma_str name = {path.ptr + folder.len, path.len - folder.len};
-    return name.len > 0 && name.len <= 255 && name.ptr[0] != '.' &&
-           memchr(name.ptr, '/', name.len) == NULL && memchr(name.ptr, '\0', name.len) == NULL;
-}
+#include "runtime/files/attach.h"
 
 static bool read_file(const json_t *item, struct telegram_file *ret_file)
 {
@@ -22,7 +13,7 @@ static bool read_file(const json_t *item, struct telegram_file *ret_file)
         .name = telegram_in_str(item, "name"),
     };
     if (file.file_id.len == 0 || file.file_id.len > TELEGRAM_FILE_ID_BYTES_MAX ||
-        file.kind.len == 0 || !is_in_folder(file.path))
+        file.kind.len == 0 || !sma_attach_is_path(TELEGRAM_CACHE_FOLDER, file.path))
         return false;
     if (file.size <= 0)
         file.size = -1;
@@ -68,7 +59,7 @@ void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file
     sma_buf_put_text(buf, "The attached ");
     sma_buf_put_str(buf, file->kind);
     sma_buf_put_char(buf, ' ');
-    telegram_in_put_quoted(buf, file->name, TELEGRAM_FILE_LABEL_BYTES_MAX);
+    telegram_in_put_quoted(buf, file->name, SMA_ATTACH_LABEL_BYTES_MAX);
     sma_buf_put_text(buf, " could not be fetched: ");
     sma_buf_put_text(buf, reason);
     sma_buf_put_text(buf, ". There is no file at ");

@@ -21,7 +21,6 @@
 #define TELEGRAM_KEY_TEXT_BYTES 96           /* telegram:chat:<id>:topic:<id> */
 #define TELEGRAM_QUOTED_NAME_BYTES_MAX 128   /* a name in words for the model; cut */
 #define TELEGRAM_QUOTED_TEXT_BYTES_MAX 4096  /* a replied-to text in words for the model; cut */
-#define TELEGRAM_FILE_LABEL_BYTES_MAX 200    /* a file's name in an @attach line; cut */
 #define TELEGRAM_ENTITY_COUNT_MAX 256        /* entities looked at (the platform sends 100) */
 #define TELEGRAM_MENTION_COUNT_MAX 32        /* mentions of the bot taken out of one text */
 

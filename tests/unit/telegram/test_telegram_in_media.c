@@ -64,6 +64,8 @@ static void each_kind_has_its_name(void)
         {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"a/..\"}", "document", "..", "a/.."},
         {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"a | b\\u0000😀é.x\"}", "document",
          "a_b_.x", "a | b\xef\xbf\xbd😀é.x"},
+        {"\"document\":{\"file_id\":\"AB\",\"file_name\":\"C:\\\\temp\\\\b.txt\"}", "document",
+         "b.txt", "C:\\temp\\b.txt"},
         {"\"photo\":[{\"file_id\":\"AB\"}]", "photo", "photo.jpg", "photo"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
