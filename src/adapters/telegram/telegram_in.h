@@ -70,7 +70,6 @@ struct telegram_event
     const char *why; /* IGNORED: constant text for logs; "" otherwise */
     struct sma_ingress ingress; /* slices are valid during the callback only */
     struct sma_str callback_id; /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
-    int64_t migrated_to; /* the chat's new id; 0 = none */
 };
 typedef void telegram_event_fn(void *user, const struct telegram_event *event);
 

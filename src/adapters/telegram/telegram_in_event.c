@@ -203,6 +203,5 @@ const char *telegram_in_take_migration(struct telegram_in *in, const json_t *mes
     ingress->migrated_from = put_chat_key(in->old_key, from, 0);
     ingress->event_key = put_key(in, "migrate:", from);
     ingress->wall_ms = telegram_in_date_ms(in, telegram_in_int(message, "date"));
-    event->migrated_to = to;
     return NULL;
 }

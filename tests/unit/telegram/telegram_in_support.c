@@ -24,7 +24,6 @@ void keep(void *user, const struct telegram_event *event)
     memset(seen, 0, sizeof *seen);
     seen->count = count;
     seen->update_id = event->update_id;
-    seen->migrated_to = event->migrated_to;
     seen->is_ingress = event->kind == TELEGRAM_INGRESS;
     seen->why = event->why;
     CHECK(seen->why != NULL && (seen->why[0] == '\0') == seen->is_ingress);

@@ -65,8 +65,6 @@ static void put_seen(struct sma_buf *out, const char *name, const struct seen *s
     put_line(out, "preparation", seen->preparation);
     put_line(out, "group key", seen->group_key);
     put_line(out, "migrated from", seen->migrated_from);
-    if (seen->migrated_to != 0)
-        sma_buf_printf(out, "  migrated to  %" PRId64 "\n", seen->migrated_to);
 }
 
 static void list_updates(struct sma_buf *out)

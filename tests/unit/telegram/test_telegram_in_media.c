@@ -421,7 +421,7 @@ static void both_halves_of_a_migration_are_one_event(void)
         see_message("group", halves[i], &seen);
         CHECK(seen.is_ingress);
         CHECK_INT(SMA_EVENT_NOTE, seen.kind);
-        CHECK_INT(-100555, seen.migrated_to);
+        CHECK_TEXT("-100555", seen.chat_id);
         CHECK_TEXT("telegram:chat:-100555", seen.chat_key);
         CHECK_TEXT("telegram:chat:-55", seen.migrated_from);
         CHECK_TEXT("migrate:-55", seen.event_key);
