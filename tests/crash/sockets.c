@@ -70,8 +70,8 @@ static void open_feishu(struct world *world)
     platform_tell(client, "{s:s,s:i}", "do", "ack_limit", "ms", ACK_MS);
     platform_tell(client, "{s:s,s:i,s:i}", "do", "config", "reconnect_nonce", 0,
                   "reconnect_interval", 1);
-    platform_tell(client, "{s:s,s:i,s:i}", "do", "rates", "chat_per_second", 0, "edit_per_second",
-                  0);
+    platform_tell(client, "{s:s,s:i,s:i,s:i}", "do", "rates", "chat_per_second", 0,
+                  "edit_per_second", 0, "app_per_second", 0);
     platform_tell(client, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", group, "user", "ou_other",
                   "text", "@{bot} hello");
 }
