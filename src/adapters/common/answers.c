@@ -80,13 +80,15 @@ uint64_t sma_adapter_eager_backoff_ns(struct sma_ctx *ctx, unsigned failure_coun
 }
 
 bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
-                            uint32_t retry_after_ms, uint64_t now_ns)
+                            uint32_t retry_after_ms, uint64_t apart_ns, uint64_t now_ns)
 {
     static const uint8_t key[16] = "flood of a chat"; /* nothing is gained by a collision */
     uint64_t chat = sma_siphash(key, chat_id.ptr, chat_id.len);
     bool is_second = flood->until_ns > now_ns && flood->chat != chat;
     uint64_t until_ns = now_ns + retry_after_ms * UINT64_C(1000000);
+    uint64_t between_ns =
+        until_ns > flood->until_ns ? until_ns - flood->until_ns : flood->until_ns - until_ns;
     if (!is_second || until_ns > flood->until_ns)
         *flood = (struct sma_adapter_flood){chat, until_ns};
-    return is_second;
+    return is_second && between_ns <= apart_ns;
 }

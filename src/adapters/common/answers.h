@@ -32,8 +32,12 @@ struct sma_adapter_flood
 {
     uint64_t chat, until_ns; /* the last limited chat's hash; until when */
 };
-/** Note a limit met in chat_id. @return whether it is everybody's */
+/**
+ * Note a limit met in chat_id.
+ * @apart_ns  the ends of one limit, as two chats are told them, differ by this at most; UINT64_MAX: by anything
+ * @return    whether it is everybody's
+ */
 bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
-                            uint32_t retry_after_ms, uint64_t now_ns);
+                            uint32_t retry_after_ms, uint64_t apart_ns, uint64_t now_ns);
 
 #endif

@@ -91,7 +91,7 @@ static void judge_limit(struct feishu_attempt *attempt, struct feishu_outcome *o
     if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER && outcome->is_adapter_wide)
         outcome->is_adapter_wide =
             sma_adapter_flood_note(&feishu->flood, asked->route.chat_id, outcome->retry_after_ms,
-                                   sma_ctx_now(feishu->ctx));
+                                   UINT64_MAX, sma_ctx_now(feishu->ctx));
 }
 
 static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outcome)

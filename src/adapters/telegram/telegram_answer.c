@@ -13,11 +13,6 @@
 #define RETRY_AFTER_S_MAX (7 * 24 * 3600)
 #define DESCRIPTION_BYTES_MAX 160
 
-/* A limit of the bot ends at one time, whoever meets it: whole seconds, and the way here. */
-#define FLOOD_APART_NS UINT64_C(2000000000)
-
-static const uint8_t flood_key[16] = "telegram flood";
-
 /* One line of valid UTF-8 that ends at a character. */
 static void set_error(struct telegram_outcome *outcome, const char *format, ...) SMA_PRINTF(2, 3);
 static void set_error(struct telegram_outcome *outcome, const char *format, ...)
@@ -304,17 +299,4 @@ void telegram_classify(const struct sma_net_answer *answer, struct telegram_outc
         break;
     }
     *ret_outcome = outcome;
-}
-
-bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id,
-                         uint32_t retry_after_ms, uint64_t now_ns)
-{
-    uint64_t chat = sma_siphash(flood_key, chat_id.ptr, chat_id.len);
-    bool is_second = flood->until_ns > now_ns && flood->chat != chat;
-    uint64_t until_ns = now_ns + (uint64_t)retry_after_ms * 1000000u;
-    uint64_t apart_ns =
-        until_ns > flood->until_ns ? until_ns - flood->until_ns : flood->until_ns - until_ns;
-    if (!is_second || until_ns > flood->until_ns)
-        *flood = (struct telegram_flood){chat, until_ns};
-    return is_second && apart_ns <= FLOOD_APART_NS;
 }

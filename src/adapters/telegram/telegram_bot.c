@@ -6,7 +6,6 @@
  */
 #include "telegram_priv.h"
 
-#include "adapters/common/answers.h"
 #include "sma/metrics.h"
 
 #include <jansson.h>

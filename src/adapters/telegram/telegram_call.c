@@ -1,7 +1,6 @@
 /* telegram_call.c — one request to the Bot API: the URL with the token is made here and shown to nobody. */
 #include "telegram_priv.h"
 
-#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <jansson.h>

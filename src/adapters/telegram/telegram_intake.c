@@ -5,7 +5,6 @@
  */
 #include "telegram_priv.h"
 
-#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <stdio.h>

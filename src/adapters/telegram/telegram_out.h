@@ -6,7 +6,7 @@
  * `@attach <kind> <target> | <caption>` leave the text and become FILE parts behind the text parts.
  *
  * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference §6.2 for attachments.
- * Threads: any; nothing here has state but struct telegram_flood, which is its owner's.
+ * Threads: any; nothing here has state.
  */
 #ifndef SMA_TELEGRAM_OUT_H
 #define SMA_TELEGRAM_OUT_H
@@ -97,8 +97,8 @@ const char *telegram_file_type(struct sma_str path);
  *   200 ok:true                    SENT. No message_id in the result (drafts, actions): "".
  *   200 not understood, TOO_BIG    UNKNOWN: it may well be a success.
  *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s, at most a week. For the
- *                                  chat: the platform does not say whom a limit is for. telegram_flood_note tells when it
- *                                  must be the whole bot.
+ *                                  chat: the platform does not say whom a limit is for. sma_adapter_flood_note tells when
+ *                                  it must be the whole bot.
  *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the operator can mend it. As a
  *                                  RETRY it would use up the attempts of every row within a minute and lose them.
  *   400, 403, 413, other 4xx       GIVE_UP but for the flags above; 409 RETRY.
@@ -121,18 +121,5 @@ struct telegram_outcome
 };
 /** Never fails: what cannot be read is classified as such. */
 void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome);
-
-/*
- * The last limit that was met, to see that a second chat meets one with the same end while the first still waits: two
- * chats may also have each its own, and then nobody else has to wait. Zero = none.
- */
-struct telegram_flood
-{
-    uint64_t chat, until_ns;
-};
-/**
- * Note a RETRY_AFTER of this chat. @return true: another chat has to wait as well, so the limit is the bot's.
- */
-bool telegram_flood_note(struct telegram_flood *flood, struct sma_str chat_id, uint32_t retry_after_ms, uint64_t now_ns);
 
 #endif

@@ -13,6 +13,7 @@
 #include "telegram_in.h"
 #include "telegram_out.h"
 
+#include "adapters/common/answers.h"
 #include "sma/net.h"
 
 #define TELEGRAM_MAGIC 0x54474d31u
@@ -45,6 +46,8 @@
 #define TELEGRAM_UPLOAD_BYTES_MAX (50 * 1024 * 1024)
 #define TELEGRAM_MOVED_COUNT_MAX \
     64 /* groups that became supergroups, remembered to send straight there */
+/* A limit of the bot ends at one time, whoever meets it: whole seconds, and the way here. */
+#define TELEGRAM_FLOOD_APART_NS UINT64_C(2000000000)
 #define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
 #define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
 #define TELEGRAM_FETCH_TRY_COUNT_MAX 3
@@ -332,7 +335,7 @@ struct telegram
     struct telegram_hook hooks[TELEGRAM_HOOK_COUNT_MAX];
 
     struct telegram_attempt attempts[TELEGRAM_ATTEMPT_COUNT_MAX];
-    struct telegram_flood flood;
+    struct sma_adapter_flood flood;
     struct telegram_moved moved[TELEGRAM_MOVED_COUNT_MAX];
     size_t moved_next;
 

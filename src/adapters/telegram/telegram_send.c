@@ -4,7 +4,6 @@
  */
 #include "telegram_priv.h"
 
-#include "adapters/common/answers.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -133,8 +132,9 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
     if (outcome.is_bot_refused)
         telegram_bot_refused(telegram, net_answer->status);
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_adapter_wide)
-        outcome.is_adapter_wide = telegram_flood_note(&telegram->flood, asked->route.chat_id,
-                                                      outcome.retry_after_ms, now_ns);
+        outcome.is_adapter_wide =
+            sma_adapter_flood_note(&telegram->flood, asked->route.chat_id, outcome.retry_after_ms,
+                                   TELEGRAM_FLOOD_APART_NS, now_ns);
     answer(attempt, &outcome);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "telegram_priv.h"
 
-#include "adapters/common/answers.h"
 #include "sma/metrics.h"
 
 #define RETRY_AFTER_S 5

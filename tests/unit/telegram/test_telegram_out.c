@@ -1,6 +1,7 @@
 /* Parts, request bodies and classes of answers: exact bodies, and the hand-made error answers of the protocol sheet. */
 #include "support/check.h"
 
+#include "adapters/common/answers.h"
 #include "adapters/telegram/telegram_out.h"
 #include "sma/text.h"
 
@@ -389,14 +390,17 @@ static void waits_are_obeyed_and_bounded(void)
 
 static void a_second_chat_that_must_wait_means_the_bot(void)
 {
-    struct telegram_flood flood = {0};
-    CHECK(!telegram_flood_note(&flood, SMA_STR("1"), 5000, 1000));
-    CHECK(!telegram_flood_note(&flood, SMA_STR("1"), 5000, 2000));
-    CHECK(telegram_flood_note(&flood, SMA_STR("2"), 5000, 3000));
-    CHECK(!telegram_flood_note(&flood, SMA_STR("3"), 5000, 60000000000u));
-    CHECK(!telegram_flood_note(&flood, SMA_STR("4"), 40000, 61000000000u)); /* another end */
-    CHECK(!telegram_flood_note(&flood, SMA_STR("5"), 300000, 62000000000u));
-    CHECK(telegram_flood_note(&flood, SMA_STR("6"), 299000, 64000000000u));
+    const uint64_t apart_ns = 2000000000u;
+    struct sma_adapter_flood flood = {0};
+    CHECK(!sma_adapter_flood_note(&flood, SMA_STR("1"), 5000, apart_ns, 1000));
+    CHECK(!sma_adapter_flood_note(&flood, SMA_STR("1"), 5000, apart_ns, 2000));
+    CHECK(sma_adapter_flood_note(&flood, SMA_STR("2"), 5000, apart_ns, 3000));
+    CHECK(!sma_adapter_flood_note(&flood, SMA_STR("3"), 5000, apart_ns, 60000000000u));
+    /* another end */
+    CHECK(!sma_adapter_flood_note(&flood, SMA_STR("4"), 40000, apart_ns, 61000000000u));
+    CHECK(!sma_adapter_flood_note(&flood, SMA_STR("5"), 300000, apart_ns, 62000000000u));
+    CHECK(sma_adapter_flood_note(&flood, SMA_STR("6"), 299000, apart_ns, 64000000000u));
+    CHECK(sma_adapter_flood_note(&flood, SMA_STR("7"), 5000, UINT64_MAX, 65000000000u));
 }
 
 /* -- the vectors ------------------------------------------------------------------------------------------------- */
