@@ -28,7 +28,7 @@ static void check_shell(const struct sma_shell *shell)
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_command *command = &shell->commands[i];
         require(command->first_word + command->word_count <= shell->word_count);
-        require(command->parent < (int32_t)i && command->depth < SMA_SHELL_DEPTH_MAX);
+        require(command->parent < (int32_t)i && command->depth <= SMA_SHELL_DEPTH_MAX);
     }
     for (uint32_t i = 0; i < shell->word_count; i++)
         check_word(&shell->words[i]);

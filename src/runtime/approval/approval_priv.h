@@ -131,7 +131,9 @@ struct rule
 {
     char *text;            /* as written */
     struct sma_str *words; /* into storage */
+    struct sma_str base;   /* the last part of the first word */
     char *storage;
+    char *script; /* last part of the script or program file it lets run; NULL: none */
     uint32_t word_count;
     bool is_exact;
 };

@@ -22,6 +22,7 @@ static void free_rules(struct rules *rules)
         free(rules->items[i].text);
         free(rules->items[i].words);
         free(rules->items[i].storage);
+        free(rules->items[i].script);
     }
     free(rules->items);
     *rules = (struct rules){0};
@@ -45,6 +46,7 @@ static enum sma_err copy_words(const struct sma_shell *shell, struct rule *rule)
         at += words[i].len;
     }
     rule->word_count = command->word_count;
+    rule->base = sma_program_base(rule->words[0]);
     return SMA_ERR_OK;
 }
 
@@ -64,6 +66,27 @@ static const char *find_opening(const struct sma_shell *shell, const struct rule
         if (covers[i] == 0)
             return "it runs a command that the rule does not fix";
     return NULL;
+}
+
+/* A rule for a file of the project makes that file one that may not be written without asking. */
+static enum sma_err keep_script(const struct sma_shell *shell, struct rule *rule)
+{
+    struct sma_str script = {0};
+    for (uint32_t i = 0; i < shell->command_count; i++) {
+        struct sma_str program = sma_shell_word_str(sma_shell_words(shell, &shell->commands[i]));
+        if (shell->commands[i].word_count > 0 && memchr(program.ptr, '/', program.len) != NULL)
+            script = program;
+    }
+    for (uint32_t i = 0; i < shell->note_count; i++) {
+        const struct sma_shell_command *command = &shell->commands[shell->notes[i].command];
+        if (shell->notes[i].is_script && shell->notes[i].origin < command->word_count)
+            script = sma_shell_word_str(&sma_shell_words(shell, command)[shell->notes[i].origin]);
+    }
+    if (script.len == 0)
+        return SMA_ERR_OK;
+    script = sma_program_base(script);
+    rule->script = strndup(script.ptr, script.len);
+    return rule->script == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }
 
 static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool is_allow,
@@ -105,6 +128,8 @@ static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool i
                         "program it may run",
                         text, opening == NULL ? shell->why : opening);
     rule->text = strdup(text);
+    if (is_allow && keep_script(shell, rule) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     return rule->text == NULL ? sma_fail(error, SMA_ERR_NOMEM, "out of memory") : SMA_ERR_OK;
 }
 
@@ -234,19 +259,19 @@ void sma_policy_destroy(struct sma_policy *policy)
 
 /* -- one rule, one command ------------------------------------------------------------------------------------------------ */
 /* A name without a path stands for the program in the folders of the system, never for ./name. */
-static bool names_program(struct sma_str rule, struct sma_str program)
+static bool names_program(const struct rule *rule, struct sma_str program)
 {
     static const char *const folders[] = {"/usr/bin/", "/bin/", "/usr/local/bin/", "/usr/sbin/",
                                           "/sbin/"};
-    if (sma_str_is_equal(rule, program))
+    if (program.len < rule->base.len ||
+        memcmp(program.ptr + program.len - rule->base.len, rule->base.ptr, rule->base.len) != 0)
+        return false; /* most rules end here */
+    if (sma_str_is_equal(rule->words[0], program))
         return true;
-    if (memchr(rule.ptr, '/', rule.len) != NULL)
-        return false;
-    struct sma_str base = sma_program_base(program);
-    struct sma_str folder = {program.ptr, program.len - base.len};
-    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++)
+    struct sma_str folder = {program.ptr, program.len - rule->base.len};
+    for (size_t i = 0; rule->base.len == rule->words[0].len && i < SMA_COUNT_OF(folders); i++)
         if (sma_str_is_equal(folder, sma_str(folders[i])))
-            return sma_str_is_equal(rule, base);
+            return true;
     return false;
 }
 
@@ -257,7 +282,7 @@ uint32_t sma_rule_cover(const struct rule *rule, const struct sma_shell *shell,
         (rule->is_exact && (command->word_count != rule->word_count || command->has_more_words)))
         return 0;
     const struct sma_shell_word *words = sma_shell_words(shell, command);
-    if (!names_program(rule->words[0], sma_shell_word_str(&words[0])))
+    if (!names_program(rule, sma_shell_word_str(&words[0])))
         return 0;
     for (uint32_t i = 0; i < rule->word_count; i++)
         if (!sma_shell_word_is_constant(&words[i]) ||

@@ -8,6 +8,10 @@
 
 #include <fnmatch.h>
 
+static const char WRITES_ELSEWHERE[] = "it writes a file that is not plainly one of the project";
+static const char READS_ELSEWHERE[] = "it reads a file that is not plainly one of the project";
+static const char WRITES_SCRIPT[] = "it writes a script that a rule lets run";
+
 struct deciding
 {
     const struct sma_policy *policy;
@@ -63,9 +67,9 @@ enum match
     MATCH_YES,
 };
 
-static bool is_denied_name(struct sma_str rule, const struct sma_shell_word *word)
+static bool is_denied_name(const struct rule *rule, const struct sma_shell_word *word)
 {
-    struct sma_str name = sma_program_base(rule), base = sma_program_base(sma_shell_word_str(word));
+    struct sma_str name = rule->base, base = sma_program_base(sma_shell_word_str(word));
     if ((word->flags & SMA_WORD_GLOB) == 0)
         return sma_str_is_equal(name, base) && (word->flags & SMA_WORD_DYNAMIC) == 0;
     char pattern[256], plain[256]; /* /bin/r? */
@@ -129,8 +133,7 @@ static bool is_other_subcommand(const struct sma_shell *shell,
 static enum match match_deny(const struct rule *rule, const struct sma_shell *shell,
                              const struct sma_shell_command *command)
 {
-    if (command->word_count == 0 ||
-        !is_denied_name(rule->words[0], sma_shell_words(shell, command)))
+    if (command->word_count == 0 || !is_denied_name(rule, sma_shell_words(shell, command)))
         return MATCH_NO;
     if (rule->is_exact && command->word_count != rule->word_count)
         return has_unknown_words(shell, command, false) ? MATCH_PERHAPS : MATCH_NO;
@@ -180,7 +183,7 @@ static bool mentions_denied(const struct deciding *deciding, const struct sma_sh
             continue;
         struct sma_str name = {word->text + from, at - from};
         for (size_t k = 0; name.len > 0 && k < deny->count; k++)
-            if (sma_str_is_equal(name, sma_program_base(deny->items[k].words[0])))
+            if (sma_str_is_equal(name, deny->items[k].base))
                 return true;
         from = at + 1;
     }
@@ -256,6 +259,18 @@ static bool is_harmless(const struct deciding *deciding, const struct sma_shell_
     return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
 }
 
+/* A file that an allow rule lets run: writing it would allow anything. */
+static bool is_allowed_script(const struct deciding *deciding, const struct sma_shell_word *word)
+{
+    const struct rules *allow = &deciding->policy->allow;
+    struct sma_str base = sma_program_base(sma_shell_word_str(word));
+    for (size_t i = 0; i < allow->count; i++)
+        if (allow->items[i].script != NULL &&
+            sma_str_is_equal(base, sma_str(allow->items[i].script)))
+            return true;
+    return false;
+}
+
 static void check_redirects(struct deciding *deciding)
 {
     const struct sma_shell *shell = deciding->shell;
@@ -264,11 +279,11 @@ static void check_redirects(struct deciding *deciding)
         struct sma_str raw = {redirect->target.raw, redirect->target.raw_len};
         if (redirect->kind != SMA_REDIRECT_READ && redirect->kind != SMA_REDIRECT_WRITE)
             continue;
+        bool is_written = redirect->kind == SMA_REDIRECT_WRITE;
         if (!is_harmless(deciding, &redirect->target, 0))
-            ask(deciding, raw,
-                redirect->kind == SMA_REDIRECT_READ
-                    ? "it reads a file that is not plainly one of the project"
-                    : "it writes a file that is not plainly one of the project");
+            ask(deciding, raw, is_written ? WRITES_ELSEWHERE : READS_ELSEWHERE);
+        if (is_written && is_allowed_script(deciding, &redirect->target))
+            ask(deciding, raw, WRITES_SCRIPT);
     }
 }
 
@@ -313,6 +328,8 @@ static struct checked describe(const struct sma_shell *shell, uint32_t index)
     bool is_add = checked.kind == PROGRAM_GIT && command->word_count > 1 &&
                   sma_str_is_equal(sma_shell_word_str(&words[1]), SMA_STR("add"));
     checked.is_plain = checked.kind == PROGRAM_PLAIN || checked.kind == PROGRAM_NEUTRAL || is_add;
+    if (sma_program_danger(checked.base) != NULL && !sma_list_has("test [ printf", checked.base))
+        checked.is_plain = false;
     checked.is_writer =
         checked.kind == PROGRAM_WRITER ||
         (checked.kind == PROGRAM_SED && writes_in_place(words, command->word_count));
@@ -338,6 +355,51 @@ static bool is_message(const struct checked *checked, const struct sma_shell_wor
            sma_list_has("-m -am --message", sma_shell_word_str(&words[index - 1]));
 }
 
+/* What cp, tee, dd and the like would write: every operand is judged, and values of options that look like paths. */
+static const char *find_written(const struct deciding *deciding, const struct sma_shell_word *word)
+{
+    struct sma_shell_word operand = *word;
+    const char *equals = memchr(word->text, '=', word->len);
+    bool is_option = word->len > 0 && word->text[0] == '-';
+    if (equals != NULL) { /* of=file, --target-directory=folder */
+        operand.text = equals + 1;
+        operand.len -= (uint32_t)(equals + 1 - word->text);
+    } else if (is_option) {
+        return memchr(word->text, '/', word->len) != NULL ||
+                       memchr(word->text, '~', word->len) != NULL
+                   ? WRITES_ELSEWHERE
+                   : NULL;
+    }
+    if (!is_harmless(deciding, &operand, SMA_WORD_GLOB | SMA_WORD_SPLITS))
+        return WRITES_ELSEWHERE;
+    return is_allowed_script(deciding, &operand) ? WRITES_SCRIPT : NULL;
+}
+
+static bool is_denied_file(const struct deciding *deciding, const struct sma_shell_word *word)
+{
+    const struct rules *deny = &deciding->policy->deny;
+    for (size_t k = 0; k < deny->count; k++)
+        if (is_denied_name(&deny->items[k], word))
+            return true;
+    return false;
+}
+
+/* bash evaluates the name behind -v, with the commands in it: no word of a test may turn into that option. */
+static bool may_evaluate(const struct checked *checked, const struct sma_shell_word *words,
+                         uint32_t index, uint32_t count)
+{
+    const struct sma_shell_word *word = &words[index];
+    if (sma_str_is_equal(checked->base, SMA_STR("printf")))
+        return index == 1 && !is_steady(word);
+    if (!sma_list_has("test [", checked->base))
+        return false;
+    bool is_dynamic = (word->flags & SMA_WORD_DYNAMIC) != 0;
+    return (word->flags & SMA_WORD_SPLITS) != 0 ||
+           (!is_dynamic && memchr(word->text, '$', word->len) != NULL) ||
+           memchr(word->text, '`', word->len) != NULL ||
+           (is_dynamic && index + 1 < count && (words[index + 1].flags & SMA_WORD_DYNAMIC) != 0);
+}
+
 static const char *find_fault(const struct deciding *deciding, const struct checked *checked,
                               const struct sma_shell_word *words, uint32_t index)
 {
@@ -350,10 +412,11 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
         return "it may name a protected file";
     if (sma_path_is_protected(text, is_pattern, checked->is_plain || checked->kind == PROGRAM_GIT))
         return "it names a protected file";
-    bool is_option = text.len > 0 && text.ptr[0] == '-';
-    if (checked->is_writer && !is_option &&
-        !is_harmless(deciding, word, SMA_WORD_GLOB | SMA_WORD_SPLITS))
-        return "it writes a file that is not plainly one of the project";
+    const char *fault = checked->is_writer ? find_written(deciding, word) : NULL;
+    if (fault != NULL)
+        return fault;
+    if (memchr(text.ptr, '/', text.len) != NULL && is_denied_file(deciding, word))
+        return "it names a program that a deny rule names";
     if ((checked->kind == PROGRAM_OTHER || checked->kind == PROGRAM_RUNNER) &&
         mentions_denied(deciding, word))
         return "it may start a program that a deny rule names";
@@ -381,16 +444,31 @@ static void check_words(struct deciding *deciding, const struct checked *checked
         if (i < cover)
             continue;
         const char *fault = find_fault(deciding, checked, words, i);
+        if (fault == NULL && may_evaluate(checked, words, i, command->word_count))
+            fault = "a word of it may be evaluated";
         if (fault != NULL)
             ask(deciding, program, fault);
     }
 }
 
+/* A redirection without a program empties a file: no rule has allowed that. */
+static void check_empty(struct deciding *deciding, uint32_t index)
+{
+    const struct sma_shell *shell = deciding->shell;
+    for (uint32_t i = 0; i < shell->redirect_count && !deciding->policy->allows_the_rest; i++)
+        if (shell->redirects[i].command == (int32_t)index &&
+            shell->redirects[i].kind == SMA_REDIRECT_WRITE)
+            ask(deciding, sma_shell_word_str(&shell->redirects[i].target),
+                "a redirection without a program");
+}
+
 static void check_command(struct deciding *deciding, uint32_t index)
 {
     const struct sma_shell_command *command = &deciding->shell->commands[index];
-    if (command->word_count == 0)
+    if (command->word_count == 0) {
+        check_empty(deciding, index);
         return;
+    }
     struct sma_str program = program_of(deciding->shell, command);
     const struct sma_shell_word *word = sma_shell_words(deciding->shell, command);
     if (!sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_FOREIGN) != 0 ||
@@ -402,10 +480,13 @@ static void check_command(struct deciding *deciding, uint32_t index)
     bool needs_rule = checked.kind != PROGRAM_NEUTRAL && checked.kind != PROGRAM_CD &&
                       checked.kind != PROGRAM_DECLARE && !command->is_transparent;
     /* ./test and /tmp/env are not what their names say */
-    if (!needs_rule && memchr(program.ptr, '/', program.len) != NULL &&
-        !sma_str_starts_with(program, SMA_STR("/usr/bin/")) &&
-        !sma_str_starts_with(program, SMA_STR("/bin/")))
+    struct sma_str folder = {program.ptr, program.len - checked.base.len};
+    if (folder.len > 0 && !sma_list_has("/usr/bin/ /bin/", folder))
         needs_rule = true;
+    if (deciding->folder.len > 0 && folder.len > 0 && folder.ptr[0] != '/') {
+        ask(deciding, program, "behind cd this may be another file");
+        return;
+    }
     if (needs_rule && deciding->covers[index] == 0) {
         ask(deciding, program, "no rule allows it");
         return;
@@ -419,7 +500,8 @@ static void check_notes(struct deciding *deciding)
 {
     const struct sma_shell *shell = deciding->shell;
     for (uint32_t i = 0; i < shell->note_count; i++)
-        if (deciding->covers[shell->notes[i].command] <= shell->notes[i].origin)
+        if (deciding->covers[shell->notes[i].command] <= shell->notes[i].origin ||
+            (shell->notes[i].is_script && deciding->folder.len > 0))
             ask(deciding, program_of(shell, &shell->commands[shell->notes[i].command]),
                 shell->notes[i].why);
 }

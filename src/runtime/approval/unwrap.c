@@ -194,9 +194,10 @@ static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
     size_t at = 0;
     for (uint32_t i = from; i < count; i++) {
         struct sma_str word = text_at(shell, command, i);
+        if (i > from)
+            text[at++] = ' ';
         memcpy(text + at, word.ptr, word.len);
         at += word.len;
-        text[at++] = ' ';
     }
     text[at] = '\0';
     *ret_text = (struct sma_str){text, at};
@@ -223,7 +224,7 @@ static void unwrap_text(struct sma_shell *shell, uint32_t command, uint32_t from
 {
     struct sma_str text;
     uint32_t last = shell->commands[command].word_count - 1;
-    if (join_words(shell, command, from, &text)) {
+    if (!shell->commands[command].has_more_words && join_words(shell, command, from, &text)) {
         shell->commands[command].is_transparent = is_transparent;
         sma_shell_parse_child(shell, text, command, last);
     } else {

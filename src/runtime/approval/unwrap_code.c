@@ -165,8 +165,9 @@ static size_t skip_delimited(struct sma_str script, size_t at, char delimiter)
         if (script.ptr[at] == '\\')
             at++;
         else if (script.ptr[at] == '[') { /* a delimiter inside of a set is read in two ways */
+            size_t first = at + 1 + (at + 1 < script.len && script.ptr[at + 1] == '^') + 1;
             const char *close =
-                at + 2 < script.len ? memchr(script.ptr + at + 2, ']', script.len - at - 2) : NULL;
+                first < script.len ? memchr(script.ptr + first, ']', script.len - first) : NULL;
             if (close == NULL ||
                 memchr(script.ptr + at, delimiter, (size_t)(close - script.ptr) - at) != NULL)
                 return SIZE_MAX;

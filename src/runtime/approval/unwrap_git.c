@@ -10,7 +10,6 @@
 static const struct danger SUBCOMMANDS[] = {
     /* `program` is the subcommand; `subcommands`: operands that run something */
     {"add", "", "", ""},
-    {"apply", "", "directory unsafe-paths", ""},
     {"archive", "o", "output exec remote", ""},
     {"bisect", "", "", "run visualize view"},
     {"blame", "", "contents", ""},
