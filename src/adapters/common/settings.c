@@ -34,6 +34,15 @@ enum sma_err sma_settings_refuse(const struct sma_settings *settings, const char
                     settings->name, key, remedy);
 }
 
+enum sma_err sma_settings_refuse_ca_file(const char *name, struct sma_error *error)
+{
+    char remedy[sizeof error->text + 64];
+    snprintf(remedy, sizeof remedy, "cannot be used: %s; leave it out to trust the system's",
+             error->text);
+    return sma_settings_refuse(&(struct sma_settings){.name = name, .error = error}, "caFile",
+                               remedy);
+}
+
 /* The member "a" or "a.b"; NULL when it is not there. */
 static const json_t *find(const struct sma_settings *settings, const char *key)
 {

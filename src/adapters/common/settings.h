@@ -24,6 +24,8 @@ void sma_settings_close(struct sma_settings *settings); /* accepts a zeroed stru
 /** Fill *error: "ship.json: adapters.<name>.<key> <remedy>". @return BADINPUT */
 enum sma_err sma_settings_refuse(const struct sma_settings *settings, const char *key,
                                  const char *remedy);
+/** The same for caFile, after sma_ws_open could not read it: *error holds why. @return BADINPUT */
+enum sma_err sma_settings_refuse_ca_file(const char *name, struct sma_error *error);
 /** A string, copied; "" when it is missing or null. *ret_text is replaced (freed before). OK | BADINPUT | NOMEM. */
 SMA_CHECKED enum sma_err sma_settings_text(const struct sma_settings *settings, const char *key,
                                            char **ret_text);

@@ -2,6 +2,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
+#include "adapters/common/settings.h"
 #include "runtime/json/json_arena.h"
 
 #include <stdlib.h>
@@ -83,6 +84,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     enum sma_err err = sma_net_open(ctx, &feishu->net, error);
     if (err == SMA_ERR_OK)
         err = sma_ws_open(ctx, &(struct sma_ws_options){.ca_file = ca_file}, &feishu->ws, error);
+    if (err == SMA_ERR_IO)
+        err = sma_settings_refuse_ca_file("feishu", error);
     if (err == SMA_ERR_OK && ca_file != NULL)
         err = sma_net_trust(feishu->net, ca_file);
     if (err == SMA_ERR_OK) {

@@ -1,6 +1,7 @@
 /* qq.c — the adapter as an actor: life cycle, messages to their parts, one wake time for all of them. */
 #include "qq_priv.h"
 
+#include "adapters/common/settings.h"
 #include "runtime/json/json_arena.h"
 
 #include <stdio.h>
@@ -93,6 +94,8 @@ static bool takes_webhooks(const void *state)
 }
 
 /* -- life -------------------------------------------------------------------------------------------------------------- */
+static void stop(void *state, struct sma_ctx *ctx);
+
 static enum sma_err open_all(struct qq *qq, struct sma_error *error)
 {
     const char *ca_file = qq->settings.ca_file[0] == '\0' ? NULL : qq->settings.ca_file;
@@ -102,6 +105,8 @@ static enum sma_err open_all(struct qq *qq, struct sma_error *error)
         err = sma_fail(error, SMA_ERR_NOMEM, "qq adapter: out of memory");
     if (err == SMA_ERR_OK && !qq->settings.is_webhook)
         err = sma_ws_open(qq->ctx, &options, &qq->ws, error);
+    if (err == SMA_ERR_IO)
+        return sma_settings_refuse_ca_file("qq", error);
     if (err != SMA_ERR_OK)
         return err;
     qq->fetches = sma_fetches_create(qq->ctx, qq->config->project_dir, &qq_fetch_ops, qq);
@@ -115,8 +120,10 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     SMA_ASSERT(qq->magic == QQ_MAGIC);
     qq->ctx = ctx;
     enum sma_err err = open_all(qq, error);
-    if (err != SMA_ERR_OK)
+    if (err != SMA_ERR_OK) {
+        stop(qq, ctx);
         return err;
+    }
     sma_fetches_clean(qq->fetches);
     qq_token_begin(qq);
     if (qq->settings.is_webhook)
