@@ -48,6 +48,17 @@ static void warn_on_stderr(void *user, const char *line)
     sma_buf_fini(&clean);
 }
 
+static void warn_without_credentials(const char *name)
+{
+    char line[256];
+    snprintf(
+        line, sizeof line,
+        "adapters.%s is enabled, but has no credentials; it is skipped. Give them in ship.json "
+        "or .env, or set its \"enabled\" to false",
+        name);
+    warn_on_stderr(NULL, line);
+}
+
 static const struct sma_config_adapter *find_block(const struct sma_config *config,
                                                    const char *name)
 {
@@ -86,9 +97,10 @@ static enum sma_err add_adapters(struct sma_service *service,
         adapter->actor = (enum sma_actor_id)(SMA_ACTOR_ADAPTER_0 + service->adapter_count);
         enum sma_err err = entry->ops->create(service->config, block == NULL ? &no_block : block,
                                               &adapter->state, error);
-        if (err ==
-            SMA_ERR_NOTFOUND) /* enabled but without credentials: skipped, as in the old program */
+        if (err == SMA_ERR_NOTFOUND) { /* skipped, as in the old program, but not in silence */
+            warn_without_credentials(entry->ops->name);
             continue;
+        }
         if (err != SMA_ERR_OK)
             return err;
         service->adapter_count++;

@@ -262,11 +262,42 @@ static void members_of_any_type_hurt_nobody(void)
     destroy();
 }
 
+/* A start that fails says where, and leaves nothing behind; what is skipped is not skipped in silence. */
+static void wrong_settings_are_said(void)
+{
+    static const char *const names[] = {"qq", "feishu"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char json[512], key[64], *output = NULL;
+        struct folder folder;
+        int len = snprintf(json, sizeof json,
+                           "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\","
+                           "\"baseUrl\":\"http://127.0.0.1:1/v1\",\"apiKey\":\"k\"},\"adapters\":{"
+                           "\"terminal\":{\"enabled\":false},\"%s\":{\"enabled\":true,\"appId\":"
+                           "\"1\",\"appSecret\":\"s\",\"caFile\":\"none.pem\"},\"%s\":{"
+                           "\"enabled\":true}}}",
+                           names[i], names[1 - i]);
+        CHECK(len > 0 && (size_t)len < sizeof json);
+        folder_create(&folder, json);
+        const char *argv[] = {binary, "start", folder.path, "--port", "0", NULL};
+        int status = run_to_end((char *const *)argv, "", &output, 20000);
+        fprintf(stderr, "%s", output);
+        CHECK_INT(1, status);
+        snprintf(key, sizeof key, "adapters.%s.caFile cannot be used", names[i]);
+        CHECK(strstr(output, key) != NULL && strstr(output, "none.pem") != NULL);
+        snprintf(key, sizeof key, "adapters.%s is enabled, but has no credentials", names[1 - i]);
+        CHECK(strstr(output, key) != NULL);
+        CHECK(strstr(output, "left handles") == NULL);
+        free(output);
+        folder_remove(&folder);
+    }
+}
+
 int main(int argc, char **argv)
 {
     CHECK_INT(3, argc);
     binary = argv[1];
     fake_model = argv[2];
+    RUN(wrong_settings_are_said);
     RUN(both_come_by_webhook);
     RUN(members_of_any_type_hurt_nobody);
     RUN(both_are_back_soon_after_an_outage);
