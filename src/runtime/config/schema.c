@@ -344,7 +344,7 @@ static enum sma_err check_number(const char *file, const struct rule *rule, cons
         return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be %s", file, rule->path,
                         describe_kind(rule));
     if (!(number >= rule->low && number <= rule->high))
-        return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be between %g and %g", file,
+        return sma_fail(error, SMA_ERR_BADINPUT, "%s: %s must be between %.15g and %.15g", file,
                         rule->path, rule->low, rule->high);
     return SMA_ERR_OK;
 }
