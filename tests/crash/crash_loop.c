@@ -295,6 +295,8 @@ static void live_and_note(struct world *world, const struct options *options, ui
     if (world->life_count == WORLD_LIFE_COUNT_MAX)
         return;
     struct life *life = &world->lives[world->life_count++];
+    if (world->kind == WORLD_TELEGRAM)
+        telegram_catch_up(world);
     life->start_ns = now_ns();
     life->is_killed = live_once(world, options, random);
     life->end_ns = now_ns();
@@ -341,6 +343,8 @@ static void live_to_the_end(struct world *world, const struct options *options, 
 {
     atomic_store(&world->is_stopping, true);
     struct life *life = &world->lives[world->life_count++];
+    if (world->kind == WORLD_TELEGRAM)
+        telegram_catch_up(world);
     life->start_ns = now_ns();
     pid_t child = start_service(world, options, NULL);
     int status;

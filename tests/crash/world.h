@@ -71,6 +71,8 @@ void *telegram_run(void *caller);
 /** People and chats, before telegram_run. */
 void telegram_open(struct world *world);
 /** Every update is confirmed. */
+/** A life has ended: let the platform read what it had still sent, so that it is not taken for the next one's. */
+void telegram_catch_up(struct world *world);
 bool telegram_is_drained(const struct world *world);
 /** When all threads have ended: clients.log and saw.log of what the chats show. */
 void telegram_report(struct world *world);
