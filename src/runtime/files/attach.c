@@ -124,9 +124,11 @@ void sma_attach_put_missing(struct sma_buf *buf, struct sma_str label, struct sm
 {
     if (buf->len > 0)
         sma_buf_put_char(buf, '\n');
-    sma_buf_put_text(buf, "The attachment \"");
-    sma_attach_put_label(buf, label, SMA_ATTACH_LABEL_BYTES_MAX);
-    sma_buf_put_text(buf, "\" could not be fetched (");
+    sma_buf_put_text(buf, "The attachment ");
+    label = sma_str_trim(label);
+    label.len = sma_utf8_cut(label, SMA_ATTACH_LABEL_BYTES_MAX);
+    sma_buf_put_json_string(buf, label); /* the name is a stranger's: it must not close its quotes */
+    sma_buf_put_text(buf, " could not be fetched (");
     sma_buf_put_text(buf, why);
     sma_buf_put_text(buf, "); there is no file at ");
     sma_buf_put_str(buf, path);
