@@ -238,8 +238,8 @@ static uint32_t take_assigns(struct sma_shell *shell, uint32_t command, uint32_t
     for (; from < count; from++) {
         const struct sma_shell_word *word = word_at(shell, command, from);
         const char *equals = memchr(word->text, '=', word->fixed_len);
-        if (equals == NULL || equals == word->text || (word->flags & SMA_WORD_SPLITS) != 0)
-            break;
+        if (equals == NULL || (word->flags & SMA_WORD_SPLITS) != 0)
+            break; /* even a name of no bytes is an assignment to env */
         sma_unwrap_add_assign(shell, command, word);
     }
     return from;

@@ -138,6 +138,8 @@ const char *const BYPASSES[] = {
     "env -C / ls",
     "env - rm x",
     "env PATH=/tmp/evil git status",
+    "env = rm x",
+    "env =x unknown",
     "sudo git status",
     "sudo -u root rm x",
     "sudo -s",

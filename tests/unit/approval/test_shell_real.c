@@ -304,7 +304,7 @@ static size_t compare(const char *path, const char *text)
             break;
         *end = '\0';
         char shown[256];
-        snprintf(shown, sizeof shown, "%s", at);
+        snprintf(shown, sizeof shown, "%.250s", at);
         if (!is_listed(at)) {
             fprintf(stderr, "%s ran what was not listed: %s\n--\n%s\n--\n", path, shown, text);
             exit(1);
