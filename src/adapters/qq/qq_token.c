@@ -116,7 +116,8 @@ void qq_token_drop(struct qq *qq, uint64_t number)
     struct qq_token_keeper *keeper = &qq->token;
     if (number != keeper->number || keeper->token.value[0] == '\0')
         return; /* another one has taken its place already */
-    explicit_bzero(&keeper->token, sizeof keeper->token);
+    explicit_bzero(keeper->token.value, sizeof keeper->token.value);
+    keeper->token.expires_s = 0;
     if (keeper->due_ns == UINT64_MAX)
         return; /* one is on its way */
     uint64_t earliest_ns = keeper->asked_ns + QQ_TOKEN_PAUSE_MS * QQ_NS_PER_MS;
