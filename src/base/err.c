@@ -82,3 +82,15 @@ void sma_assert_failed(const char *expression, const char *file, int line)
     fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, expression);
     abort();
 }
+
+/*
+ * The thread sanitizer takes descriptor numbers for variables. It sees libcrypto close the folder of certificates but not
+ * open it, so the number's former owner, another thread, seems to share it.
+ */
+#ifdef __SANITIZE_THREAD__
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "race:OPENSSL_DIR_end\n";
+}
+#endif
