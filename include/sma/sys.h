@@ -42,6 +42,10 @@ SMA_CHECKED enum sma_err sma_sys_read_file(const struct sma_sys *sys, const char
 /** Replace path atomically: temporary beside it, fsync, rename, fsync of the directory. */
 SMA_CHECKED enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, const char *path, struct sma_str bytes,
                                                    mode_t mode, struct sma_error *error);
+/** The same without waiting for the disk: survives the end of the program, perhaps not that of the machine. For actors,
+ *  which do not block, and for what can be had again. */
+SMA_CHECKED enum sma_err sma_sys_write_file_unsynced(const struct sma_sys *sys, const char *path, struct sma_str bytes,
+                                                     mode_t mode, struct sma_error *error);
 /** mkdir -p. */
 SMA_CHECKED enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error);
 /** fsync the directory that holds path. */

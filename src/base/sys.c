@@ -215,23 +215,23 @@ enum sma_err sma_sys_sync_parent(const struct sma_sys *sys, const char *path,
     return SMA_ERR_OK;
 }
 
-/* Write, sync and close a fresh file; the caller removes it on failure. */
+/* Write and close a fresh file; the caller removes it on failure. */
 static enum sma_err write_fresh(const struct sma_sys *sys, const char *path, struct sma_str bytes,
-                                mode_t mode, struct sma_error *error)
+                                mode_t mode, bool is_synced, struct sma_error *error)
 {
     int fd = sys->open(sys->self, path, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (fd < 0)
         return sma_fail_os(error, errno, "cannot create %s", path);
     enum sma_err err = sma_sys_write_all(sys, fd, bytes.ptr, bytes.len, 0, error);
-    if (err == SMA_ERR_OK && sys->fsync(sys->self, fd) != 0)
+    if (err == SMA_ERR_OK && is_synced && sys->fsync(sys->self, fd) != 0)
         err = sma_fail_os(error, errno, "cannot sync %s", path);
     if (sys->close(sys->self, fd) != 0 && err == SMA_ERR_OK)
         err = sma_fail_os(error, errno, "cannot close %s", path);
     return err;
 }
 
-enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, const char *path,
-                                       struct sma_str bytes, mode_t mode, struct sma_error *error)
+static enum sma_err replace(const struct sma_sys *sys, const char *path, struct sma_str bytes,
+                            mode_t mode, bool is_synced, struct sma_error *error)
 {
     uint64_t nonce;
     sys->random_bytes(sys->self, &nonce, sizeof nonce);
@@ -240,14 +240,26 @@ enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, const char *pa
         temporary = NULL;
         return sma_fail(error, SMA_ERR_NOMEM, "no memory");
     }
-    enum sma_err err = write_fresh(sys, temporary, bytes, mode, error);
+    enum sma_err err = write_fresh(sys, temporary, bytes, mode, is_synced, error);
     if (err == SMA_ERR_OK && sys->rename(sys->self, temporary, path) != 0)
         err = sma_fail_os(error, errno, "cannot rename %s to %s", temporary, path);
     if (err != SMA_ERR_OK) {
         (void)sys->unlink(sys->self, temporary); /* best effort: a leftover is harmless */
         return err;
     }
-    return sma_sys_sync_parent(sys, path, error);
+    return is_synced ? sma_sys_sync_parent(sys, path, error) : SMA_ERR_OK;
+}
+
+enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, const char *path,
+                                       struct sma_str bytes, mode_t mode, struct sma_error *error)
+{
+    return replace(sys, path, bytes, mode, true, error);
+}
+
+enum sma_err sma_sys_write_file_unsynced(const struct sma_sys *sys, const char *path,
+                                         struct sma_str bytes, mode_t mode, struct sma_error *error)
+{
+    return replace(sys, path, bytes, mode, false, error);
 }
 
 enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error)

@@ -1,6 +1,7 @@
 /* answers.c — see answers.h. */
 #include "answers.h"
 
+#include "sma/config.h"
 #include "sma/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -91,4 +92,15 @@ bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat
     if (!is_second || until_ns > flood->until_ns)
         *flood = (struct sma_adapter_flood){chat, until_ns};
     return is_second && between_ns <= apart_ns;
+}
+
+void sma_adapter_tell_reload(struct sma_ctx *ctx, const struct sma_config *config, const char *name,
+                             const char *json)
+{
+    for (size_t i = 0; i < config->adapter_count; i++)
+        if (strcmp(config->adapters[i].name, name) == 0 &&
+            strcmp(config->adapters[i].json, json) != 0)
+            sma_ctx_log(ctx, SMA_LOG_WARN,
+                        "%s: adapters.%s has changed; it takes effect at the next start", name,
+                        name);
 }

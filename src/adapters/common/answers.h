@@ -40,4 +40,8 @@ struct sma_adapter_flood
 bool sma_adapter_flood_note(struct sma_adapter_flood *flood, struct sma_str chat_id,
                             uint32_t retry_after_ms, uint64_t apart_ns, uint64_t now_ns);
 
+/** RELOAD: say so when the adapter's block, whose text was `json`, has changed; it takes effect at the next start. */
+void sma_adapter_tell_reload(struct sma_ctx *ctx, const struct sma_config *config, const char *name,
+                             const char *json);
+
 #endif

@@ -145,15 +145,6 @@ static void take_life(struct feishu *feishu, const struct sma_life *life)
     sma_ctx_life_done(feishu->ctx, life->phase);
 }
 
-static void take_reload(struct feishu *feishu, const struct sma_config *config)
-{
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, "feishu") == 0 &&
-            strcmp(config->adapters[i].json, feishu->block_json) != 0)
-            sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
-                        "feishu: adapters.feishu has changed; it takes effect at the next start");
-}
-
 void feishu_tell_scope(struct feishu *feishu, const char *error)
 {
     if (sma_adapter_is_worth_telling(++feishu->scope_count))
@@ -185,7 +176,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_life(feishu, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
-        take_reload(feishu, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "feishu",
+                                feishu->block_json);
         return;
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "feishu: unexpected message %s",

@@ -88,7 +88,7 @@ static bool save(struct feishu *feishu)
         *slash = '/';
     }
     if (err == SMA_ERR_OK)
-        err = sma_sys_write_file_atomic(sys, path, sma_buf_str(&json), 0600, NULL);
+        err = sma_sys_write_file_unsynced(sys, path, sma_buf_str(&json), 0600, NULL);
     sma_buf_fini(&json);
     if (err != SMA_ERR_OK && !feishu->progress.is_file_told)
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN,

@@ -170,15 +170,6 @@ static void take_life(struct qq *qq, const struct sma_life *life)
     sma_ctx_life_done(qq->ctx, life->phase);
 }
 
-static void take_reload(struct qq *qq, const struct sma_config *config)
-{
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, "qq") == 0 &&
-            strcmp(config->adapters[i].json, qq->block_json) != 0)
-            sma_ctx_log(qq->ctx, SMA_LOG_WARN,
-                        "qq: adapters.qq has changed; it takes effect at the next start");
-}
-
 /* -- messages ---------------------------------------------------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
@@ -207,7 +198,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_life(qq, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
-        take_reload(qq, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "qq",
+                                qq->block_json);
         return;
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "qq: unexpected message %s",

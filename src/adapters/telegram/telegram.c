@@ -109,16 +109,6 @@ static void take_life(struct telegram *telegram, const struct sma_life *life)
     sma_ctx_life_done(telegram->ctx, life->phase);
 }
 
-static void take_reload(struct telegram *telegram, const struct sma_config *config)
-{
-    for (size_t i = 0; i < config->adapter_count; i++)
-        if (strcmp(config->adapters[i].name, "telegram") == 0 &&
-            strcmp(config->adapters[i].json, telegram->block_json) != 0)
-            sma_ctx_log(
-                telegram->ctx, SMA_LOG_WARN,
-                "telegram: adapters.telegram has changed; it takes effect at the next start");
-}
-
 /* -- messages ------------------------------------------------------------------------------------------------------- */
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
@@ -147,7 +137,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         take_life(telegram, SMA_MSG_BODY(*msg, struct sma_life));
         return;
     case SMA_MSG_RELOAD:
-        take_reload(telegram, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        sma_adapter_tell_reload(ctx, SMA_MSG_BODY(*msg, struct sma_reload)->config, "telegram",
+                                telegram->block_json);
         return;
     default:
         sma_ctx_log(ctx, SMA_LOG_ERROR, "telegram: unexpected message %s",
