@@ -138,6 +138,26 @@ static void a_file_is_replaced_whole_or_not_at_all(void)
     check_content("the new content");
 }
 
+static int no_fsync(void *self, int fd)
+{
+    (void)self;
+    (void)fd;
+    errno = EIO;
+    return -1;
+}
+
+static void a_file_may_be_replaced_without_the_disk(void)
+{
+    struct sma_error error;
+    struct sma_sys table = *sma_sys_real();
+    table.fsync = no_fsync;
+    CHECK_ERR(SMA_ERR_IO,
+              sma_sys_write_file_atomic(&table, path, SMA_STR("waited for"), 0600, &error));
+    CHECK_OK(sma_sys_write_file_unsynced(&table, path, SMA_STR("not waited for"), 0600, &error));
+    check_content("not waited for");
+    CHECK_INT(1, file_count());
+}
+
 static void interrupted_calls_are_repeated(void)
 {
     struct sma_sys bad = bad_table();
@@ -260,6 +280,7 @@ int main(void)
     CHECK(mkdtemp(directory) != NULL);
     snprintf(path, sizeof path, "%s/file", directory);
     RUN(a_file_is_replaced_whole_or_not_at_all);
+    RUN(a_file_may_be_replaced_without_the_disk);
     RUN(interrupted_calls_are_repeated);
     RUN(reads_keep_to_their_limit);
     RUN(directories_are_made_once_or_found);
