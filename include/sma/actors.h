@@ -54,6 +54,16 @@ extern const struct sma_actor_ops sma_model_actor_ops;
 /** The offline model alone, without loop and network: for provider "offline" and for the simulation. Same state. */
 extern const struct sma_actor_ops sma_model_offline_actor_ops;
 
+/* -- tools ------------------------------------------------------------------------------------------------------ */
+struct sma_tools;
+/** Reads permissions: BADINPUT with one line when a rule is wrong; UNSUPPORTED when sandbox "require" cannot be had. */
+SMA_CHECKED enum sma_err sma_tools_create(const struct sma_config *config, struct sma_tools **ret_tools,
+                                          struct sma_error *error);
+void sma_tools_destroy(struct sma_tools *tools);
+/** Which belts are on, one line for the start log and `status`. */
+void sma_tools_describe(const struct sma_tools *tools, struct sma_buf *buf);
+extern const struct sma_actor_ops sma_tools_actor_ops;
+
 /* -- log -------------------------------------------------------------------------------------------------------- */
 struct sma_log;
 struct sma_log_options

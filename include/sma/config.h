@@ -65,6 +65,8 @@ struct sma_config
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;
     int64_t approvals_expire_s;
+    const char *const *dotenv_names; /* variables that .env gave to the environment; no child process gets them */
+    size_t dotenv_count;
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[8];
     size_t adapter_count;

@@ -18,6 +18,7 @@
 #define SMA_ASK_STORE_COUNT_MAX 4096   /* agent -> store */
 #define SMA_ASK_SEND_COUNT_MAX 4096    /* agent -> dispatcher */
 #define SMA_ASK_MODEL_COUNT_MAX 1024   /* agent -> model: equals the largest agent.concurrency */
+#define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
@@ -78,6 +79,29 @@
 #define SMA_MODEL_FIRST_BYTE_S 300
 #define SMA_MODEL_IDLE_S 90                   /* since the last data event; comments do not count */
 #define SMA_MODEL_TOTAL_S 1800
+
+/* -- working tools ---------------------------------------------------------------------------------------------- */
+#define SMA_EXEC_COUNT_MAX 64                 /* commands at once; further ones wait for a place */
+#define SMA_EXEC_TIMEOUT_MS 30000             /* default of exec_shell's timeout (reference §9.4) */
+#define SMA_EXEC_TIMEOUT_MS_MAX 3600000       /* a longer one is cut to this; so is 0 */
+#define SMA_EXEC_KILL_MS 2000                 /* from SIGTERM to SIGKILL of the whole group */
+#define SMA_EXEC_LOG_BYTES_MAX (64 * 1024 * 1024) /* of one command's output on disk; the rest is dropped and said */
+#define SMA_EXEC_PROCESS_COUNT_MAX 256        /* of one command; beyond it the command is ended */
+#define SMA_EXEC_MEMORY_MB 2048               /* default of permissions.exec_shell.memoryMb, per process */
+#define SMA_FILE_READ_BYTES_MAX (10 * 1024 * 1024) /* a larger file is refused by read_file and edit_file */
+#define SMA_FILE_WRITE_BYTES_MAX (1024 * 1024)
+#define SMA_FILE_LIST_COUNT_MAX 1000          /* entries of one list_files */
+#define SMA_FILE_SEARCH_COUNT_MAX 200         /* lines of one search_files */
+#define SMA_FILE_SEARCH_MS 10000              /* then it gives what it has and says so */
+#define SMA_REPEAT_COUNT_MAX 3                /* identical failing calls of one run; further ones are not carried out */
+
+/* -- approvals -------------------------------------------------------------------------------------------------- */
+#define SMA_APPROVAL_COUNT_MAX 10000          /* parked runs; at it a call that must be asked about is refused */
+#define SMA_APPROVAL_HOME_COUNT_MAX 4         /* owners who are told in their own chat when nobody in the chat may decide */
+#define SMA_APPROVAL_DIFF_BYTES_MAX 3000      /* of a diff shown in a request; the file on disk has up to 64 KiB */
+#define SMA_GRANT_COUNT_MAX 256               /* of one chat; the oldest goes */
+#define SMA_PAIRING_COUNT_MAX 1000            /* codes shown and not answered; the oldest goes */
+#define SMA_PAIRING_S 86400                   /* a code is good for this long */
 
 /* -- delivery --------------------------------------------------------------------------------------------------- */
 #define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */

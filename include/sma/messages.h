@@ -51,7 +51,15 @@
     X(RECEIPT_DONE)   /* store -> dispatcher                 A     sma_receipt_done        */      \
     X(ATTEMPT)        /* dispatcher -> adapter               A     sma_attempt             */      \
     X(ATTEMPT_RESULT) /* adapter -> dispatcher               A     sma_attempt_result      */      \
-    X(PROGRESS)       /* agent -> dispatcher -> adapter      S     sma_progress            */
+    X(PROGRESS)       /* agent -> dispatcher -> adapter      S     sma_progress            */      \
+    X(TOOL)           /* agent -> tools                      A     sma_tool_ask            */      \
+    X(TOOL_ANSWER)    /* tools -> agent                      A     sma_tool_answer         */      \
+    X(TOOL_CANCEL)    /* agent -> tools                      H     sma_tool_cancel         */      \
+    X(JUDGE)          /* store -> agent                      H     sma_judge               */      \
+    X(JUDGED)         /* agent -> store                      A     sma_judged              */      \
+    X(JUDGED_DONE)    /* store -> agent                      A     sma_step_done           */      \
+    X(DECIDE)         /* adapter -> store                    A     sma_decide              */      \
+    X(DECIDED)        /* store -> adapter                    A     sma_decided             */
 
 enum sma_msg_kind
 {
@@ -81,7 +89,9 @@ const char *sma_msg_kind_name(unsigned kind);
     X(AGENT, DISPATCHER, 4096, SMA_ASK_SEND_COUNT_MAX, SMA_SIGNAL_COUNT_MAX)                                      \
     X(DISPATCHER, AGENT, 4096, 0, 0)                                                                              \
     X(DISPATCHER, ADAPTER, 64, SMA_ASK_ATTEMPT_COUNT_MAX, SMA_SIGNAL_COUNT_MAX)                                   \
-    X(ADAPTER, DISPATCHER, 64, 0, 0)
+    X(ADAPTER, DISPATCHER, 64, 0, 0)                                                                              \
+    X(AGENT, TOOLS, 4096, SMA_ASK_TOOL_COUNT_MAX, 0)                                                              \
+    X(TOOLS, AGENT, 2048, 0, 0)
 
 /* -- life cycle ------------------------------------------------------------------------------------------------- */
 enum sma_phase
@@ -136,7 +146,7 @@ enum sma_event_kind
 {
     SMA_EVENT_MESSAGE,  /* runs, when addressed and allowed */
     SMA_EVENT_CONTROL,  /* /stop /clear /status /help: does not wait in the queue */
-    SMA_EVENT_CALLBACK, /* button, interaction (approvals, later) */
+    SMA_EVENT_CALLBACK, /* a button was pressed: text = its data; see ACCEPTED notice */
     SMA_EVENT_NOTE,     /* claimed and recorded only (join, leave, edit) */
 };
 enum sma_control
@@ -160,6 +170,14 @@ enum sma_role
     SMA_ROLE_UNKNOWN, /* not asked, or the platform did not say: counts as MEMBER */
     SMA_ROLE_MEMBER,
     SMA_ROLE_ADMIN, /* administrator or owner of the chat */
+};
+/* What a person may do, made by the store from permissions.roles, pairing and the platform's role. Ordered. */
+enum sma_standing
+{
+    SMA_STANDING_STRANGER, /* may talk where access "anyone" lets everybody talk; no tools */
+    SMA_STANDING_MEMBER,   /* may talk; what the policy asks for is asked of somebody else */
+    SMA_STANDING_ADMIN,    /* decides in chats of the platform where the platform or permissions.roles says so */
+    SMA_STANDING_OWNER,    /* decides everywhere; the holder of the API token and of the terminal */
 };
 struct sma_ingress
 {
@@ -200,6 +218,7 @@ struct sma_accepted
     uint32_t retry_after_ms;/* REFUSED, BUSY */
     struct sma_str reason;  /* text for REFUSED, BUSY, CONFLICT */
     uint64_t durable_ns;    /* stamp */
+    struct sma_str notice;  /* CALLBACK: what the person who pressed is shown (language chosen); may be empty */
 };
 /*
  * Store -> adapter: get ready what the run of an accepted message needs, before it starts: download its attachments,
@@ -268,11 +287,15 @@ struct sma_result
     struct sma_str tool_calls_json;/* reference §4.3: [{tool,input,output}] */
     struct sma_str message_id;     /* the event key it came under */
     struct sma_str chat_id;
+    struct sma_str pending_json;   /* PARKED: {"id","type","description","data":{...}} (reference §10.5) */
 };
 enum sma_query_kind
 {
     SMA_QUERY_STATUS,  /* JSON object: queue, runs, outbox, chats, claims, disk, last errors */
     SMA_QUERY_HISTORY, /* chat_key + limit: JSON array of history entries, newest last */
+    SMA_QUERY_APPROVALS, /* {"approvals":[...]}: pending ones, as reference §10.4 plus items; chat_key narrows when not empty */
+    SMA_QUERY_GRANTS,  /* {"grants":[{id,tool,rule,chatKey,until,by,created}]} */
+    SMA_QUERY_PAIRINGS,/* {"pairings":[{code,channel,userId,userName,created}],"people":[{channel,userId,role,via}]} */
     SMA_QUERY_CURSOR,  /* chat_key = name of a platform cursor: {"value":n}, or {} when it was never set */
 };
 struct sma_query
@@ -284,6 +307,58 @@ struct sma_query
 struct sma_query_result
 {
     struct sma_str json;
+};
+
+/* -- decisions of people ------------------------------------------------------------------------------------------ */
+enum sma_decide_kind
+{
+    SMA_DECIDE_APPROVAL, /* id = approval id, or an unambiguous beginning of at least 6 characters */
+    SMA_DECIDE_PAIRING,  /* id = code */
+    SMA_DECIDE_REVOKE,   /* id = grant id */
+};
+#define SMA_GRANT_NONE 0
+#define SMA_GRANT_ALWAYS (-1)
+/* From whoever the adapter has authenticated (route.channel, route.user_id). Text and buttons do not come this way: they
+ * are INGRESS, and the store makes the same decision of them. */
+struct sma_decide
+{
+    uint8_t kind;
+    struct sma_route route;
+    struct sma_str id;
+    uint64_t approved_mask, refused_mask; /* items by index; APPROVAL: both 0 = all, as is_approved says */
+    bool is_approved;
+    struct sma_str response; /* words for the model, or the reason of a refusal; may be empty */
+    int64_t grant_s;         /* SMA_GRANT_NONE, SMA_GRANT_ALWAYS (in this chat), or seconds */
+    uint8_t standing;        /* PAIRING: MEMBER, ADMIN or OWNER */
+};
+struct sma_decided
+{
+    int status;           /* as in HTTP: 200, 400, 403, 404, 409 decided before, 410 expired, 503 */
+    struct sma_str text;  /* one line for people: what happened, by whom */
+};
+
+/* Store -> agent: a message came to a chat that waits for a decision and may be the answer; the words alone do not tell.
+ * The agent asks the model and says JUDGED; nothing else of the message is done. */
+struct sma_judge
+{
+    uint64_t seq; /* of the message */
+    struct sma_str approval_id, chat_key, text;
+    struct sma_str request_json; /* runtime/approval/request.h */
+};
+struct sma_judged
+{
+    uint64_t seq;
+    struct sma_str approval_id;
+    bool is_answer;                       /* false: an ordinary message after all, or the model could not tell */
+    uint64_t approved_mask, refused_mask; /* is_answer */
+    struct sma_str response;
+};
+
+/* A standing permission: this tool with this rule (runtime/approval/policy.h) in this chat until then. */
+struct sma_grant
+{
+    struct sma_str id, tool, rule;
+    int64_t until_ms; /* wall clock; 0 = until it is revoked */
 };
 
 /* -- runs ------------------------------------------------------------------------------------------------------- */
@@ -316,6 +391,10 @@ struct sma_run_order
     struct sma_step_delivery_state *deliveries;
     uint32_t collected_count;  /* queue.mode collect: earlier messages that this run answers too, oldest first */
     struct sma_collected *collected;
+    bool is_decided;           /* was parked; the last step is DECISION and what it approves has not been started */
+    uint8_t standing;          /* enum sma_standing: the least of those who wrote the messages */
+    uint32_t grant_count;      /* that hold in this chat now */
+    struct sma_grant *grants;
     struct sma_stamps stamps;
 };
 /* Store -> agent, already durable. Acts on everything of the chat with seq < mark_seq. */
@@ -352,14 +431,17 @@ enum sma_step_kind
 {
     SMA_STEP_ANSWER = 1, /* the model's answer, before its calls are carried out */
     SMA_STEP_RESULTS,    /* results of the calls */
-    SMA_STEP_NOTE,       /* anything else worth keeping (shrunk session, parked, ...) */
+    SMA_STEP_NOTE,       /* anything else worth keeping: deliveries that were approved, ... */
+    SMA_STEP_DECISION,   /* written by the store: what was decided about the calls of the answer before it (codec.h) */
 };
 enum sma_intent
 {
     SMA_INTENT_ASSISTANT_TEXT,
     SMA_INTENT_NOTICE, /* from the notices table; recorded in history with meta.notice, never given to the model */
-    SMA_INTENT_APPROVAL_REQUEST,
+    SMA_INTENT_APPROVAL_REQUEST, /* text is a card (runtime/approval/card.h): rendered by capability */
     SMA_INTENT_ERROR,
+    SMA_INTENT_APPROVAL_OUTCOME, /* text is a card: the request's message is changed to it, or it is sent as a new one */
+    SMA_INTENT_REACTION,         /* text is an emoji put on route.message_id; no history line */
 };
 struct sma_step_delivery
 {
@@ -392,10 +474,12 @@ struct sma_step
     struct sma_str data;
     uint32_t delivery_count;
     struct sma_step_delivery *deliveries;
+    struct sma_str request_json; /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER only */
 };
 enum sma_step_verdict
 {
     SMA_STEP_DURABLE,
+    SMA_STEP_PARKED,  /* stored, and the run waits for people: it is over in the agent, send no DONE. RUN comes again */
     SMA_STEP_STOPPED, /* the run was stopped, cleared or is not open: drop it, send no DONE */
     SMA_STEP_NO_DISK, /* not stored: wait a second and ask again */
 };
@@ -468,6 +552,47 @@ struct sma_contact_result
     bool is_found;
     struct sma_route route;      /* of the contact's last message */
     struct sma_str contact_json; /* reference §7.6 */
+};
+
+/* -- working tools ---------------------------------------------------------------------------------------------- */
+enum sma_tool_mode
+{
+    SMA_TOOL_CHECK, /* may it be done? Nothing is done */
+    SMA_TOOL_RUN,   /* check again and do it */
+};
+struct sma_tool_ask
+{
+    uint64_t seq;
+    uint32_t call;
+    uint8_t mode;     /* enum sma_tool_mode */
+    uint8_t standing; /* enum sma_standing of whom it is done for */
+    bool is_approved; /* RUN: people agreed to what has this digest */
+    uint8_t digest[32];
+    struct sma_str name, arguments; /* arguments: JSON that the schema allows */
+    struct sma_str chat_key;        /* whose run it is */
+    struct sma_str receiver;        /* sends elsewhere: chat key it goes to, then a blank and the name for people */
+    uint32_t grant_count;
+    struct sma_grant *grants;
+};
+enum sma_tool_verdict
+{
+    SMA_TOOL_ALLOWED, /* CHECK: may be done. RUN: was done, content is the result */
+    SMA_TOOL_ASKS,    /* CHECK: people must agree to item_json. RUN: not done, it is not what was agreed to (content says so) */
+    SMA_TOOL_REFUSED, /* not done and may not be; content says why */
+    SMA_TOOL_STOPPED, /* RUN: cancelled or the program ends; it may have been begun */
+};
+struct sma_tool_answer
+{
+    uint64_t seq;
+    uint32_t call;
+    uint8_t verdict; /* enum sma_tool_verdict */
+    bool is_error;
+    struct sma_str content;   /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
+    struct sma_str item_json; /* ASKS in CHECK: one item of runtime/approval/request.h */
+};
+struct sma_tool_cancel
+{
+    uint64_t seq; /* every open TOOL question of this run: killed, still answered */
 };
 
 /* -- model ------------------------------------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
  *   answer   "SMA" 'A' 1, facts, fragment, text, finish u8, call count u32, calls (id, name, arguments, is_invalid u8),
  *            then optionally: count u32, results known at once (call u32, is_error u8, content)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
+ *   decision "SMA" 'D' 1, count u32, decisions (call u32, is_approved u8, digest 32 bytes, response)
  *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
@@ -46,6 +47,19 @@ struct sma_stored_results
     uint32_t count;
     struct sma_stored_result *results; /* owned */
 };
+/* A DECISION step, written by the store: what people said about calls of the answer before it. */
+struct sma_stored_decision
+{
+    uint32_t call;
+    bool is_approved;
+    uint8_t digest[32];      /* of what was agreed to */
+    struct sma_str response; /* words for the model, reason of a refusal, "expired"; may be empty */
+};
+struct sma_stored_decisions
+{
+    uint32_t count;
+    struct sma_stored_decision *list; /* owned */
+};
 /* A turn of a session: what was said, and the bytes that went on the wire. */
 struct sma_stored_turn
 {
@@ -73,6 +87,12 @@ void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *
 SMA_CHECKED enum sma_err sma_codec_get_results(struct sma_str data,
                                                struct sma_stored_results *ret_results);
 void sma_stored_results_fini(struct sma_stored_results *results);
+
+void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decision *list,
+                             uint32_t count);
+SMA_CHECKED enum sma_err sma_codec_get_decisions(struct sma_str data,
+                                                 struct sma_stored_decisions *ret_decisions);
+void sma_stored_decisions_fini(struct sma_stored_decisions *decisions);
 
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn);
 SMA_CHECKED enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn);

@@ -74,6 +74,20 @@ void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
                        const struct sma_policy_query *query,
                        struct sma_policy_decision *ret_decision);
 
+/**
+ * The same when people have allowed more for a while: `grants` (rules, as in "allow") count as allowed without asking. They
+ * never undo a refusal.
+ */
+void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell *shell,
+                               const struct sma_policy_query *query, const struct sma_str *grants,
+                               size_t grant_count, struct sma_policy_decision *ret_decision);
+/** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a shell, an interpreter or a
+ *  launcher run anything. */
+SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);
+/** The rule that allows exactly the command in `shell` ("=git status"); one program, constant words. NOTFOUND: no rule can
+ *  say it, or it may not be recorded. Appends to buf. */
+SMA_CHECKED enum sma_err sma_policy_put_grant(const struct sma_shell *shell, struct sma_buf *buf);
+
 /* What an approval was given for. Two commands are the same when digest and is_complete are. */
 struct sma_policy_binding
 {

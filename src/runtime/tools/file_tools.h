@@ -1,0 +1,56 @@
+/*
+ * file_tools.h — read_file, write_file, edit_file, list_files, search_files, read_more: what they do, on the project's files.
+ *
+ * Every path is opened beneath the project's root by handle (openat2 RESOLVE_BENEATH; component by component where the kernel
+ * lacks it): no "..", no absolute path, no symbolic link leads out. `.env*`, `.ship` (but `.ship/.cache`, `.ship/public` and
+ * `.ship/logs/exec` for reading) and what is the same file as one of them are not there for tools. Secrets known by value are
+ * replaced in every result. Writes are atomic (a new file renamed over the old one, mode kept) and never follow a link.
+ * Threads: any worker thread; an instance is constant. Blocks: reads and writes files, bounded by limits.h.
+ */
+#ifndef SMA_TOOLS_FILE_TOOLS_H
+#define SMA_TOOLS_FILE_TOOLS_H
+
+#include "sma/buf.h"
+#include "sma/config.h"
+
+struct sma_file_tools;
+SMA_CHECKED enum sma_err sma_file_tools_create(const struct sma_config *config,
+                                               struct sma_file_tools **ret_tools,
+                                               struct sma_error *error);
+void sma_file_tools_destroy(struct sma_file_tools *tools); /* accepts NULL */
+
+/** Is this one of the tools of this file? */
+bool sma_file_tools_has(struct sma_str name);
+/**
+ * Do it. arguments: JSON that the schema of tools.h allows.
+ * @result   appended: JSON object as in the reference §9 ({"success":true,...} or {"success":false,"error":...})
+ * @is_stopped  polled during long searches; set by another thread to end it early
+ * @return whether it succeeded
+ */
+bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
+                        struct sma_str arguments, struct sma_buf *result,
+                        const volatile int *is_stopped);
+
+/**
+ * For checks: what a write or edit would do. *ret_before and *ret_after are malloc'ed contents (before NULL: a new file).
+ * OK | BADINPUT, NOTFOUND, TOOBIG, PERM ... with the sentence for the model appended to why.
+ */
+SMA_CHECKED enum sma_err sma_file_tools_preview(const struct sma_file_tools *tools,
+                                                struct sma_str name, struct sma_str arguments,
+                                                char **ret_path, char **ret_before,
+                                                char **ret_after, struct sma_buf *why);
+/** May this file of the project be sent or read? Opens it beneath the root; the caller closes *ret_fd. */
+SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,
+                                             struct sma_str path, int *ret_fd, struct sma_buf *why);
+/** A unified diff of two texts, at most max bytes (then "..." says so). before NULL: a new file. */
+void sma_file_tools_put_diff(struct sma_buf *buf, struct sma_str path, const char *before,
+                             const char *after, size_t max);
+
+/**
+ * Bound a result: text up to `max` bytes goes through; of a longer one head and tail are kept, cut at characters, with a note
+ * between that names the handle, and the whole is kept on disk for read_more. Secrets are replaced. Appends to result.
+ */
+void sma_file_tools_put_bounded(const struct sma_file_tools *tools, struct sma_buf *result,
+                                struct sma_str text, size_t max);
+
+#endif
