@@ -7,6 +7,7 @@
  *   store_accept.c  INGRESS: claim, policy, row, line
  *   store_notice.c  what the store itself says in a chat
  *   store_access.c  who may: rules, what is remembered of people
+ *   store_people.c  standing, pairing, where people can be reached
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
  *   store_migrate.c a chat goes on under another key
@@ -421,6 +422,27 @@ void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
                          struct sma_str user_id, enum sma_role role);
 /** At start: windows that have closed are forgotten. */
 SMA_CHECKED enum sma_err sma_store_sweep_windows(struct sma_store *store);
+
+/* -- store_people.c --------------------------------------------------------------------------------------------- */
+/** What the author of this route may do in this chat: by configuration, pairing and the platform's role as it is remembered.
+ *  chat may be NULL. Slices of the route are enough; the adapter of it is not looked at. */
+enum sma_standing sma_store_standing(struct sma_store *store, const struct store_chat *chat,
+                                     const struct sma_route *route, bool is_group);
+/** The platform's word on this person in this group is remembered, or would change nothing. false: ask PREPARE. */
+bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *chat,
+                             const struct sma_route *route, bool is_group);
+/** Where owners, then administrators, can be told in private: at most max routes, none of them of the chat not_chat_key.
+ *  Slices point into storage. @return how many */
+uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
+                         struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage);
+/** DECIDE of kind PAIRING. Takes *question; DECIDED follows the commit. */
+void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question);
+/** Append {"pairings":[...],"people":[...]}. */
+void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json);
+/** A message was accepted, in the open transaction: remember where its author can be reached. */
+SMA_CHECKED enum sma_err sma_store_note_person(struct sma_store *store,
+                                               const struct store_chat *chat,
+                                               const struct sma_ingress *in);
 
 /* -- store_prepare.c -------------------------------------------------------------------------------------------- */
 /** The message waits for its adapter; asked after the commit. group may be NULL. OK | NOMEM. */
