@@ -14,6 +14,8 @@
 struct sma_capabilities
 {
     bool has_buttons, has_cards, has_voice, has_threads, has_edits;
+    bool has_files;             /* files of the project can be sent: send_file is offered */
+    bool has_reactions;         /* emoji can be put on messages (SMA_INTENT_REACTION): react is offered */
     bool has_idempotency;       /* repeating an attempt under the same key cannot send twice */
     bool counts_replies;        /* a message may be answered a few times only: DELIVER says how often it was */
     bool is_stored_delivery;    /* delivery means stored in the result (http): no attempts at all */

@@ -205,6 +205,8 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .capabilities = {.has_buttons = true,
                      .has_threads = true,
                      .has_edits = true,
+                     .has_files = true,
+                     .has_reactions = true,
                      .part_chars_max = 4096,
                      .chat_per_minute = 60,
                      .chat_burst = 5,
