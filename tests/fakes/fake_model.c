@@ -4,7 +4,8 @@
  *
  * It behaves like the offline model unless told otherwise: by "[[fault:NAME key=value ...]]" in
  * the user's text (obeyed for the first `times` requests of that text, default 1), by "[[plain]]"
- * (answer as plain text, no chat_send), or by a script: a JSON list with one entry a request, each
+ * (answer as plain text, no chat_send), by what
+ * fake_model_calls.c reads, or by a script: a JSON list with one entry a request, each
  * null, "NAME key=value ...", or {"fault":"...","text":"...","calls":[{"name":
  * "...","arguments":{}}]}; after its end the default returns.
  */
@@ -376,6 +377,8 @@ static void script_answer(const json_t *entry, struct fake_answer *answer,
 static void default_answer(struct fake_answer *answer, const struct sma_offline_turn *turn,
                            struct sma_offline_decision *decision)
 {
+    if (fake_answer_calls(turn, answer, &decision->arguments))
+        return;
     sma_offline_decide(turn, decision);
     if (!turn->has_result && turn->text.len > 0 &&
         memmem(turn->text.ptr, turn->text.len, "[[plain]]", 9) != NULL)
@@ -400,7 +403,10 @@ static void answer_messages(struct connection *connection, const struct request 
     sma_buf_init(&decision.arguments, 16u << 20);
     fake_read_turn(request->api, messages, &turn);
     const json_t *entry = choose_fault(&turn, fault, fault_size);
-    if (json_object_get(entry, "text") != NULL || json_object_get(entry, "calls") != NULL)
+    bool has_tools = memmem(request->body.ptr, request->body.len, "\"tools\":", 8) != NULL;
+    if (!has_tools && fake_answer_judgement(request->body, &answer))
+        ; /* said */
+    else if (json_object_get(entry, "text") != NULL || json_object_get(entry, "calls") != NULL)
         script_answer(entry, &answer, &decision.arguments);
     else
         default_answer(&answer, &turn, &decision);
@@ -563,15 +569,25 @@ static void read_some(struct connection *connection)
     (void)serve(connection); /* a closed connection needs nothing more */
 }
 
+static volatile sig_atomic_t is_silence_over;
+
+static void end_silence(int number)
+{
+    (void)number;
+    is_silence_over = 1;
+}
+
 static int resume_paused(void)
 {
     uint64_t now = now_ms(), next = UINT64_MAX;
+    bool is_over = is_silence_over != 0;
+    is_silence_over = 0;
     struct connection *list = fake.paused;
     fake.paused = NULL;
     while (list != NULL) {
         struct connection *connection = list;
         list = connection->next_paused;
-        if (connection->resume_ms > now) {
+        if (connection->resume_ms > now && !is_over) {
             connection->next_paused = fake.paused;
             fake.paused = connection;
             continue;
@@ -592,8 +608,14 @@ static int resume_paused(void)
 static void run(void)
 {
     struct epoll_event events[64];
+    sigset_t usual, blocked; /* SIGUSR1 arrives while there is nothing to do, and only then */
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, &usual);
+    signal(SIGUSR1, end_silence);
     for (;;) {
-        int count = epoll_wait(fake.epoll_fd, events, SMA_COUNT_OF(events), resume_paused());
+        int count =
+            epoll_pwait(fake.epoll_fd, events, SMA_COUNT_OF(events), resume_paused(), &usual);
         for (int i = 0; i < count; i++) {
             struct connection *connection = events[i].data.ptr;
             if (connection == NULL)
@@ -641,7 +663,7 @@ static int usage(void)
           "page200 reset cut\n"
           "  nodone silence[ms] stall[ms] drip[bytes ms] comments[count ms] garbage error200 json "
           "shortlength\n"
-          "  hugeline[bytes] hang[ms]; each also times=N.\n",
+          "  hugeline[bytes] hang[ms]; each also times=N. SIGUSR1 ends the pauses of now.\n",
           stderr);
     return 2;
 }

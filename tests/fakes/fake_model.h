@@ -56,6 +56,13 @@ json_t *fake_messages(enum sma_llm_api api, const json_t *root);
 /** Read the newest user message and the last result after it; slices live as long as the tree. */
 void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_offline_turn *turn);
 
+/* -- fake_model_calls.c ------------------------------------------------------------------------ */
+/** The answer that the user's text asks for by [[call ...]]; false: it asks for none. `arguments` is scratch. */
+bool fake_answer_calls(const struct sma_offline_turn *turn, struct fake_answer *answer,
+                       struct sma_buf *arguments);
+/** Likewise by [[judge ...]]. */
+bool fake_answer_judgement(struct sma_str text, struct fake_answer *answer);
+
 /* -- fake_model_reply.c ------------------------------------------------------------------------ */
 void fake_put_head(struct fake_response *response, int status, const char *type, const char *more,
                    long length);
