@@ -1,10 +1,19 @@
-/* tools.c — the table, the schemas and the check of arguments. See tools.h. */
+/* tools.c — the table and the schemas. See tools.h. */
 #include "runtime/tools/tools.h"
-#include "sma/text.h"
-
-#include <jansson.h>
 
 #define SCHEMA_END "\"additionalProperties\":false}"
+
+/* Members of a schema, so that the table below reads like a list. */
+#define OBJECT(members, required)                                                       \
+    SMA_STR("{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required \
+            "]," SCHEMA_END)
+#define TEXT(name, description) \
+    "\"" name "\":{\"type\":\"string\",\"description\":\"" description "\"}"
+#define FLAG(name, description) \
+    "\"" name "\":{\"type\":\"boolean\",\"description\":\"" description "\"}"
+#define NUMBER(name, low, high, description)                                   \
+    "\"" name "\":{\"type\":\"integer\",\"minimum\":" low ",\"maximum\":" high \
+    ",\"description\":\"" description "\"}"
 
 static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
     [SMA_TOOL_CONTACT_LOOKUP] =
@@ -41,7 +50,135 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
          SMA_STR(
              "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"description\":"
              "\"what the user will read\"}},\"required\":[\"text\"]," SCHEMA_END)},
+    [SMA_TOOL_EDIT_FILE] =
+        {SMA_STR("edit_file"),
+         SMA_STR("Replace an exact text in a file of the project by another. old_text must occur "
+                 "exactly once, with its white space, unless replace_all is true. Read the file "
+                 "first."),
+         OBJECT(TEXT("path", "relative to the project's folder") "," TEXT(
+                    "old_text",
+                    "the text that is there now") "," TEXT("new_text",
+                                                           "what stands there "
+                                                           "afterwards") "," FLAG("replace_all",
+                                                                                  "replace every "
+                                                                                  "occurrence, "
+                                                                                  "default false"),
+                "\"path\",\"old_text\",\"new_text\"")},
+    [SMA_TOOL_EXEC_SHELL] =
+        {SMA_STR("exec_shell"),
+         SMA_STR("Run a shell command (sh -c) in the project's folder and get exit code, stdout "
+                 "and stderr. No input is possible. Some commands must be agreed to by a person "
+                 "first: keep commands short and plain."),
+         OBJECT(TEXT("command", "the command line") "," NUMBER("timeout", "0", "3600000",
+                                                               "milliseconds, default 30000"),
+                "\"command\"")},
+    [SMA_TOOL_LIST_FILES] =
+        {SMA_STR("list_files"),
+         SMA_STR("List files and folders of the project. Folders end in a slash."),
+         OBJECT(TEXT("path", "folder, relative to the project's folder, default the whole "
+                             "project") "," TEXT("pattern",
+                                                 "only names like this: *.md, "
+                                                 "src/**/*.c") "," FLAG("recursive",
+                                                                        "also what lies in folders "
+                                                                        "below, default false"),
+                "")},
+    [SMA_TOOL_REACT] =
+        {SMA_STR("react"),
+         SMA_STR("Put an emoji on a message of this chat instead of writing an answer."),
+         OBJECT(TEXT("emoji", "one emoji") "," TEXT(
+                    "message_id", "of the message, default the one that is being answered"),
+                "\"emoji\"")},
+    [SMA_TOOL_READ_FILE] =
+        {SMA_STR("read_file"),
+         SMA_STR("Read a text file of the project. Long files come in pieces: use offset and "
+                 "limit."),
+         OBJECT(TEXT("path", "relative to the project's folder") "," NUMBER(
+                    "offset", "1", "1000000000",
+                    "first line, default 1") "," NUMBER("limit", "1", "100000",
+                                                        "how many lines at most"),
+                "\"path\"")},
+    [SMA_TOOL_READ_MORE] =
+        {SMA_STR("read_more"),
+         SMA_STR("Read on in a result that was too long, by the handle it named."),
+         OBJECT(TEXT("handle", "as the result named it") "," NUMBER(
+                    "offset", "0", "1000000000000",
+                    "first byte, default 0") "," NUMBER("limit", "1", "30000",
+                                                        "how many bytes at most"),
+                "\"handle\"")},
+    [SMA_TOOL_SEARCH_FILES] = {SMA_STR("search_files"),
+                               SMA_STR("Find lines in the project's text files. Gives path, line "
+                                       "number and line."),
+                               OBJECT(
+                                   TEXT("pattern", "regular expression, or plain text") "," TEXT(
+                                       "path", "file or folder to search, default the whole "
+                                               "project") "," TEXT("glob",
+                                                                   "only files with names like "
+                                                                   "this: *.ts") "," FLAG("ignore_"
+                                                                                          "case",
+                                                                                          "default "
+                                                                                          "false"),
+                                   "\"pattern\"")},
+    [SMA_TOOL_SEND_FILE] =
+        {SMA_STR("send_file"), SMA_STR("Send a file of the project to the current chat."),
+         OBJECT(TEXT("path",
+                     "relative to the project's folder") ","
+                                                         "\"kind\":{\"type\":\"string\",\"enum\":["
+                                                         "\"photo\",\"document\",\"voice\","
+                                                         "\"audio\"],\"description\":\"default by "
+                                                         "the name of the file\"}," TEXT(
+                                                             "caption",
+                                                             "a line that is shown with it"),
+                "\"path\"")},
+    [SMA_TOOL_WRITE_FILE] =
+        {SMA_STR("write_file"),
+         SMA_STR("Write a whole text file of the project, new or in place of the old one. For a "
+                 "change in a long file use edit_file."),
+         OBJECT(
+             TEXT("path", "relative to the project's folder") "," TEXT("content", "the whole text"),
+             "\"path\",\"content\"")},
 };
+
+/* What a tool is, besides its schema. */
+static const struct
+{
+    uint32_t offer; /* 0: every chat has it */
+    bool is_gated, is_work;
+} traits[SMA_TOOL_COUNT] = {
+    [SMA_TOOL_CONTACT_SEND] = {.is_gated = true},
+    [SMA_TOOL_EDIT_FILE] = {SMA_TOOL_OFFER_WORK, true, true},
+    [SMA_TOOL_EXEC_SHELL] = {SMA_TOOL_OFFER_WORK, true, true},
+    [SMA_TOOL_LIST_FILES] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_REACT] = {SMA_TOOL_OFFER_REACTIONS, true, false},
+    [SMA_TOOL_READ_FILE] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_READ_MORE] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_SEARCH_FILES] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_SEND_FILE] = {SMA_TOOL_OFFER_FILES, true, false},
+    [SMA_TOOL_WRITE_FILE] = {SMA_TOOL_OFFER_WORK, true, true},
+};
+
+bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers)
+{
+    return tool < SMA_TOOL_COUNT && (traits[tool].offer & ~offers) == 0;
+}
+
+bool sma_tool_is_gated(enum sma_tool tool)
+{
+    return tool < SMA_TOOL_COUNT && traits[tool].is_gated;
+}
+
+bool sma_tool_is_work(enum sma_tool tool)
+{
+    return tool < SMA_TOOL_COUNT && traits[tool].is_work;
+}
+
+size_t sma_tool_specs_for(uint32_t offers, struct sma_tool_spec *ret_specs)
+{
+    size_t count = 0;
+    for (int i = 0; i < SMA_TOOL_COUNT; i++)
+        if (sma_tool_is_offered((enum sma_tool)i, offers))
+            ret_specs[count++] = specs[i];
+    return count;
+}
 
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count)
 {
@@ -56,101 +193,4 @@ enum sma_tool sma_tool_find(struct sma_str name)
             return (enum sma_tool)i;
     }
     return SMA_TOOL_UNKNOWN;
-}
-
-static struct sma_str string_of(const json_t *value)
-{
-    return (struct sma_str){json_string_value(value), json_string_length(value)};
-}
-
-static enum sma_err refuse(struct sma_buf *why, const char *sentence)
-{
-    sma_buf_put_text(why, sentence);
-    return SMA_ERR_BADINPUT;
-}
-
-static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
-{
-    const json_t *text = json_object_get(root, "text");
-    if (!json_is_string(text))
-        return refuse(why,
-                      "Expected \"text\": a string with what is to be sent. Nothing was sent.");
-    args->text = string_of(text);
-    if (sma_str_trim(args->text).len == 0)
-        return refuse(why,
-                      "\"text\" is blank: nothing was sent. Call again with the text to send.");
-    if (args->text.len > SMA_TEXT_BYTES_MAX)
-        return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
-    return SMA_ERR_OK;
-}
-
-static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *args,
-                                    struct sma_buf *why)
-{
-    const json_t *name = json_object_get(root, "username");
-    if (!json_is_string(name))
-        return refuse(why, "Expected \"username\": a string with the person's user name.");
-    args->user_name = sma_str_trim(string_of(name));
-    if (args->user_name.len > 0 && args->user_name.ptr[0] == '@') {
-        args->user_name.ptr++;
-        args->user_name.len--;
-    }
-    if (args->user_name.len == 0 || args->user_name.len > SMA_NAME_BYTES_MAX)
-        return refuse(why, "\"username\" is blank or too long: expected the person's user name.");
-    return SMA_ERR_OK;
-}
-
-static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args,
-                                  struct sma_buf *why)
-{
-    const json_t *limit = json_object_get(root, "limit");
-    args->limit = SMA_TOOL_HISTORY_LIMIT_DEFAULT;
-    if (limit != NULL && !json_is_null(limit)) {
-        double number = json_is_number(limit) ? json_number_value(limit) : 0;
-        if (!(number >= 1 && number <= SMA_HISTORY_LOAD_COUNT_MAX) ||
-            number != (double)(uint32_t)number)
-            return refuse(why, "Expected \"limit\": an integer from 1 to 200.");
-        args->limit = (uint32_t)number;
-    }
-    const json_t *keyword = json_object_get(root, "keyword");
-    if (keyword == NULL || json_is_null(keyword))
-        return SMA_ERR_OK;
-    if (!json_is_string(keyword))
-        return refuse(why, "Expected \"keyword\": a string.");
-    args->keyword = sma_str_trim(string_of(keyword));
-    if (sma_utf16_length(args->keyword) > SMA_TOOL_KEYWORD_LENGTH_MAX)
-        return refuse(why, "Expected \"keyword\": at most 200 characters.");
-    return SMA_ERR_OK;
-}
-
-enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
-                                 struct sma_tool_args *ret_args, struct sma_buf *why)
-{
-    json_t *root = json_loadb(arguments.ptr == NULL ? "" : arguments.ptr, arguments.len, 0, NULL);
-    struct sma_tool_args args = {.root = root};
-    enum sma_err err;
-    if (!json_is_object(root))
-        err = refuse(why, "The arguments are not a JSON object. Call again with an object as in "
-                          "the tool's schema.");
-    else if (tool == SMA_TOOL_LOAD_HISTORY)
-        err = parse_history(root, &args, why);
-    else if (tool == SMA_TOOL_SEND)
-        err = parse_text(root, &args, why);
-    else {
-        err = parse_user_name(root, &args, why);
-        if (err == SMA_ERR_OK && tool == SMA_TOOL_CONTACT_SEND)
-            err = parse_text(root, &args, why);
-    }
-    if (err != SMA_ERR_OK) {
-        json_decref(root);
-        return err;
-    }
-    *ret_args = args;
-    return SMA_ERR_OK;
-}
-
-void sma_tool_args_fini(struct sma_tool_args *args)
-{
-    json_decref(args->root);
-    *args = (struct sma_tool_args){0};
 }

@@ -17,17 +17,48 @@ enum sma_tool
     SMA_TOOL_CONTACT_SEND,
     SMA_TOOL_LOAD_HISTORY,
     SMA_TOOL_SEND,
+    SMA_TOOL_EDIT_FILE,
+    SMA_TOOL_EXEC_SHELL,
+    SMA_TOOL_LIST_FILES,
+    SMA_TOOL_REACT,
+    SMA_TOOL_READ_FILE,
+    SMA_TOOL_READ_MORE,
+    SMA_TOOL_SEARCH_FILES,
+    SMA_TOOL_SEND_FILE,
+    SMA_TOOL_WRITE_FILE,
     SMA_TOOL_COUNT,
     SMA_TOOL_UNKNOWN = SMA_TOOL_COUNT,
 };
 
 #define SMA_TOOL_HISTORY_LIMIT_DEFAULT 30
 #define SMA_TOOL_KEYWORD_LENGTH_MAX 200 /* UTF-16 units */
+#define SMA_TOOL_COMMAND_BYTES_MAX (64 * 1024)
+#define SMA_TOOL_PATH_BYTES_MAX 4000
+#define SMA_TOOL_PATTERN_BYTES_MAX 1000
+#define SMA_TOOL_EMOJI_BYTES_MAX 64
 
-/** The specs in order of name (the order of the request, so that its bytes are stable). Static. */
+/** All specs in order of name, which is the order of enum sma_tool. Static. */
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
+
+/* What a chat can be offered besides the tools that every chat has. */
+enum sma_tool_offer
+{
+    SMA_TOOL_OFFER_WORK = 1,      /* exec_shell and the file tools: not for strangers */
+    SMA_TOOL_OFFER_FILES = 2,     /* send_file: the channel sends files */
+    SMA_TOOL_OFFER_REACTIONS = 4, /* react: the channel has reactions */
+    SMA_TOOL_OFFER_SETS = 8,      /* so many different sets there are: 0..7 */
+};
+/** Is the tool offered to a chat with these offers? */
+bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers);
+/** The offered specs in order of name (the order of the request, so that its bytes are stable) into
+ *  ret_specs[SMA_TOOL_COUNT]. @return how many */
+size_t sma_tool_specs_for(uint32_t offers, struct sma_tool_spec *ret_specs);
 /** By exact name; UNKNOWN for any other. */
 enum sma_tool sma_tool_find(struct sma_str name);
+/** Does TOOL CHECK come before the call is carried out (exec_shell, writes, sends)? */
+bool sma_tool_is_gated(enum sma_tool tool);
+/** Is it carried out by the tools actor (TOOL RUN)? */
+bool sma_tool_is_work(enum sma_tool tool);
 
 /* Checked arguments; slices live until sma_tool_args_fini. Members a tool does not have are empty. */
 struct sma_tool_args
@@ -35,8 +66,25 @@ struct sma_tool_args
     struct sma_str text;      /* chat_send, chat_contact_send: not blank */
     struct sma_str user_name; /* contacts: trimmed, not blank */
     struct sma_str keyword;   /* chat_load_history: trimmed; empty = recent */
-    uint32_t limit;           /* chat_load_history: 1..200 */
-    void *root;               /* owns the slices */
+    uint32_t
+        limit; /* chat_load_history: 1..200; read_file: lines, read_more: bytes, 0 = all that fits */
+    struct sma_str command; /* exec_shell: not blank */
+    uint32_t timeout_ms;    /* exec_shell: 1..SMA_EXEC_TIMEOUT_MS_MAX */
+    struct sma_str path;    /* files: not blank; list_files, search_files: empty = the project */
+    struct sma_str content; /* write_file: may be empty */
+    struct sma_str old_text, new_text; /* edit_file: old_text not empty and not equal to new_text */
+    struct sma_str pattern; /* search_files: not empty; list_files: a glob, empty = all */
+    struct sma_str glob;    /* search_files: names of files, empty = all */
+    struct sma_str handle;  /* read_more */
+    struct sma_str
+        kind; /* send_file: "photo" "document" "voice" "audio"; by extension when not given */
+    struct sma_str caption;           /* send_file: may be empty */
+    struct sma_str emoji, message_id; /* react: message_id empty = the message that is answered */
+    uint64_t offset;                  /* read_file: line from 1; read_more: byte from 0 */
+    bool replaces_all;                /* edit_file */
+    bool is_recursive;                /* list_files */
+    bool ignores_case;                /* search_files */
+    void *root;                       /* owns the slices */
 };
 /**
  * Check `arguments` (JSON text) of a call of `tool`.

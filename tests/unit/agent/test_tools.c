@@ -6,7 +6,7 @@ static void specs_are_sorted_and_found(void)
 {
     size_t count;
     const struct sma_tool_spec *specs = sma_tool_specs(&count);
-    CHECK_INT(4, count);
+    CHECK_INT(SMA_TOOL_COUNT, count);
     for (size_t i = 0; i < count; i++) {
         CHECK_INT(i, sma_tool_find(specs[i].name));
         CHECK(i == 0 || strcmp(specs[i - 1].name.ptr, specs[i].name.ptr) < 0);

@@ -1,0 +1,337 @@
+/* args.c — the check of arguments. See tools.h. */
+#include "runtime/tools/tools.h"
+#include "sma/limits.h"
+#include "sma/text.h"
+
+#include <jansson.h>
+#include <math.h>
+
+static struct sma_str string_of(const json_t *value)
+{
+    return (struct sma_str){json_string_value(value), json_string_length(value)};
+}
+
+static enum sma_err refuse(struct sma_buf *why, const char *sentence)
+{
+    sma_buf_put_text(why, sentence);
+    return SMA_ERR_BADINPUT;
+}
+
+static enum sma_err parse_text(const json_t *root, struct sma_tool_args *args, struct sma_buf *why)
+{
+    const json_t *text = json_object_get(root, "text");
+    if (!json_is_string(text))
+        return refuse(why,
+                      "Expected \"text\": a string with what is to be sent. Nothing was sent.");
+    args->text = string_of(text);
+    if (sma_str_trim(args->text).len == 0)
+        return refuse(why,
+                      "\"text\" is blank: nothing was sent. Call again with the text to send.");
+    if (args->text.len > SMA_TEXT_BYTES_MAX)
+        return refuse(why, "\"text\" is over 1 MiB: nothing was sent. Send a shorter text.");
+    return SMA_ERR_OK;
+}
+
+static enum sma_err parse_user_name(const json_t *root, struct sma_tool_args *args,
+                                    struct sma_buf *why)
+{
+    const json_t *name = json_object_get(root, "username");
+    if (!json_is_string(name))
+        return refuse(why, "Expected \"username\": a string with the person's user name.");
+    args->user_name = sma_str_trim(string_of(name));
+    if (args->user_name.len > 0 && args->user_name.ptr[0] == '@') {
+        args->user_name.ptr++;
+        args->user_name.len--;
+    }
+    if (args->user_name.len == 0 || args->user_name.len > SMA_NAME_BYTES_MAX)
+        return refuse(why, "\"username\" is blank or too long: expected the person's user name.");
+    return SMA_ERR_OK;
+}
+
+static enum sma_err parse_history(const json_t *root, struct sma_tool_args *args,
+                                  struct sma_buf *why)
+{
+    const json_t *limit = json_object_get(root, "limit");
+    args->limit = SMA_TOOL_HISTORY_LIMIT_DEFAULT;
+    if (limit != NULL && !json_is_null(limit)) {
+        double number = json_is_number(limit) ? json_number_value(limit) : 0;
+        if (!(number >= 1 && number <= SMA_HISTORY_LOAD_COUNT_MAX) ||
+            number != (double)(uint32_t)number)
+            return refuse(why, "Expected \"limit\": an integer from 1 to 200.");
+        args->limit = (uint32_t)number;
+    }
+    const json_t *keyword = json_object_get(root, "keyword");
+    if (keyword == NULL || json_is_null(keyword))
+        return SMA_ERR_OK;
+    if (!json_is_string(keyword))
+        return refuse(why, "Expected \"keyword\": a string.");
+    args->keyword = sma_str_trim(string_of(keyword));
+    if (sma_utf16_length(args->keyword) > SMA_TOOL_KEYWORD_LENGTH_MAX)
+        return refuse(why, "Expected \"keyword\": at most 200 characters.");
+    return SMA_ERR_OK;
+}
+
+/* -- tools that work -------------------------------------------------------------------------------------------- */
+enum member_kind
+{
+    MEMBER_TEXT,
+    MEMBER_NUMBER32,
+    MEMBER_NUMBER64,
+    MEMBER_FLAG,
+};
+struct member
+{
+    const char *name;
+    enum member_kind kind;
+    bool is_required, may_be_empty;
+    size_t offset;             /* into struct sma_tool_args */
+    uint64_t low, high, usual; /* numbers; texts: high = most bytes */
+    const char *what;          /* "a string with ...", "an integer from ..." */
+};
+
+#define AT(field) offsetof(struct sma_tool_args, field)
+#define FILE_PATH                                                                  \
+    {                                                                              \
+        "path", MEMBER_TEXT, true, false, AT(path), 0, SMA_TOOL_PATH_BYTES_MAX, 0, \
+            "a path relative to the project's folder"                              \
+    }
+
+static const struct member edit_members[] = {
+    FILE_PATH,
+    {"old_text", MEMBER_TEXT, true, false, AT(old_text), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
+     "a string with the exact text that is in the file now"},
+    {"new_text", MEMBER_TEXT, true, true, AT(new_text), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
+     "a string with the text to put there"},
+    {"replace_all", MEMBER_FLAG, false, false, AT(replaces_all), 0, 0, 0, "true or false"},
+};
+static const struct member exec_members[] = {
+    {"command", MEMBER_TEXT, true, false, AT(command), 0, SMA_TOOL_COMMAND_BYTES_MAX, 0,
+     "a string with the shell command"},
+    {"timeout", MEMBER_NUMBER32, false, false, AT(timeout_ms), 0, SMA_EXEC_TIMEOUT_MS_MAX,
+     SMA_EXEC_TIMEOUT_MS, "a number of milliseconds, 0 or more"},
+};
+static const struct member list_members[] = {
+    {"path", MEMBER_TEXT, false, true, AT(path), 0, SMA_TOOL_PATH_BYTES_MAX, 0,
+     "a folder relative to the project's folder"},
+    {"pattern", MEMBER_TEXT, false, true, AT(pattern), 0, SMA_TOOL_PATTERN_BYTES_MAX, 0,
+     "a pattern for names, like *.md"},
+    {"recursive", MEMBER_FLAG, false, false, AT(is_recursive), 0, 0, 0, "true or false"},
+};
+static const struct member react_members[] = {
+    {"emoji", MEMBER_TEXT, true, false, AT(emoji), 0, SMA_TOOL_EMOJI_BYTES_MAX, 0,
+     "a string with one emoji"},
+    {"message_id", MEMBER_TEXT, false, true, AT(message_id), 0, SMA_ID_BYTES_MAX, 0,
+     "a string with the id of a message of this chat"},
+};
+static const struct member read_members[] = {
+    FILE_PATH,
+    {"offset", MEMBER_NUMBER64, false, false, AT(offset), 1, 1000000000, 1, "a line number from 1"},
+    {"limit", MEMBER_NUMBER32, false, false, AT(limit), 1, 100000, 0,
+     "an integer from 1 to 100000"},
+};
+static const struct member more_members[] = {
+    {"handle", MEMBER_TEXT, true, false, AT(handle), 0, 100, 0,
+     "the handle that a result has named"},
+    {"offset", MEMBER_NUMBER64, false, false, AT(offset), 0, 1000000000000, 0,
+     "a byte position from 0"},
+    {"limit", MEMBER_NUMBER32, false, false, AT(limit), 1, 30000, 0, "an integer from 1 to 30000"},
+};
+static const struct member search_members[] = {
+    {"pattern", MEMBER_TEXT, true, false, AT(pattern), 0, SMA_TOOL_PATTERN_BYTES_MAX, 0,
+     "a regular expression or a plain text"},
+    {"path", MEMBER_TEXT, false, true, AT(path), 0, SMA_TOOL_PATH_BYTES_MAX, 0,
+     "a file or folder relative to the project's folder"},
+    {"glob", MEMBER_TEXT, false, true, AT(glob), 0, SMA_TOOL_PATTERN_BYTES_MAX, 0,
+     "a pattern for names, like *.ts"},
+    {"ignore_case", MEMBER_FLAG, false, false, AT(ignores_case), 0, 0, 0, "true or false"},
+};
+static const struct member send_members[] = {
+    FILE_PATH,
+    {"kind", MEMBER_TEXT, false, true, AT(kind), 0, 20, 0,
+     "\"photo\", \"document\", \"voice\" or \"audio\""},
+    {"caption", MEMBER_TEXT, false, true, AT(caption), 0, SMA_META_BYTES_MAX, 0, "a string"},
+};
+static const struct member write_members[] = {
+    FILE_PATH,
+    {"content", MEMBER_TEXT, true, true, AT(content), 0, SMA_FILE_WRITE_BYTES_MAX, 0,
+     "a string with the whole text of the file"},
+};
+static const struct
+{
+    const struct member *members;
+    size_t count;
+} tables[SMA_TOOL_COUNT] = {
+#define TABLE(list)              \
+    {                            \
+        list, SMA_COUNT_OF(list) \
+    }
+    [SMA_TOOL_EDIT_FILE] = TABLE(edit_members),      [SMA_TOOL_EXEC_SHELL] = TABLE(exec_members),
+    [SMA_TOOL_LIST_FILES] = TABLE(list_members),     [SMA_TOOL_REACT] = TABLE(react_members),
+    [SMA_TOOL_READ_FILE] = TABLE(read_members),      [SMA_TOOL_READ_MORE] = TABLE(more_members),
+    [SMA_TOOL_SEARCH_FILES] = TABLE(search_members), [SMA_TOOL_SEND_FILE] = TABLE(send_members),
+    [SMA_TOOL_WRITE_FILE] = TABLE(write_members),
+};
+
+static enum sma_err expect(struct sma_buf *why, const struct member *member)
+{
+    sma_buf_printf(why, "Expected \"%s\": %s. Nothing was done.", member->name, member->what);
+    return SMA_ERR_BADINPUT;
+}
+
+static enum sma_err read_text(const struct member *member, const json_t *value,
+                              struct sma_tool_args *args, struct sma_buf *why)
+{
+    if (!json_is_string(value))
+        return expect(why, member);
+    struct sma_str text = string_of(value);
+    if (text.len > member->high) {
+        sma_buf_printf(why, "\"%s\" is too long: expected at most %llu bytes. Nothing was done.",
+                       member->name, (unsigned long long)member->high);
+        return SMA_ERR_BADINPUT;
+    }
+    if (!member->may_be_empty && text.len == 0)
+        return expect(why, member);
+    memcpy((char *)args + member->offset, &text, sizeof text);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err read_number(const struct member *member, const json_t *value,
+                                struct sma_tool_args *args, struct sma_buf *why)
+{
+    double number = json_is_number(value) ? json_number_value(value) : -1;
+    bool is_time = member->low == 0 && member->kind == MEMBER_NUMBER32;
+    if (is_time && number >= 0) /* a longer time than is possible, and none, is the longest; parts of a millisecond count as one */
+        number = number == 0 || number > (double)member->high ? (double)member->high : ceil(number);
+    if (!(number >= (double)member->low && number <= (double)member->high) ||
+        number != floor(number))
+        return expect(why, member);
+    uint64_t wide = (uint64_t)number;
+    uint32_t narrow = (uint32_t)wide;
+    if (member->kind == MEMBER_NUMBER32)
+        memcpy((char *)args + member->offset, &narrow, sizeof narrow);
+    else
+        memcpy((char *)args + member->offset, &wide, sizeof wide);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err read_member(const struct member *member, const json_t *root,
+                                struct sma_tool_args *args, struct sma_buf *why)
+{
+    const json_t *value = json_object_get(root, member->name);
+    json_t *usual = NULL;
+    if (value == NULL || json_is_null(value)) {
+        if (member->is_required)
+            return expect(why, member);
+        if (member->usual == 0)
+            return SMA_ERR_OK;
+        value = usual = json_integer((json_int_t)member->usual);
+        if (usual == NULL)
+            return SMA_ERR_NOMEM;
+    }
+    enum sma_err err = SMA_ERR_OK;
+    if (member->kind == MEMBER_TEXT) {
+        err = read_text(member, value, args, why);
+    } else if (member->kind != MEMBER_FLAG) {
+        err = read_number(member, value, args, why);
+    } else if (json_is_boolean(value)) {
+        bool flag = json_is_true(value);
+        memcpy((char *)args + member->offset, &flag, sizeof flag);
+    } else {
+        err = expect(why, member);
+    }
+    json_decref(usual);
+    return err;
+}
+
+/* What a file is sent as when the model does not say. */
+static struct sma_str kind_by_name(struct sma_str path)
+{
+    static const struct
+    {
+        const char *extension;
+        struct sma_str kind;
+    } rows[] = {
+        {".jpg", SMA_STR("photo")},  {".jpeg", SMA_STR("photo")}, {".png", SMA_STR("photo")},
+        {".webp", SMA_STR("photo")}, {".ogg", SMA_STR("voice")},  {".oga", SMA_STR("voice")},
+        {".opus", SMA_STR("voice")}, {".mp3", SMA_STR("audio")},  {".m4a", SMA_STR("audio")},
+        {".aac", SMA_STR("audio")},  {".flac", SMA_STR("audio")}, {".wav", SMA_STR("audio")},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_str extension = sma_str(rows[i].extension);
+        if (path.len > extension.len &&
+            sma_str_is_equal_nocase(
+                (struct sma_str){path.ptr + path.len - extension.len, extension.len}, extension))
+            return rows[i].kind;
+    }
+    return SMA_STR("document");
+}
+
+static bool is_kind(struct sma_str kind)
+{
+    return sma_str_is_equal(kind, SMA_STR("photo")) ||
+           sma_str_is_equal(kind, SMA_STR("document")) ||
+           sma_str_is_equal(kind, SMA_STR("voice")) || sma_str_is_equal(kind, SMA_STR("audio"));
+}
+
+/* What holds between members. */
+static enum sma_err check_whole(enum sma_tool tool, struct sma_tool_args *args, struct sma_buf *why)
+{
+    if (tool == SMA_TOOL_EXEC_SHELL && sma_str_trim(args->command).len == 0)
+        return refuse(why, "\"command\" is blank: nothing was run. Expected a shell command.");
+    if (tool == SMA_TOOL_EDIT_FILE && sma_str_is_equal(args->old_text, args->new_text))
+        return refuse(why, "\"old_text\" and \"new_text\" are the same: nothing was changed.");
+    if (tool == SMA_TOOL_SEND_FILE && args->kind.len == 0)
+        args->kind = kind_by_name(args->path);
+    if (tool == SMA_TOOL_SEND_FILE && !is_kind(args->kind))
+        return expect(why, &send_members[1]);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err parse_members(enum sma_tool tool, const json_t *root,
+                                  struct sma_tool_args *args, struct sma_buf *why)
+{
+    SMA_ASSERT(tool < SMA_TOOL_COUNT && tables[tool].members != NULL);
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; err == SMA_ERR_OK && i < tables[tool].count; i++)
+        err = read_member(&tables[tool].members[i], root, args, why);
+    return err == SMA_ERR_OK ? check_whole(tool, args, why) : err;
+}
+
+enum sma_err sma_tool_args_parse(enum sma_tool tool, struct sma_str arguments,
+                                 struct sma_tool_args *ret_args, struct sma_buf *why)
+{
+    json_error_t detail = {0};
+    json_t *root =
+        json_loadb(arguments.ptr == NULL ? "" : arguments.ptr, arguments.len, 0, &detail);
+    struct sma_tool_args args = {.root = root};
+    enum sma_err err;
+    if (root == NULL && json_error_code(&detail) == json_error_null_character)
+        err = refuse(why, "A string holds the character \\u0000, which is not possible. Call again "
+                          "without it.");
+    else if (!json_is_object(root))
+        err = refuse(why, "The arguments are not a JSON object. Call again with an object as in "
+                          "the tool's schema.");
+    else if (tool == SMA_TOOL_LOAD_HISTORY)
+        err = parse_history(root, &args, why);
+    else if (tool == SMA_TOOL_SEND)
+        err = parse_text(root, &args, why);
+    else if (tool > SMA_TOOL_SEND)
+        err = parse_members(tool, root, &args, why);
+    else {
+        err = parse_user_name(root, &args, why);
+        if (err == SMA_ERR_OK && tool == SMA_TOOL_CONTACT_SEND)
+            err = parse_text(root, &args, why);
+    }
+    if (err != SMA_ERR_OK) {
+        json_decref(root);
+        return err;
+    }
+    *ret_args = args;
+    return SMA_ERR_OK;
+}
+
+void sma_tool_args_fini(struct sma_tool_args *args)
+{
+    json_decref(args->root);
+    *args = (struct sma_tool_args){0};
+}
