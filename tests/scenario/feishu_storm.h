@@ -8,8 +8,9 @@
 #include "feishu_world.h"
 
 #include "support/check.h"
+#include "support/patience.h"
 
-#define RECOVERY_MS 5000
+#define RECOVERY_MS (5000 * PATIENCE)
 
 extern struct feishu_world storm_world;
 extern const char *storm_binary;

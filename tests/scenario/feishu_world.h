@@ -7,6 +7,7 @@
 #include "fakes/fake_feishu.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
+#include "support/patience.h"
 
 #define ANN "ou_ann" /* speaks first in the tests */
 #define BOB "ou_bob"
@@ -15,7 +16,7 @@
 #define BOB_CHAT "oc_bob"
 #define TEAM "oc_team"
 #define TOPICS "oc_topics"
-#define AWAIT_MS 30000
+#define AWAIT_MS PATIENCE_AWAIT_MS
 
 struct feishu_world
 {

@@ -4,6 +4,7 @@
 #include "process.h"
 
 #include "support/check.h"
+#include "support/patience.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READY_MS 20000
-#define STOP_MS 30000
+#define READY_MS PATIENCE_AWAIT_MS
+#define STOP_MS PATIENCE_AWAIT_MS
 
 long long process_now_ms(void)
 {
@@ -168,7 +169,7 @@ int server_start(char *const *argv, pid_t *ret_pid)
 void server_stop(pid_t pid)
 {
     kill(pid, SIGTERM);
-    (void)wait_end(pid, 5000); /* its verdict is in its log */
+    (void)wait_end(pid, STOP_MS); /* its verdict is in its log */
 }
 
 int run_to_end(char *const *argv, const char *input, char **ret_output, int timeout_ms)

@@ -7,14 +7,15 @@
 #include "fakes/fake_qq.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
+#include "support/patience.h"
 
 #define ANN "c2c:A1B2C3D4E5F60718293A4B5C6D7E8F90" /* speaks first in the tests */
 #define BOB "c2c:B0B2C3D4E5F60718293A4B5C6D7E8F91"
 #define TEAM "group:B2C3D4E5F60718293A4B5C6D7E8F90A1"
 #define PLACE "channel:100010"
 #define DIRECT "dm:900001"
-#define AWAIT_MS 30000
-#define RECOVERY_MS 5000 /* from the end of a fault to an answer */
+#define AWAIT_MS PATIENCE_AWAIT_MS
+#define RECOVERY_MS (5000 * PATIENCE) /* from the end of a fault to an answer */
 
 struct qq_world
 {

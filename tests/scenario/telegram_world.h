@@ -7,13 +7,14 @@
 #include "fakes/fake_telegram.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
+#include "support/patience.h"
 
 #define ANN 1001 /* speaks first in the tests; has a user name */
 #define BOB 1002
 #define EVE 1003 /* administrator of TEAM and FORUM */
 #define TEAM (-1001234567890)
 #define FORUM (-1001234567891)
-#define AWAIT_MS 30000
+#define AWAIT_MS PATIENCE_AWAIT_MS
 
 struct telegram_world
 {

@@ -7,8 +7,9 @@
 #include "fakes/fake_feishu.h"
 #include "scenario/talk.h"
 #include "support/check.h"
+#include "support/patience.h"
 
-#define WAIT_MS 5000
+#define WAIT_MS PATIENCE_AWAIT_MS
 
 static struct fake_feishu *fake;
 static struct platform_client feishu;

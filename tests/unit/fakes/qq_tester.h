@@ -7,6 +7,7 @@
 #include "fakes/fake_qq.h"
 #include "fakes/raw_ws.h"
 #include "support/check.h"
+#include "support/patience.h"
 
 #define ANN "A1B2C3D4E5F60718293A4B5C6D7E8F90"
 #define ANN_CHAT "c2c:" ANN
@@ -15,7 +16,7 @@
 #define PLACE_CHAT "channel:100010"
 #define DM_CHAT "dm:900001"
 #define USUAL_INTENTS 1174409219
-#define ANSWER_MS 5000
+#define ANSWER_MS PATIENCE_AWAIT_MS
 
 struct qq_tester
 {

@@ -11,6 +11,7 @@
 #include "adapters/feishu/feishu_frame.h"
 #include "sma/messages.h"
 #include "support/check.h"
+#include "support/patience.h"
 #include "support/ws_server.h"
 
 #define WORLD_BOT "ou_bot0000000000000000000000000000"
@@ -29,7 +30,7 @@ void world_stop(
 void world_clean(void); /* removes the project */
 void world_close(void); /* both */
 
-#define WORLD_WAIT_MS 10000
+#define WORLD_WAIT_MS PATIENCE_AWAIT_MS
 #define WORLD_WAIT(condition)                                                                      \
     do {                                                                                           \
         for (int world_ms_ = 0; !(condition); world_ms_++) {                                       \

@@ -11,6 +11,7 @@
 #include "fakes/fake_qq.h"
 #include "sma/messages.h"
 #include "support/check.h"
+#include "support/patience.h"
 
 #define WORLD_C2C "c2c:A1B2"
 #define WORLD_GROUP "group:G1"
@@ -29,11 +30,11 @@ void world_stop(void);
 void world_close(void);
 int world_port(void);
 
-/* Wait for something, at most 10 s. */
+/* Wait for something, with patience. */
 #define WORLD_WAIT(condition)                                                                      \
     do {                                                                                           \
         for (int world_ms_ = 0; !(condition); world_ms_++) {                                       \
-            if (world_ms_ >= 10000) {                                                              \
+            if (world_ms_ >= PATIENCE_AWAIT_MS) {                                                  \
                 fprintf(stderr, "%s:%d: waited in vain for %s\n", __FILE__, __LINE__, #condition); \
                 world_dump();                                                                      \
                 exit(1);                                                                           \

@@ -10,6 +10,7 @@
 #include "fakes/fake_telegram.h"
 #include "sma/messages.h"
 #include "support/check.h"
+#include "support/patience.h"
 
 #define WORLD_SECRET "0123456789abcdef-secret"
 #define WORLD_ADA 501 /* people of every world: private chats with the bot */
@@ -31,11 +32,11 @@ void world_close(void); /* both */
 /** The project alone, for files that are to be there before. world_open makes one if there is none. */
 void world_make_project(void);
 
-/* Wait for something, at most 10 s. */
+/* Wait for something, with patience. */
 #define WORLD_WAIT(condition)                                                                      \
     do {                                                                                           \
         for (int world_ms_ = 0; !(condition); world_ms_++) {                                       \
-            if (world_ms_ >= 10000) {                                                              \
+            if (world_ms_ >= PATIENCE_AWAIT_MS) {                                                  \
                 fprintf(stderr, "%s:%d: waited in vain for %s\n", __FILE__, __LINE__, #condition); \
                 exit(1);                                                                           \
             }                                                                                      \
@@ -59,9 +60,9 @@ struct world_event world_event_at(size_t index);
 /** How many events had this text. */
 size_t world_event_count_of(const char *text);
 void world_refuse(size_t skip,
-                  size_t count); /* let `skip` events pass, refuse the `count` after them */
+                  size_t count);   /* let `skip` events pass, refuse the `count` after them */
 void world_conflict(size_t count); /* say of that many events that another was known by their key */
-void world_hold(bool is_held);   /* answer nothing; false answers what waits */
+void world_hold(bool is_held);     /* answer nothing; false answers what waits */
 
 /** Hand a delivery to the dispatcher. chat, thread, reply as text, "" = none. @return its outbox id */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *thread, const char *reply,

@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "sma/messages.h"
+#include "support/patience.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -143,18 +144,18 @@ void ws_harness_stop(struct ws_harness *harness)
     free(harness);
 }
 
-static struct timespec in_five_seconds(void)
+static struct timespec in_good_time(void)
 {
     struct timespec at;
     (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += 5;
+    at.tv_sec += PATIENCE_AWAIT_MS / 1000;
     return at;
 }
 
 void ws_on_actor(struct ws_harness *harness, void (*run)(void *user), void *user)
 {
     struct job job = {.run = run, .user = user};
-    struct timespec end = in_five_seconds();
+    struct timespec end = in_good_time();
     ws_lock(harness);
     struct job **last = &harness->jobs;
     while (*last != NULL)
@@ -170,7 +171,7 @@ void ws_on_actor(struct ws_harness *harness, void (*run)(void *user), void *user
 
 void ws_wait(struct ws_harness *harness, bool (*holds)(void *user), void *user, const char *what)
 {
-    struct timespec end = in_five_seconds();
+    struct timespec end = in_good_time();
     ws_lock(harness);
     while (!holds(user))
         if (pthread_cond_timedwait(&harness->changed, &harness->lock, &end) != 0) {

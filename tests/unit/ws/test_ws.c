@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 #include "names.h"
+#include "support/patience.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -102,7 +103,7 @@ static void ended(struct client *client)
     client_wait_closed(client);
     CHECK_INT(SMA_WS_CLOSED_BY_US, client->closed.end);
     CHECK_INT(1000, client->closed.code);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
     ws_server_lock(server);
     CHECK_INT(1000, seen.code);
     ws_server_unlock(server);
@@ -161,7 +162,7 @@ static void check_protocol_end(const char *frame, size_t len, unsigned code, con
     CHECK_INT(SMA_WS_PROTOCOL, client.closed.end);
     CHECK(strstr(client.reason, reason) != NULL);
     CHECK_INT(0, client.message_count);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
     ws_server_lock(server);
     CHECK_INT(code, seen.code);
     ws_server_unlock(server);
@@ -195,7 +196,7 @@ static void half_open_stays_until_ended_and_ends_at_once(void)
     CHECK(sma_sys_real()->now_ns(NULL) - before < 900000000u);
     CHECK_INT(SMA_WS_CLOSED_BY_US, client.closed.end);
     CHECK(ws_server_freeze(server, id, false));
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static void closed_by_the_peer(void)
@@ -214,7 +215,7 @@ static void closed_by_the_peer(void)
         CHECK_INT(SMA_WS_CLOSED_BY_PEER, client.closed.end);
         CHECK_INT(cases[i].code, client.closed.code);
         CHECK_TEXT(cases[i].reason, client.reason);
-        CHECK(ws_server_wait_open(server, 0, 5000));
+        CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
         ws_server_lock(server);
         CHECK_INT(cases[i].echoed, seen.code);
         ws_server_unlock(server);
@@ -393,7 +394,7 @@ static void names_and_ipv6(void)
     client_wait_open(&by_address);
     client_end(&by_address, 1000);
     client_wait_closed(&by_address);
-    CHECK(ws_server_wait_open(six, 0, 5000));
+    CHECK(ws_server_wait_open(six, 0, PATIENCE_AWAIT_MS));
     ws_server_stop(six);
 }
 
@@ -468,7 +469,7 @@ static void a_paused_connection_tells_its_end_when_resumed(void)
 {
     struct client client = {0};
     opened_client(&client);
-    CHECK(ws_server_wait_open(server, 1, 5000));
+    CHECK(ws_server_wait_open(server, 1, PATIENCE_AWAIT_MS));
     client_pause(&client, true);
     CHECK(ws_server_send(server, 0, SMA_STR("before the end"), false));
     CHECK(ws_server_close(server, 0, 4001, "the end"));
@@ -479,7 +480,7 @@ static void a_paused_connection_tells_its_end_when_resumed(void)
     CHECK_INT(1, client.message_count);
     CHECK_INT(SMA_WS_CLOSED_BY_PEER, client.closed.end);
     CHECK_INT(4001, client.closed.code);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static void ends_inside_callbacks(void)
@@ -493,7 +494,7 @@ static void ends_inside_callbacks(void)
     client_wait_closed(&in_message);
     CHECK_INT(4000, in_message.closed.code);
     CHECK_INT(1, in_message.message_count);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static void ends_before_it_is_open(void)
@@ -509,7 +510,7 @@ static void ends_before_it_is_open(void)
     client_connect(harness, &looking, "ws://no.such.name.invalid/");
     client_end(&looking, 0);
     client_wait_closed(&looking);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static void connect_again(struct client *client)
@@ -558,7 +559,7 @@ static void close_with_open_connections(void)
     for (size_t i = 0; i < SMA_COUNT_OF(clients); i++)
         if (i != 4) /* whose name may have been looked up before */
             CHECK_INT(0, clients[i].closed_count);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 int main(void)

@@ -3,6 +3,7 @@
  * Method: the scriptable server; descriptors and heap are counted before and after.
  */
 #include "harness.h"
+#include "support/patience.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -53,7 +54,7 @@ static void one_round(unsigned i)
     if (i % 4 == 3)
         client_end(&client, 1000);
     client_wait_closed(&client);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
 static bool are_descriptors(size_t wanted)
@@ -86,7 +87,7 @@ static void a_hundred_at_once(void)
         client_connect(harness, &clients[i], ws_server_url(server));
     for (size_t i = 0; i < MANY; i++)
         client_wait_open(&clients[i]);
-    CHECK(ws_server_wait_open(server, MANY, 5000));
+    CHECK(ws_server_wait_open(server, MANY, PATIENCE_AWAIT_MS));
     for (size_t k = 0; k < 5; k++)
         CHECK(ws_server_send(server, 0, SMA_STR("to all of you"), false));
     for (size_t i = 0; i < MANY; i++) {
@@ -95,7 +96,7 @@ static void a_hundred_at_once(void)
     }
     for (size_t i = 0; i < MANY / 2; i++)
         client_end(&clients[i], 1000);
-    CHECK(ws_server_wait_open(server, MANY / 2, 5000));
+    CHECK(ws_server_wait_open(server, MANY / 2, PATIENCE_AWAIT_MS));
     CHECK(ws_server_drop(server, 0));
     for (size_t i = 0; i < MANY; i++) {
         client_wait_closed(&clients[i]);
@@ -140,7 +141,7 @@ static void the_limit_of_a_message_is_exact(void)
             harness, &client,
             &(struct sma_ws_ask){.url = ws_server_url(server), .message_bytes_max = 1000}));
         client_wait_open(&client);
-        CHECK(ws_server_wait_open(server, 1, 5000));
+        CHECK(ws_server_wait_open(server, 1, PATIENCE_AWAIT_MS));
         CHECK(ws_server_send(server, 0, (struct sma_str){bytes, len}, false));
         if (len <= 1000) {
             client_wait_messages(&client, 1);
@@ -149,7 +150,7 @@ static void the_limit_of_a_message_is_exact(void)
             client_wait_closed(&client);
             CHECK_INT(SMA_WS_PROTOCOL, client.closed.end);
         }
-        CHECK(ws_server_wait_open(server, 0, 5000));
+        CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
     }
     free(bytes);
 }
@@ -194,7 +195,7 @@ static void a_pause_holds_messages_back(void)
     size_t len = 100000, count = 400;
     char *bytes = make_bytes(len);
     opened_client(&client);
-    CHECK(ws_server_wait_open(server, 1, 5000));
+    CHECK(ws_server_wait_open(server, 1, PATIENCE_AWAIT_MS));
     for (size_t i = 0; i < 5; i++) /* all in one read */
         CHECK(ws_server_send(server, 0, SMA_STR("small"), false));
     client_wait_messages(&client, 3);

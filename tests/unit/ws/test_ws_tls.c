@@ -3,6 +3,7 @@
  * Method: servers with each kind of certificate, made in the test; a client that trusts their authority by ca_file.
  */
 #include "harness.h"
+#include "support/patience.h"
 
 #include <unistd.h>
 
@@ -86,7 +87,7 @@ static void by_name_and_by_address(void)
     client_wait_open(&by_address);
     client_end(&by_name, 1000);
     client_wait_closed(&by_name);
-    CHECK(ws_server_wait_open(server, 1, 5000));
+    CHECK(ws_server_wait_open(server, 1, PATIENCE_AWAIT_MS));
     CHECK(ws_server_drop(server, 0));
     client_wait_closed(&by_address);
     CHECK_INT(SMA_WS_LOST, by_address.closed.end);
@@ -121,7 +122,7 @@ static void messages_of_many_sizes_and_a_pause(void)
     free(bytes);
     client_end(&client, 1000);
     client_wait_closed(&client);
-    CHECK(ws_server_wait_open(server, 0, 5000));
+    CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
     stop();
 }
 
