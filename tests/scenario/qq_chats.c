@@ -123,6 +123,7 @@ static void a_group_is_answered_when_it_asks(void)
                   "dinner is ready, everybody", "at", 0, "everybody", 1);
     qq_say(&world, TEAM, "now the bot");
     qq_expect(&world, TEAM, "You said: now the bot");
+    qq_settle(&world); /* who speaks while the run is still open is told to wait */
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M2", "text",
                   "let me in");
     qq_expect(&world, TEAM, "I answer only the person who spoke to me first");
@@ -263,10 +264,11 @@ static void an_answer_behind_the_window_goes_out_actively(void)
 {
     struct qq_world world;
     start(&world, NULL);
-    qq_say(&world, ANN, "[[fault:silence ms=1500]] think long");
+    qq_say(&world, ANN, "[[fault:silence ms=20000]] think long");
     while (qq_asked(&world, "think long") == 0)
         process_pause_ms(2);
     platform_tell(&world.qq, "{s:s,s:i}", "do", "clock", "seconds", 3700);
+    world_end_silence(&world.world);
     json_t *answer = qq_await(&world, ANN, "think long");
     CHECK(json_is_true(json_object_get(answer, "is_active")));
     json_decref(answer);
@@ -274,10 +276,11 @@ static void an_answer_behind_the_window_goes_out_actively(void)
     expect_sent(&world, ANN, 1);
     platform_tell(&world.qq, "{s:s,s:i}", "do", "clock", "seconds", 0);
     platform_tell(&world.qq, "{s:s,s:b}", "do", "rights", "active", 0);
-    qq_say(&world, ANN, "[[fault:silence ms=1500]] think longer");
+    qq_say(&world, ANN, "[[fault:silence ms=20000]] think longer");
     while (qq_asked(&world, "think longer") == 0)
         process_pause_ms(2);
     platform_tell(&world.qq, "{s:s,s:i}", "do", "clock", "seconds", 3700);
+    world_end_silence(&world.world);
     qq_settle(&world); /* given up, with the reason in the log */
     CHECK_INT(0, qq_count(&world, ANN, "think longer"));
     platform_tell(&world.qq, "{s:s,s:i}", "do", "clock", "seconds", 0);

@@ -147,11 +147,12 @@ static void an_answer_to_a_group_that_moved_follows_it(void)
     struct telegram_world world;
     start(&world, NULL);
     telegram_tell(&world.telegram, "{s:s,s:i,s:s}", "do", "chat", "id", SMALL, "type", "group");
-    telegram_say(&world, SMALL, ANN, "@helper_bot [[fault:silence ms=400]] slow answer");
+    telegram_say(&world, SMALL, ANN, "@helper_bot [[fault:silence ms=20000]] slow answer");
     while (telegram_asked(&world, "slow answer") == 0)
         process_pause_ms(2);
     telegram_tell(&world.telegram, "{s:s,s:i,s:I}", "do", "migrate", "chat", SMALL, "to",
                   (json_int_t)SUPER);
+    world_end_silence(&world.world);
     telegram_expect(&world, SUPER, "slow answer");
     telegram_settle(&world);
     CHECK_INT(1, telegram_count(&world, SUPER, "slow answer") +

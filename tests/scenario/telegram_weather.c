@@ -215,10 +215,11 @@ static void floods_are_waited_out_for_one_chat_only(void)
 
 static void a_user_who_blocks_the_bot_stops_nobody_else(void)
 {
-    telegram_say(&world, BOB, BOB, "[[fault:silence ms=300]] I shall block you");
+    telegram_say(&world, BOB, BOB, "[[fault:silence ms=20000]] I shall block you");
     while (telegram_asked(&world, "I shall block you") == 0)
         process_pause_ms(2);
     telegram_tell(&world.telegram, "{s:s,s:i}", "do", "block", "chat", BOB);
+    world_end_silence(&world.world);
     talk_through(1, 1);
     telegram_tell(&world.telegram, "{s:s,s:i,s:b}", "do", "block", "chat", BOB, "on", 0);
     telegram_say(&world, BOB, BOB, "I am back");

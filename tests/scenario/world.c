@@ -6,6 +6,8 @@
 #include "support/check.h"
 #include "talk.h"
 
+#include <signal.h>
+
 void world_configure(const struct world *world, int fake_port, const char *llm, const char *root)
 {
     char json[1024];
@@ -65,6 +67,11 @@ void world_stop(struct world *world)
     server_stop(world->fake);
     world_keeps_secret(world, WORLD_API_KEY);
     folder_remove(&world->folder);
+}
+
+void world_end_silence(const struct world *world)
+{
+    CHECK(kill(world->fake, SIGUSR1) == 0);
 }
 
 json_t *world_asked_in(const struct world *world, const char *log_name, const char *part)

@@ -34,6 +34,8 @@ void world_stop(struct world *world);
 /** A model server that logs into `name` of the folder. */
 int world_fake_start(const struct world *world, const char *fake_model, const char *name,
                      pid_t *ret_pid);
+/** What the server keeps back by "[[fault:silence ms=...]]" goes out now. */
+void world_end_silence(const struct world *world);
 /** What the server was asked whose body holds `part`, oldest first; nothing a strict platform refuses. Decref it. */
 json_t *world_asked(const struct world *world, const char *part);
 json_t *world_asked_in(const struct world *world, const char *log_name, const char *part);
