@@ -19,7 +19,7 @@
  *   restart [ms]                         everything is cut; nobody is let in for so long
  *   refuse_handshake status [http message auth_code times]; bad_tls kind [times]: self_signed wrong_name expired silent
  *   pongs on [config]; config ping_interval reconnect_interval reconnect_nonce [is_hidden] (seconds); ping_limit ms
- *   scale factor (of the waits before a redelivery); ack_limit ms; lose_acks count; double count; redeliver count
+ *   scale factor (of the waits before a redelivery); hurry (what waits for one is delivered now); ack_limit ms; lose_acks count; double count; redeliver count
  *   pieces count parts [order]           the next `count` events in parts: "" reverse shuffle missing double
  *   tokens [life_s renew_s]; expire_tokens; connections max; rates [chat_per_second edit_per_second app_per_second] (0: none); uuid_life ms
  *   webhook url [key token]; challenge [token]; forge kind [chat]; forged -> list
@@ -410,6 +410,15 @@ static json_t *set_weather(void *user, const json_t *command)
     return fake->scale > 0 ? platform_done() : platform_problem("a factor above 0");
 }
 
+static json_t *hurry(void *user, const json_t *command)
+{
+    struct fake_feishu *fake = user;
+    (void)command;
+    for (struct event *event = fake->waiting; event != NULL; event = event->next)
+        event->due_ns = 1; /* long ago */
+    return platform_done();
+}
+
 json_t *fake_feishu_control(void *fake, const json_t *command)
 {
     static const struct platform_command commands[] = {{"user", add_user},
@@ -437,6 +446,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"refuse_handshake", refuse_handshake},
                                                        {"bad_tls", set_bad_tls},
                                                        {"redeliver", redeliver},
+                                                       {"hurry", hurry},
                                                        {"pieces", set_pieces},
                                                        {"expire_tokens", expire_tokens},
                                                        {"config", set_config},
