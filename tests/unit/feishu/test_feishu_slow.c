@@ -56,7 +56,7 @@ static void a_silent_connection_is_replaced(void)
     platform_config(1, 1, 1);
     platform_answer_pings(false);
     world_open("");
-    WORLD_WAIT(ws_server_accepted_count(platform_server()) == 2);
+    WORLD_WAIT(ws_server_accepted_count(platform_server()) >= 2);
     CHECK(platform_ping_count() >= 2);
     platform_answer_pings(true);
     WORLD_WAIT(platform_is_connected());
@@ -69,7 +69,7 @@ static void a_frozen_connection_is_replaced(void)
     platform_config(1, 1, 1);
     connect_world("");
     ws_server_freeze(platform_server(), ws_server_newest(platform_server()), true);
-    WORLD_WAIT(ws_server_accepted_count(platform_server()) == 2);
+    WORLD_WAIT(ws_server_accepted_count(platform_server()) >= 2);
     platform_send_event("m1", platform_text_event("om_1", "hello"), 1, NULL);
     WORLD_WAIT(platform_ack_count() == 1);
     world_close();
