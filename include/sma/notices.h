@@ -40,7 +40,38 @@
       "在这个会话里，我只回复最先与我对话的人和管理员。")                                                             \
     X(BUTTON_TAKEN, "Got it.", "已收到。")                                                                             \
     X(BUTTON_LATER, "Too busy just now. Please press again in a moment.", "现在太忙了，请稍后再点一次。")              \
-    X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")
+    X(CUT, "[cut: the rest was too long]", "［以下内容过长，已截断］")                                                  \
+    X(CARD_TITLE, "Approval needed", "需要确认")                                                                       \
+    X(CARD_ASKED_BY, "Asked for by: ", "发起人：")                                                                     \
+    X(CARD_EXEC, "Run this command:", "执行命令：")                                                                    \
+    X(CARD_WRITE, "Change this file: ", "修改文件：")                                                                  \
+    X(CARD_SEND, "Send to: ", "发送给：")                                                                              \
+    X(CARD_OTHER, "Use this tool: ", "使用工具：")                                                                     \
+    X(CARD_REASON, "Why I ask: ", "为何询问：")                                                                        \
+    X(CARD_RULE, "rule ", "规则 ")                                                                                     \
+    X(CARD_PLACE, "Chat: ", "会话：")                                                                                  \
+    X(CARD_EXPIRES_DAYS, "Without an answer within %u days it is refused.", "%u 天内无答复则视为拒绝。")               \
+    X(CARD_EXPIRES_HOURS, "Without an answer within %u hours it is refused.", "%u 小时内无答复则视为拒绝。")           \
+    X(CARD_EXPIRES_MINUTES, "Without an answer within %u minutes it is refused.", "%u 分钟内无答复则视为拒绝。")       \
+    X(CARD_OTHERS_DECIDE, "An owner or administrator decides this: in their own chat with me, or by `shipmyagent approvals`.", \
+      "由所有者或管理员决定：在他们与我的私聊中，或使用 `shipmyagent approvals`。")                                    \
+    X(CARD_HOW_ONE, "Reply: yes / no, because ...", "请回复：同意 / 拒绝，因为……")                                     \
+    X(CARD_HOW_GRANT, "Or: allow for 10 minutes / always allow in this chat", "或：允许10分钟 / 本会话一直允许")       \
+    X(CARD_HOW_SEVERAL, "Reply: all yes / all no / 1 yes, 2 no / only 2", "请回复：全部同意 / 全部拒绝 / 1同意，2拒绝 / 只同意2") \
+    X(CARD_CUT, "[cut: %u more bytes are not shown]", "［已截断：还有 %u 字节未显示］")                                \
+    X(CARD_APPROVE, "Approve", "同意")                                                                                 \
+    X(CARD_REFUSE, "Refuse", "拒绝")                                                                                   \
+    X(CARD_TEN_MINUTES, "10 minutes", "允许10分钟")                                                                    \
+    X(CARD_ALWAYS, "Always here", "本会话一直允许")                                                                    \
+    X(CARD_APPROVE_ALL, "Approve all", "全部同意")                                                                     \
+    X(CARD_REFUSE_ALL, "Refuse all", "全部拒绝")                                                                       \
+    X(CARD_IS_OPEN, "Waiting", "等待中")                                                                               \
+    X(CARD_IS_APPROVED, "Approved", "已同意")                                                                          \
+    X(CARD_IS_REFUSED, "Refused", "已拒绝")                                                                            \
+    X(CARD_IS_EXPIRED, "Expired", "已过期")                                                                            \
+    X(CARD_IS_CANCELLED, "Cancelled", "已取消")                                                                        \
+    X(CARD_IS_DECIDED, "Decided", "已决定")                                                                            \
+    X(CARD_DECIDED_BY, "Decided by: ", "决定人：")
 
 enum sma_notice
 {
