@@ -149,9 +149,16 @@ struct sma_policy
     struct rules deny, allow;
     bool is_off;           /* no command at all */
     bool allows_the_rest;  /* what no rule names runs too */
+    bool asks_always;      /* requiresApproval: true is written there: allow rules spare nobody the question */
     bool deny_is_question; /* denyRequiresApproval */
 };
 
+/* Read one rule; `where` names the list in errors. *rule must be zeroed; whatever happens sma_rule_fini frees it. */
+SMA_CHECKED enum sma_err sma_rule_parse(struct sma_shell *shell, const char *text,
+                                        const char *where, bool is_allow, struct rule *rule,
+                                        struct sma_error *error);
+void sma_rule_fini(struct rule *rule); /* leaves it zeroed */
+void sma_rules_free(struct rules *rules);
 /* How many of the command's words a rule fixes: 0 it does not match, UINT32_MAX all of them. */
 uint32_t sma_rule_cover(const struct rule *rule, const struct sma_shell *shell,
                         const struct sma_shell_command *command);

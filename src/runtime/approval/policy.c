@@ -16,14 +16,19 @@ const char *sma_policy_verdict_name(enum sma_policy_verdict verdict)
 }
 
 /* -- rules ------------------------------------------------------------------------------------------------------------- */
-static void free_rules(struct rules *rules)
+void sma_rule_fini(struct rule *rule)
 {
-    for (size_t i = 0; i < rules->count; i++) {
-        free(rules->items[i].text);
-        free(rules->items[i].words);
-        free(rules->items[i].storage);
-        free(rules->items[i].script);
-    }
+    free(rule->text);
+    free(rule->words);
+    free(rule->storage);
+    free(rule->script);
+    *rule = (struct rule){0};
+}
+
+void sma_rules_free(struct rules *rules)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        sma_rule_fini(&rules->items[i]);
     free(rules->items);
     *rules = (struct rules){0};
 }
@@ -89,10 +94,9 @@ static enum sma_err keep_script(const struct sma_shell *shell, struct rule *rule
     return rule->script == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }
 
-static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool is_allow,
-                               struct rule *rule, struct sma_error *error)
+enum sma_err sma_rule_parse(struct sma_shell *shell, const char *text, const char *where,
+                            bool is_allow, struct rule *rule, struct sma_error *error)
 {
-    const char *list = is_allow ? "allow" : "deny";
     struct sma_str body = sma_str_trim(sma_str(text));
     rule->is_exact = body.len > 0 && body.ptr[0] == '=';
     if (rule->is_exact)
@@ -101,9 +105,8 @@ static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool i
         body = sma_str_trim((struct sma_str){body.ptr, body.len - 2});
     if (body.len == 0 || body.len > SMA_POLICY_RULE_BYTES_MAX)
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "permissions.exec_shell.%s: a rule must have 1 to %d bytes; write the "
-                        "first words of a command",
-                        list, SMA_POLICY_RULE_BYTES_MAX);
+                        "%s: a rule must have 1 to %d bytes; write the first words of a command",
+                        where, SMA_POLICY_RULE_BYTES_MAX);
     sma_shell_parse(shell, body);
     bool is_simple = !shell->is_uncertain && shell->command_count == 1 &&
                      shell->redirect_count == 0 && shell->assign_count == 0 &&
@@ -112,10 +115,9 @@ static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool i
         is_simple = sma_shell_word_is_constant(&shell->words[i]);
     if (!is_simple)
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "permissions.exec_shell.%s: \"%.120s\" is not the beginning of one "
-                        "command; write plain words, "
+                        "%s: \"%.120s\" is not the beginning of one command; write plain words, "
                         "a star only as the last one",
-                        list, text);
+                        where, text);
     enum sma_err err = copy_words(shell, rule);
     if (err != SMA_ERR_OK)
         return sma_fail(error, err, "out of memory");
@@ -123,10 +125,9 @@ static enum sma_err parse_rule(struct sma_shell *shell, const char *text, bool i
     const char *opening = is_allow ? find_opening(shell, rule) : NULL;
     if (opening != NULL || (is_allow && shell->is_uncertain))
         return sma_fail(error, SMA_ERR_BADINPUT,
-                        "permissions.exec_shell.allow: \"%.120s\" would allow any program (%s); "
-                        "name the script or the "
+                        "%s: \"%.120s\" would allow any program (%s); name the script or the "
                         "program it may run",
-                        text, opening == NULL ? shell->why : opening);
+                        where, text, opening == NULL ? shell->why : opening);
     rule->text = strdup(text);
     if (is_allow && keep_script(shell, rule) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
@@ -137,6 +138,7 @@ static enum sma_err load_rules(struct sma_shell *shell, const json_t *list, bool
                                struct rules *rules, struct sma_error *error)
 {
     const char *name = is_allow ? "allow" : "deny";
+    const char *where = is_allow ? "permissions.exec_shell.allow" : "permissions.exec_shell.deny";
     if (list != NULL && !json_is_array(list))
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "permissions.exec_shell.%s must be a list of rules, like [\"git status\"]",
@@ -158,8 +160,8 @@ static enum sma_err load_rules(struct sma_shell *shell, const json_t *list, bool
                             "permissions.exec_shell.%s[%zu] must be a text, like \"git status\"",
                             name, i);
         rules->count++;
-        enum sma_err err =
-            parse_rule(shell, json_string_value(item), is_allow, &rules->items[i], error);
+        enum sma_err err = sma_rule_parse(shell, json_string_value(item), where, is_allow,
+                                          &rules->items[i], error);
         if (err != SMA_ERR_OK)
             return err;
     }
@@ -200,6 +202,7 @@ static enum sma_err load_object(struct sma_policy *policy, const json_t *object,
     if (err == SMA_ERR_OK)
         err = read_flag(object, "denyRequiresApproval", &policy->deny_is_question, error);
     policy->allows_the_rest = !must_ask && policy->allow.count == 0;
+    policy->asks_always = must_ask && json_object_get(object, "requiresApproval") != NULL;
     json_decref(usual);
     sma_shell_destroy(shell);
     return err;
@@ -252,8 +255,8 @@ void sma_policy_destroy(struct sma_policy *policy)
 {
     if (policy == NULL)
         return;
-    free_rules(&policy->deny);
-    free_rules(&policy->allow);
+    sma_rules_free(&policy->deny);
+    sma_rules_free(&policy->allow);
     free(policy);
 }
 

@@ -7,6 +7,7 @@
 #include "sma/text.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
 
 static const char WRITES_ELSEWHERE[] = "it writes a file that is not plainly one of the project";
 static const char READS_ELSEWHERE[] = "it reads a file that is not plainly one of the project";
@@ -15,6 +16,8 @@ static const char WRITES_SCRIPT[] = "it writes a script that a rule lets run";
 struct deciding
 {
     const struct sma_policy *policy;
+    struct rules allow;   /* the policy's own; empty where it asks always */
+    struct rules granted; /* what people have allowed for a while */
     const struct sma_shell *shell;
     const struct sma_policy_query *query;
     struct sma_policy_decision *decision;
@@ -259,16 +262,25 @@ static bool is_harmless(const struct deciding *deciding, const struct sma_shell_
     return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
 }
 
+static bool names_script(const struct rules *rules, struct sma_str base)
+{
+    for (size_t i = 0; i < rules->count; i++)
+        if (rules->items[i].script != NULL &&
+            sma_str_is_equal(base, sma_str(rules->items[i].script)))
+            return true;
+    return false;
+}
+
+bool sma_policy_runs_script(const struct sma_policy *policy, struct sma_str path)
+{
+    return names_script(&policy->allow, sma_program_base(path));
+}
+
 /* A file that an allow rule lets run: writing it would allow anything. */
 static bool is_allowed_script(const struct deciding *deciding, const struct sma_shell_word *word)
 {
-    const struct rules *allow = &deciding->policy->allow;
     struct sma_str base = sma_program_base(sma_shell_word_str(word));
-    for (size_t i = 0; i < allow->count; i++)
-        if (allow->items[i].script != NULL &&
-            sma_str_is_equal(base, sma_str(allow->items[i].script)))
-            return true;
-    return false;
+    return names_script(&deciding->policy->allow, base) || names_script(&deciding->granted, base);
 }
 
 static void check_redirects(struct deciding *deciding)
@@ -506,26 +518,35 @@ static void check_notes(struct deciding *deciding)
                 shell->notes[i].why);
 }
 
+/* The best of `rules` for a command: how many words it fixes. The first that helps is the one that is told. */
+static uint32_t find_cover(struct deciding *deciding, const struct rules *rules,
+                           const struct sma_shell_command *command, uint32_t best)
+{
+    struct sma_policy_decision *decision = deciding->decision;
+    for (size_t k = 0; command->word_count > 0 && k < rules->count; k++) {
+        uint32_t cover = sma_rule_cover(&rules->items[k], deciding->shell, command);
+        if (cover <= best)
+            continue;
+        best = cover;
+        if (decision->rule[0] == '\0') {
+            put_text(decision->rule, sizeof decision->rule, sma_str(rules->items[k].text));
+            put_text(decision->program, sizeof decision->program,
+                     program_of(deciding->shell, command));
+        }
+    }
+    return best;
+}
+
 /* Which words of which command the allow rules fix. Parents come before their children. */
 static void find_covers(struct deciding *deciding)
 {
     const struct sma_shell *shell = deciding->shell;
-    const struct rules *allow = &deciding->policy->allow;
-    struct sma_policy_decision *decision = deciding->decision;
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_command *command = &shell->commands[i];
         uint32_t best =
             command->parent < 0 ? 0 : sma_rule_inherit(deciding->covers[command->parent], command);
-        for (size_t k = 0; command->word_count > 0 && k < allow->count; k++) {
-            uint32_t cover = sma_rule_cover(&allow->items[k], shell, command);
-            if (cover <= best)
-                continue;
-            best = cover;
-            if (decision->rule[0] == '\0') {
-                put_text(decision->rule, sizeof decision->rule, sma_str(allow->items[k].text));
-                put_text(decision->program, sizeof decision->program, program_of(shell, command));
-            }
-        }
+        best = find_cover(deciding, &deciding->allow, command, best);
+        best = find_cover(deciding, &deciding->granted, command, best);
         if (best == 0 && deciding->policy->allows_the_rest)
             best = 1;
         deciding->covers[i] = best;
@@ -561,36 +582,79 @@ static void start_decision(struct deciding *deciding)
     }
 }
 
-void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
-                       const struct sma_policy_query *query,
-                       struct sma_policy_decision *ret_decision)
+/* The order: what refuses, then what must be asked; the first reason to ask is the one that is told. */
+static void decide(struct deciding *deciding)
+{
+    const struct sma_shell *shell = deciding->shell;
+    const struct sma_policy *policy = deciding->policy;
+    start_decision(deciding);
+    bool has_rule = deciding->decision->rule[0] != '\0';
+    struct sma_str program =
+        shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands);
+    if (policy->is_off)
+        settle(deciding, SMA_POLICY_REFUSE, "permissions.exec_shell: false", program,
+               "commands are switched off");
+    check_deny(deciding);
+    if (shell->command_count == 0 && !shell->is_uncertain)
+        settle(deciding, SMA_POLICY_REFUSE, "", SMA_STR(""), "there is nothing to run");
+    if (deciding->decision->verdict == SMA_POLICY_REFUSE)
+        return;
+    if (policy->asks_always && !has_rule)
+        settle(deciding, SMA_POLICY_ASK, "permissions.exec_shell.requiresApproval", program,
+               "every command must be agreed to");
+    if (shell->is_uncertain)
+        ask(deciding, program, shell->why);
+    check_redirects(deciding);
+    check_assigns(deciding);
+    check_notes(deciding);
+    for (uint32_t i = 0; i < shell->command_count; i++)
+        check_command(deciding, i);
+}
+
+static void decide_with(const struct sma_policy *policy, struct sma_shell *shell,
+                        const struct sma_policy_query *query, struct rules granted,
+                        struct sma_policy_decision *ret_decision)
 {
     sma_shell_parse(shell, query->command);
     sma_shell_unwrap(shell);
     struct deciding
         deciding; /* the covers stay uninitialised: find_covers writes those that are read */
     deciding.policy = policy;
+    deciding.allow = policy->asks_always ? (struct rules){0} : policy->allow;
+    deciding.granted = granted;
     deciding.shell = shell;
     deciding.query = query;
     deciding.decision = ret_decision;
     deciding.folder = SMA_STR("");
     deciding.has_many_folders = false;
-    start_decision(&deciding);
-    if (policy->is_off)
-        settle(&deciding, SMA_POLICY_REFUSE, "permissions.exec_shell: false",
-               shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands),
-               "commands are switched off");
-    check_deny(&deciding);
-    if (shell->command_count == 0 && !shell->is_uncertain)
-        settle(&deciding, SMA_POLICY_REFUSE, "", SMA_STR(""), "there is nothing to run");
-    if (ret_decision->verdict == SMA_POLICY_REFUSE)
-        return;
-    if (shell->is_uncertain)
-        ask(&deciding, shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands),
-            shell->why);
-    check_redirects(&deciding);
-    check_assigns(&deciding);
-    check_notes(&deciding);
-    for (uint32_t i = 0; i < shell->command_count; i++)
-        check_command(&deciding, i);
+    decide(&deciding);
+}
+
+void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
+                       const struct sma_policy_query *query,
+                       struct sma_policy_decision *ret_decision)
+{
+    decide_with(policy, shell, query, (struct rules){0}, ret_decision);
+}
+
+void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell *shell,
+                               const struct sma_policy_query *query, const struct sma_str *grants,
+                               size_t grant_count, struct sma_policy_decision *ret_decision)
+{
+    struct rules granted = {0};
+    granted.items = grant_count == 0 ? NULL : calloc(grant_count, sizeof *granted.items);
+    for (size_t i = 0; granted.items != NULL && i < grant_count; i++) {
+        struct rule *rule = &granted.items[granted.count++];
+        char *text = strndup(grants[i].ptr == NULL ? "" : grants[i].ptr, grants[i].len);
+        struct sma_error error;
+        enum sma_err err =
+            text == NULL ? SMA_ERR_NOMEM : sma_rule_parse(shell, text, "grant", true, rule, &error);
+        free(text);
+        if (err == SMA_ERR_OK)
+            continue; /* what is no rule, or finds no memory, grants nothing: it is asked again */
+        sma_rule_fini(rule);
+        granted.count--;
+    }
+    decide_with(policy, shell, query, granted, ret_decision);
+    sma_rules_free(&granted);
 }
