@@ -4,6 +4,7 @@
 #include "sma/limits.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FOLLOWUP_MS_MAX INT64_C(1000000000000)
@@ -13,6 +14,8 @@ struct sma_access_rules
     bool is_anyone;
     int64_t followup_ms;
     json_t *admins; /* array of strings, or NULL */
+    enum sma_access_opening opening;
+    json_t *listed; /* array of strings and integers, or NULL */
 };
 
 /* -- rules ------------------------------------------------------------------------------------------------------ */
@@ -28,6 +31,35 @@ read_group_access(const json_t *block, struct sma_access_rules *rules, struct sm
         return SMA_ERR_OK;
     return sma_fail(error, SMA_ERR_BADINPUT,
                     "groupAccess must be \"initiator_or_admin\" or \"anyone\"");
+}
+
+static bool is_user_id(const json_t *item)
+{
+    return json_is_integer(item) || (json_is_string(item) && json_string_length(item) > 0);
+}
+
+static SMA_CHECKED enum sma_err read_opening(const json_t *block, struct sma_access_rules *rules,
+                                             struct sma_error *error)
+{
+    json_t *value = json_object_get(block, "access");
+    const char *word = json_string_value(value);
+    size_t i;
+    const json_t *item;
+    if (value == NULL || json_is_null(value) || (word != NULL && strcmp(word, "paired") == 0))
+        return SMA_ERR_OK;
+    bool is_good = json_is_array(value);
+    if (word != NULL && strcmp(word, "anyone") == 0) {
+        rules->opening = SMA_ACCESS_OPEN_ANYONE;
+        return SMA_ERR_OK;
+    }
+    json_array_foreach(value, i, item) is_good = is_good && is_user_id(item);
+    if (!is_good)
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "access must be \"paired\", \"anyone\" or a list of user ids such as "
+                        "[\"1001\"]");
+    rules->opening = SMA_ACCESS_OPEN_LIST;
+    rules->listed = json_incref(value);
+    return SMA_ERR_OK;
 }
 
 static SMA_CHECKED enum sma_err read_window(const json_t *block, struct sma_access_rules *rules,
@@ -74,6 +106,8 @@ enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules
     if (err == SMA_ERR_OK)
         err = read_group_access(block, rules, error);
     if (err == SMA_ERR_OK)
+        err = read_opening(block, rules, error);
+    if (err == SMA_ERR_OK)
         err = read_window(block, rules, error);
     if (err == SMA_ERR_OK)
         err = read_admins(block, rules, error);
@@ -91,6 +125,7 @@ void sma_access_rules_destroy(struct sma_access_rules *rules)
     if (rules == NULL)
         return;
     json_decref(rules->admins);
+    json_decref(rules->listed);
     free(rules);
 }
 
@@ -99,7 +134,39 @@ int64_t sma_access_followup_ms(const struct sma_access_rules *rules)
     return rules->followup_ms;
 }
 
-static bool is_named_admin(const struct sma_access_rules *rules, struct sma_str user_id)
+enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules)
+{
+    return rules->opening;
+}
+
+static bool is_same_person(const json_t *item, struct sma_str channel, struct sma_str user_id)
+{
+    char digits[24];
+    struct sma_str named = {json_string_value(item), json_string_length(item)};
+    if (json_is_integer(item)) {
+        (void)snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(item));
+        named = sma_str(digits);
+    }
+    if (sma_str_is_equal(named, user_id))
+        return true;
+    return named.len == channel.len + 1 + user_id.len && named.ptr[channel.len] == ':' &&
+           memcmp(named.ptr, channel.ptr, channel.len) == 0 &&
+           memcmp(named.ptr + channel.len + 1, user_id.ptr, user_id.len) == 0;
+}
+
+bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str channel,
+                          struct sma_str user_id)
+{
+    size_t i;
+    const json_t *item;
+    if (user_id.len == 0 || channel.len == 0)
+        return false;
+    json_array_foreach(rules->listed, i, item) if (is_same_person(item, channel, user_id))
+        return true;
+    return false;
+}
+
+bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_str user_id)
 {
     size_t i;
     const json_t *item;
@@ -113,15 +180,19 @@ static bool is_named_admin(const struct sma_access_rules *rules, struct sma_str 
 }
 
 /* -- one event -------------------------------------------------------------------------------------------------- */
-static bool is_trusted_channel(struct sma_str channel)
+static struct sma_access_outcome run(void)
 {
-    /* Whoever reaches these has passed the token or sits at the machine. */
-    return sma_str_is_equal(channel, SMA_STR("api")) || sma_str_is_equal(channel, SMA_STR("cli"));
+    return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN, .reason = ""};
 }
 
 static struct sma_access_outcome record(const char *reason)
 {
     return (struct sma_access_outcome){.decision = SMA_ACCESS_RECORD, .reason = reason};
+}
+
+static struct sma_access_outcome refuse(const char *reason)
+{
+    return (struct sma_access_outcome){.decision = SMA_ACCESS_REFUSE, .reason = reason};
 }
 
 static struct sma_access_outcome run_in_group(bool becomes_initiator)
@@ -132,26 +203,48 @@ static struct sma_access_outcome run_in_group(bool becomes_initiator)
                                        .becomes_initiator = becomes_initiator};
 }
 
-/* The message speaks to us: may this person? */
+static struct sma_access_outcome decide_private(const struct sma_access_rules *rules,
+                                                const struct sma_access_facts *facts)
+{
+    if (facts->standing != SMA_ACCESS_STRANGER || rules->opening == SMA_ACCESS_OPEN_ANYONE)
+        return run();
+    if (facts->is_rejected)
+        return refuse("the owner's side has refused this person");
+    if (rules->opening == SMA_ACCESS_OPEN_LIST)
+        return refuse("not in the list of those who may talk");
+    return (struct sma_access_outcome){.decision = SMA_ACCESS_PAIR,
+                                       .reason = "a stranger is paired first"};
+}
+
+static bool may_talk_in_group(const struct sma_access_rules *rules,
+                              const struct sma_access_event *event,
+                              const struct sma_access_facts *facts)
+{
+    return rules->is_anyone || facts->standing >= SMA_ACCESS_ADMIN ||
+           sma_access_is_group_admin(rules, event->user_id) ||
+           (facts->initiator.len > 0 && sma_str_is_equal(facts->initiator, event->user_id)) ||
+           (facts->is_role_known && facts->role == SMA_ACCESS_ROLE_ADMIN);
+}
+
+/* The message speaks to us in a group: may this person? */
 static struct sma_access_outcome decide_person(const struct sma_access_rules *rules,
                                                const struct sma_access_event *event,
                                                const struct sma_access_facts *facts)
 {
-    if (rules->is_anyone || event->is_help || is_named_admin(rules, event->user_id))
+    if (may_talk_in_group(rules, event, facts))
         return run_in_group(false);
-    if (facts->initiator.len == 0)
+    if (event->is_help)
+        return run(); /* without a window: whoever asks for help has not been let in by it */
+    bool is_first = facts->initiator.len == 0;
+    if (is_first && !event->is_command)
         return run_in_group(true);
-    if (sma_str_is_equal(facts->initiator, event->user_id))
-        return run_in_group(false);
+    if (is_first && facts->standing == SMA_ACCESS_MEMBER)
+        return run();
     if (!facts->is_role_known)
         return (struct sma_access_outcome){.decision = SMA_ACCESS_ASK_ROLE,
                                            .reason = "the person's role is asked",
                                            .opens_window = true};
-    if (facts->role == SMA_ACCESS_ROLE_ADMIN)
-        return run_in_group(false);
-    return (struct sma_access_outcome){
-        .decision = SMA_ACCESS_REFUSE,
-        .reason = "neither the one who was first here nor an administrator"};
+    return refuse("neither the one who was first here nor an administrator");
 }
 
 struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules,
@@ -163,16 +256,13 @@ struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules
     if (event->is_record_only)
         return record("backlog is recorded only");
     bool is_addressed = event->is_command || event->address != SMA_ACCESS_ADDRESS_NONE;
-    bool is_trusted = is_trusted_channel(event->channel);
-    if (is_trusted || (!event->is_group && is_addressed))
-        return (struct sma_access_outcome){.decision = SMA_ACCESS_RUN, .reason = ""};
+    if (sma_access_is_trusted_channel(event->channel))
+        return run();
     if (!event->is_group)
-        return record("not addressed to the bot");
+        return is_addressed ? decide_private(rules, facts) : record("not addressed to the bot");
     /* Nobody can be told apart: only what everybody may ask for is answered. */
     if (event->user_id.len == 0)
-        return event->is_help
-                   ? (struct sma_access_outcome){.decision = SMA_ACCESS_RUN, .reason = ""}
-                   : record("a group message without an author");
+        return event->is_help ? run() : record("a group message without an author");
     if (!is_addressed && !facts->has_window)
         return record("not addressed to the bot");
     if (!is_addressed && !sma_access_is_meant(event->text))

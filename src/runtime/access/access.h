@@ -4,23 +4,35 @@
  * Invariants: the same rules, event and facts give the same outcome; nothing is remembered here. What a rule needs to
  *             remember (who was first, whose window is open) lives in state.db and changes only together with the
  *             transaction that accepts the event, so a failed commit undoes it by itself.
- * Order:      channels behind a token or at the machine, and private chats, run. In a group a mention or a reply is
+ * Order:      channels behind a token or at the machine run. In a private chat members and more run; what a stranger
+ *             writes depends on `access`: he is paired first, or may talk, or is refused. In a group a mention or a reply is
  *             explicit; without one the message counts only inside its author's follow-up window and when it reads as
  *             meant for the bot (sma_access_is_meant). Who may: the first who addressed the bot in this chat, those
- *             named in the configuration, administrators of the chat; with groupAccess "anyone" everybody.
+ *             named in the configuration, owners and administrators (runtime/access/roles.h, pairing), administrators of
+ *             the chat; with groupAccess "anyone" everybody. Being a member opens no group. Nobody gets in by a command.
  * Threads:    any; no state.
  */
 #ifndef SMA_RUNTIME_ACCESS_H
 #define SMA_RUNTIME_ACCESS_H
 
+#include "runtime/access/roles.h"
 #include "sma/base.h"
 
 /* -- rules of one adapter --------------------------------------------------------------------------------------- */
 struct sma_access_rules;
 
+/* `access`: what a stranger's private message leads to. */
+enum sma_access_opening
+{
+    SMA_ACCESS_OPEN_PAIRED, /* the default: a code is shown, which somebody on the owner's side confirms */
+    SMA_ACCESS_OPEN_ANYONE, /* everybody may talk; that alone gives nobody tools */
+    SMA_ACCESS_OPEN_LIST,   /* those named are members, others are refused */
+};
+
 /**
- * Read `groupAccess` ("initiator_or_admin" default, "anyone"), `followupWindowMs` (0 = no windows) and `adminUserIds`
- * from an adapter's block of the configuration. Empty json: the defaults.
+ * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess` ("initiator_or_admin" default,
+ * "anyone"), `followupWindowMs` (0 = no windows) and `adminUserIds` from an adapter's block of the configuration. Empty
+ * json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */
@@ -30,6 +42,12 @@ SMA_CHECKED enum sma_err sma_access_rules_parse(struct sma_str json,
 void sma_access_rules_destroy(struct sma_access_rules *rules); /* accepts NULL */
 /** Length of a follow-up window; 0 = there are none. */
 int64_t sma_access_followup_ms(const struct sma_access_rules *rules);
+enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules);
+/** The list of `access` names this person, by user id or by actor key. false when `access` is no list. */
+bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str channel,
+                          struct sma_str user_id);
+/** adminUserIds names this person: an administrator of every group of this platform. */
+bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_str user_id);
 
 /* -- one event -------------------------------------------------------------------------------------------------- */
 /* How the bot was addressed; the same order as enum sma_addressed of messages.h. */
@@ -50,7 +68,7 @@ struct sma_access_event
     bool is_record_only; /* backlog: the adapter asks for no answer */
     bool is_note;        /* join, leave, edit, button: never runs */
     bool is_command;     /* addressed by itself */
-    bool is_help;        /* a command that everybody may give */
+    bool is_help;        /* a command that everybody may give in a group */
 };
 
 /* As the platform says; the same order as enum sma_role of messages.h. */
@@ -68,6 +86,8 @@ struct sma_access_facts
     struct sma_str initiator; /* user id of who addressed the bot first here; empty = nobody yet */
     bool is_role_known;
     enum sma_access_role role;
+    enum sma_access_standing standing; /* by configuration and pairing, without the platform's role */
+    bool is_rejected; /* somebody on the owner's side has said no: no further code is shown */
 };
 
 enum sma_access_decision
@@ -75,6 +95,7 @@ enum sma_access_decision
     SMA_ACCESS_RUN,
     SMA_ACCESS_RECORD, /* claimed and written to history, not answered */
     SMA_ACCESS_REFUSE, /* claimed and recorded; the refusal may be told */
+    SMA_ACCESS_PAIR, /* claimed and recorded; a code is shown, and it runs when that is confirmed */
     SMA_ACCESS_ASK_ROLE, /* accepted; runs when the platform says that the person is an administrator */
 };
 struct sma_access_outcome

@@ -3,6 +3,7 @@
  */
 #include "config_priv.h"
 
+#include "runtime/access/access.h"
 #include "sma/limits.h"
 #include "sma/sys.h"
 #include "sma/text.h"
@@ -527,6 +528,40 @@ static enum sma_err read_llm(struct loading *loading, const struct sma_config_ov
 }
 
 /* -- the rest --------------------------------------------------------------------------------------------------- */
+/* Is it what runtime/access reads? path: of the member in ship.json. */
+static enum sma_err check_access(struct loading *loading, const char *path, json_t *value)
+{
+    if (value == NULL)
+        return SMA_ERR_OK;
+    struct sma_access_rules *rules = NULL;
+    struct sma_error error = {0};
+    json_t *block = json_pack("{sO}", "access", value);
+    char *text = json_dumps(block, JSON_COMPACT);
+    json_decref(block);
+    if (text == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_err err = sma_access_rules_parse(sma_str(text), &rules, &error);
+    free(text);
+    sma_access_rules_destroy(rules);
+    return err == SMA_ERR_OK ? SMA_ERR_OK
+                             : sma_fail(loading->error, err, "%s: %s%s", loading->file, path,
+                                        error.text);
+}
+
+/* What holds for all platforms stands in the blocks of those that do not say it themselves. */
+static enum sma_err spread_access(struct loading *loading, const char *name, json_t *block)
+{
+    json_t *everywhere = json_object_get(loading->root, "access");
+    if (strcmp(name, "http") == 0 || strcmp(name, "terminal") == 0)
+        return SMA_ERR_OK;
+    char path[96];
+    (void)snprintf(path, sizeof path, "adapters.%.60s.", name);
+    enum sma_err err = check_access(loading, path, json_object_get(block, "access"));
+    if (err != SMA_ERR_OK || everywhere == NULL || json_object_get(block, "access") != NULL)
+        return err;
+    return json_object_set(block, "access", everywhere) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
+}
+
 static enum sma_err add_adapters(struct loading *loading, const char *block)
 {
     struct sma_config *config = loading->config;
@@ -542,6 +577,9 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         if (config->adapter_count == SMA_COUNT_OF(config->adapters))
             return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
                             loading->file, block, SMA_COUNT_OF(config->adapters));
+        enum sma_err err = spread_access(loading, name, value);
+        if (err != SMA_ERR_OK)
+            return err;
         char *text = json_dumps(value, JSON_COMPACT);
         if (text == NULL)
             return SMA_ERR_NOMEM;
@@ -571,19 +609,26 @@ static void warn_missing_secrets(struct loading *loading)
     }
 }
 
-static void read_permissions(struct loading *loading)
+static enum sma_err read_permissions(struct loading *loading)
 {
     loading->config->permissions_json = "";
     const json_t *permissions = find(loading, NULL, "permissions");
     if (permissions == NULL)
-        return;
+        return SMA_ERR_OK;
     char *text = json_dumps(permissions, JSON_COMPACT);
     if (text == NULL) {
         loading->is_out_of_memory = true;
-        return;
+        return SMA_ERR_OK;
     }
     loading->config->permissions_json = keep_text(loading, text);
     free(text);
+    struct sma_access_roles *roles = NULL;
+    struct sma_error error = {0};
+    enum sma_err err =
+        sma_access_roles_parse(sma_str(loading->config->permissions_json), &roles, &error);
+    sma_access_roles_destroy(roles);
+    return err == SMA_ERR_OK ? SMA_ERR_OK
+                             : sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
 }
 
 static void read_general(struct loading *loading, const struct sma_config_overrides *overrides)
@@ -644,6 +689,8 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     if (err == SMA_ERR_OK)
         err = read_llm(loading, overrides);
     if (err == SMA_ERR_OK)
+        err = check_access(loading, "", json_object_get(loading->root, "access"));
+    if (err == SMA_ERR_OK)
         err = add_adapters(loading, "adapters");
     if (err == SMA_ERR_OK)
         err = add_adapters(loading, "integrations");
@@ -653,7 +700,9 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     err = check_header_value(loading, "api.token", loading->config->api_token);
     if (err != SMA_ERR_OK)
         return err;
-    read_permissions(loading);
+    err = read_permissions(loading);
+    if (err != SMA_ERR_OK)
+        return err;
     warn_missing_secrets(loading);
     return loading->is_out_of_memory ? sma_fail(loading->error, SMA_ERR_NOMEM, "out of memory")
                                      : SMA_ERR_OK;

@@ -94,6 +94,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"telegram.webhookSecret", KIND_STRING, 0, 0, NULL},
     {"telegram.backlog", KIND_WORDS, 0, 0, "answer,record"},
     {"telegram.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
+    {"telegram.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
     {"telegram.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"telegram.limits", KIND_OBJECT, 0, 0, NULL},
     {"telegram.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
@@ -107,6 +108,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"feishu.appSecret", KIND_STRING, 0, 0, NULL},
     {"feishu.domain", KIND_STRING, 0, 0, NULL},
     {"feishu.adminUserIds", KIND_LIST, 0, 0, NULL},
+    {"feishu.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
     {"feishu.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"feishu.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"feishu.mode", KIND_WORDS, 0, 0, "websocket,webhook"},
@@ -130,6 +132,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"qq.shards", KIND_INTEGER, 1, 16, NULL},
     {"qq.intents", KIND_LIST, 0, 0, NULL},
     {"qq.markdown", KIND_BOOL, 0, 0, NULL},
+    {"qq.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
     {"qq.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"qq.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"qq.limits", KIND_OBJECT, 0, 0, NULL},

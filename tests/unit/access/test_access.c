@@ -26,6 +26,13 @@ static void rules_have_defaults_and_are_checked(void)
         "{\"followupWindowMs\":1.5}",
         "{\"adminUserIds\":\"a\"}",
         "{\"adminUserIds\":[1]}",
+        "{\"access\":\"everyone\"}",
+        "{\"access\":1}",
+        "{\"access\":true}",
+        "{\"access\":{}}",
+        "{\"access\":[true]}",
+        "{\"access\":[\"\"]}",
+        "{\"access\":[[\"1\"]]}",
         "[]",
         "{",
     };
@@ -49,6 +56,8 @@ static void rules_have_defaults_and_are_checked(void)
 #define NOBODY .address = SMA_ACCESS_ADDRESS_NONE
 #define MENTION .address = SMA_ACCESS_ADDRESS_MENTION
 #define FIRST_IS(id) .initiator = {id, sizeof id - 1}
+#define ANYONE "{\"access\":\"anyone\"}"
+#define KNOWN(word) .standing = SMA_ACCESS_##word
 #define ROLE(word) .is_role_known = true, .role = SMA_ACCESS_ROLE_##word
 
 struct row
@@ -60,12 +69,36 @@ struct row
     bool opens_window, becomes_initiator;
 };
 static const struct row rows[] = {
-    {"private", "", EVENT(.is_note = false), NOTHING, SMA_ACCESS_RUN, false, false},
+    {"private, a stranger", "", EVENT(.is_note = false), NOTHING, SMA_ACCESS_PAIR, false, false},
+    {"private, paired", "{\"access\":\"paired\"}", EVENT(.is_note = false), {KNOWN(MEMBER)},
+     SMA_ACCESS_RUN, false, false},
+    {"private, administrator", "", EVENT(.is_note = false), {KNOWN(ADMIN)}, SMA_ACCESS_RUN, false,
+     false},
+    {"private, owner", "", EVENT(.is_note = false), {KNOWN(OWNER)}, SMA_ACCESS_RUN, false, false},
+    {"private, open", ANYONE, EVENT(.is_note = false), NOTHING, SMA_ACCESS_RUN, false, false},
+    {"private, refused before", "", EVENT(.is_note = false), {.is_rejected = true},
+     SMA_ACCESS_REFUSE, false, false},
+    {"private, refused and open", ANYONE, EVENT(.is_note = false), {.is_rejected = true},
+     SMA_ACCESS_RUN, false, false},
+    {"private, not in the list", "{\"access\":[\"6\"]}", EVENT(.is_note = false), NOTHING,
+     SMA_ACCESS_REFUSE, false, false},
+    {"private, in the list", "{\"access\":[\"6\",\"7\"]}", EVENT(.is_note = false),
+     {KNOWN(MEMBER)}, SMA_ACCESS_RUN, false, false},
+    {"private, nobody is listed", "{\"access\":[]}", EVENT(.is_note = false), NOTHING,
+     SMA_ACCESS_REFUSE, false, false},
+    {"private, without a name", "", {.channel = {"qq", 2}}, NOTHING, SMA_ACCESS_PAIR, false, false},
+    {"private, backlog of a stranger", "", EVENT(.is_record_only = true), NOTHING,
+     SMA_ACCESS_RECORD, false, false},
+    {"private, help", "", EVENT(.is_command = true, .is_help = true), NOTHING, SMA_ACCESS_PAIR,
+     false, false},
+    {"private, help, open", ANYONE, EVENT(.is_command = true, .is_help = true), NOTHING,
+     SMA_ACCESS_RUN, false, false},
     {"private, not addressed", "", EVENT(NOBODY), NOTHING, SMA_ACCESS_RECORD, false, false},
     {"backlog", "", EVENT(.is_record_only = true), NOTHING, SMA_ACCESS_RECORD, false, false},
     {"note", "", EVENT(.is_note = true), NOTHING, SMA_ACCESS_RECORD, false, false},
     {"token", "", {.channel = {"api", 3}, GROUP, NOBODY}, NOTHING, SMA_ACCESS_RUN, false, false},
     {"machine", "", {.channel = {"cli", 3}, NOBODY}, NOTHING, SMA_ACCESS_RUN, false, false},
+    {"page", "", {.channel = {"web", 3}}, NOTHING, SMA_ACCESS_RUN, false, false},
     {"first in a group", "", EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_RUN, true, true},
     {"reply", "", EVENT(GROUP, .address = SMA_ACCESS_ADDRESS_REPLY), NOTHING, SMA_ACCESS_RUN, true,
      true},
@@ -158,10 +191,31 @@ static const struct row rows[] = {
      SMA_ACCESS_RECORD,
      false,
      false},
-    {"command, private", "", EVENT(.is_command = true, NOBODY), NOTHING, SMA_ACCESS_RUN, false,
+    {"command, private", "", EVENT(.is_command = true, NOBODY), NOTHING, SMA_ACCESS_PAIR, false,
      false},
-    {"command, first", "", EVENT(GROUP, .is_command = true, NOBODY), NOTHING, SMA_ACCESS_RUN, true,
-     true},
+    {"command, private, member", "", EVENT(.is_command = true, NOBODY), {KNOWN(MEMBER)},
+     SMA_ACCESS_RUN, false, false},
+    /* nobody gets in by a command */
+    {"command, first", "", EVENT(GROUP, .is_command = true, NOBODY), NOTHING, SMA_ACCESS_ASK_ROLE,
+     true, false},
+    {"command, first, administrator", "", EVENT(GROUP, .is_command = true), {ROLE(ADMIN)},
+     SMA_ACCESS_RUN, true, false},
+    {"command, first, of no rank", "", EVENT(GROUP, .is_command = true), {ROLE(MEMBER)},
+     SMA_ACCESS_REFUSE, false, false},
+    {"command, first, member of the project", "", EVENT(GROUP, .is_command = true),
+     {KNOWN(MEMBER)}, SMA_ACCESS_RUN, false, false},
+    {"members open no group", "", EVENT(GROUP, MENTION), {FIRST_IS("8"), KNOWN(MEMBER)},
+     SMA_ACCESS_ASK_ROLE, true, false},
+    {"administrators by configuration do", "", EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), KNOWN(ADMIN)}, SMA_ACCESS_RUN, true, false},
+    {"owners do", "", EVENT(GROUP, MENTION), {FIRST_IS("8"), KNOWN(OWNER), ROLE(MEMBER)},
+     SMA_ACCESS_RUN, true, false},
+    {"an owner leaves the first place", "", EVENT(GROUP, MENTION), {KNOWN(OWNER)}, SMA_ACCESS_RUN,
+     true, false},
+    {"a stranger in an open project's group", ANYONE, EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(MEMBER)}, SMA_ACCESS_REFUSE, false, false},
+    {"a list opens no group", "{\"access\":[\"7\"]}", EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(MEMBER), KNOWN(MEMBER)}, SMA_ACCESS_REFUSE, false, false},
     {"command, other",
      "",
      EVENT(GROUP, .is_command = true, NOBODY),
@@ -181,10 +235,10 @@ static const struct row rows[] = {
      EVENT(GROUP, .is_command = true, .is_help = true),
      {FIRST_IS("8"), ROLE(MEMBER)},
      SMA_ACCESS_RUN,
-     true,
+     false,
      false},
     {"help takes no place", "", EVENT(GROUP, .is_command = true, .is_help = true), NOTHING,
-     SMA_ACCESS_RUN, true, false},
+     SMA_ACCESS_RUN, false, false},
     {"old command", "", EVENT(GROUP, .is_command = true, .is_record_only = true), NOTHING,
      SMA_ACCESS_RECORD, false, false},
     {"backlog mention", "", EVENT(GROUP, MENTION, .is_record_only = true), NOTHING,
@@ -210,6 +264,36 @@ static void every_row_is_decided_as_the_table_says(void)
         CHECK((outcome.reason[0] == '\0') == (outcome.decision == SMA_ACCESS_RUN));
         sma_access_rules_destroy(rules);
     }
+}
+
+static void lists_name_people_in_both_forms(void)
+{
+    struct sma_access_rules *rules = rules_of("{\"access\":[\"7\",1001,\"qq:AB\",\"u:x\"]}");
+    CHECK_INT(SMA_ACCESS_OPEN_LIST, sma_access_opening(rules));
+    static const struct
+    {
+        const char *channel, *user;
+        bool is_listed;
+    } people[] = {
+        {"telegram", "7", true},  {"telegram", "1001", true}, {"telegram", "100", false},
+        {"telegram", "", false},  {"qq", "AB", true},         {"telegram", "AB", false},
+        {"qq", "A", false},       {"qq", "qq:AB", true},      {"telegram", "u:x", true},
+        {"u", "x", true},         {"", "7", false},           {"telegram", "07", false},
+        {"feishu", "7", true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(people); i++)
+        CHECK_INT(people[i].is_listed,
+                  sma_access_is_listed(rules, sma_str(people[i].channel), sma_str(people[i].user)));
+    sma_access_rules_destroy(rules);
+    rules = rules_of(ANYONE);
+    CHECK_INT(SMA_ACCESS_OPEN_ANYONE, sma_access_opening(rules));
+    CHECK(!sma_access_is_listed(rules, SMA_STR("telegram"), SMA_STR("7")));
+    sma_access_rules_destroy(rules);
+    rules = rules_of("{\"access\":null,\"adminUserIds\":[\"7\"]}");
+    CHECK_INT(SMA_ACCESS_OPEN_PAIRED, sma_access_opening(rules));
+    CHECK(sma_access_is_group_admin(rules, SMA_STR("7")));
+    CHECK(!sma_access_is_group_admin(rules, SMA_STR("8")));
+    sma_access_rules_destroy(rules);
 }
 
 /* -- the gate --------------------------------------------------------------------------------------------------- */
@@ -292,6 +376,7 @@ static void the_gate_reads_english_and_chinese(void)
 int main(void)
 {
     RUN(rules_have_defaults_and_are_checked);
+    RUN(lists_name_people_in_both_forms);
     RUN(every_row_is_decided_as_the_table_says);
     RUN(the_gate_reads_english_and_chinese);
     return check_summary();
