@@ -5,6 +5,7 @@
  * replaced by value, wherever they occur (a Telegram token stands in the path of a URL, not under a key name).
  * Source: reference §3 (terminal form), §11.4 (file form).
  */
+#include "runtime/tools/secrets.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
@@ -12,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,14 +22,11 @@
     (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
-#define SECRET_COUNT_MAX 256 /* old ones are kept when a reload brings new ones */
-#define SECRET_LEN_MIN 6     /* shorter values would redact ordinary words */
 
 struct sma_log
 {
     char *dir;
-    char *secrets[SECRET_COUNT_MAX];
-    size_t secret_count;
+    struct sma_secrets *secrets; /* old ones are kept when a reload brings new ones */
     bool is_quiet, shows_debug, is_tty, is_failing;
     int fd;
     char date[16]; /* of the open file */
@@ -50,96 +47,10 @@ static const struct
 };
 
 /* -- secrets ---------------------------------------------------------------------------------------------------- */
-static void add_form(struct sma_log *log, struct sma_str value)
+static void add_secrets(struct sma_log *log, const struct sma_config *config)
 {
-    for (size_t i = 0; i < log->secret_count; i++)
-        if (sma_str_is_equal(sma_str(log->secrets[i]), value))
-            return;
-    char *copy = log->secret_count == SECRET_COUNT_MAX ? NULL : strndup(value.ptr, value.len);
-    if (copy == NULL) {
+    if (sma_secrets_add_config(log->secrets, config) != SMA_ERR_OK)
         fputs("log: a secret more than can be kept: its value will not be replaced\n", stderr);
-        return;
-    }
-    log->secrets[log->secret_count++] = copy;
-}
-
-/* As it is, and as it stands between the quotes of a JSON string. */
-static void add_secret(struct sma_log *log, const char *value)
-{
-    if (value == NULL || strlen(value) < SECRET_LEN_MIN)
-        return;
-    struct sma_buf json;
-    sma_buf_init(&json, 65536);
-    sma_buf_put_json_string(&json, sma_str(value));
-    add_form(log, sma_str(value));
-    if (json.err == SMA_ERR_OK && json.len > 2)
-        add_form(log, (struct sma_str){json.ptr + 1, json.len - 2});
-    if (json.ptr != NULL)
-        explicit_bzero(json.ptr, json.len);
-    sma_buf_fini(&json);
-}
-
-static bool is_secret_name(const char *name)
-{
-    static const char *const words[] = {"token", "secret", "key", "password"};
-    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
-        if (strcasestr(name, words[i]) != NULL)
-            return true;
-    return false;
-}
-
-/* Strings under a secret's name, also in blocks and lists below it. The configuration bounds the depth. */
-static void add_json_secrets(struct sma_log *log, const json_t *node, bool is_secret)
-{
-    const char *name;
-    size_t index;
-    json_t *value;
-    if (json_is_string(node) && is_secret)
-        add_secret(log, json_string_value(node));
-    json_object_foreach((json_t *)(uintptr_t)node, name, value)
-        add_json_secrets(log, value, is_secret || is_secret_name(name));
-    json_array_foreach(node, index, value) add_json_secrets(log, value, is_secret);
-}
-
-static void add_config_secrets(struct sma_log *log, const struct sma_config *config)
-{
-    add_secret(log, config->llm.api_key);
-    add_secret(log, config->api_token);
-    for (size_t i = 0; i < config->adapter_count; i++) {
-        json_t *root = json_loads(config->adapters[i].json, 0, NULL);
-        add_json_secrets(log, root, false);
-        json_decref(root);
-    }
-}
-
-/* Length of the secret that begins at text, the longest of several; 0 = none. A line was cut to its maximum before it
- * came here, so the beginning of a secret at the very end counts too. */
-static size_t secret_at(const struct sma_log *log, struct sma_str text)
-{
-    size_t best = 0;
-    for (size_t i = 0; i < log->secret_count; i++) {
-        size_t len = strlen(log->secrets[i]);
-        len = len < text.len ? len : text.len;
-        if (len > best && len >= SECRET_LEN_MIN && memcmp(text.ptr, log->secrets[i], len) == 0)
-            best = len;
-    }
-    return best;
-}
-
-static void put_redacted(const struct sma_log *log, struct sma_buf *out, struct sma_str text)
-{
-    size_t kept = 0;
-    for (size_t at = 0; at < text.len;) {
-        size_t len = secret_at(log, (struct sma_str){text.ptr + at, text.len - at});
-        if (len == 0) {
-            at++;
-            continue;
-        }
-        sma_buf_put(out, text.ptr + kept, at - kept);
-        sma_buf_put_text(out, "[redacted]");
-        kept = at += len;
-    }
-    sma_buf_put(out, text.ptr + kept, text.len - kept);
 }
 
 /* -- files ------------------------------------------------------------------------------------------------------ */
@@ -231,11 +142,11 @@ static void put_file_line(struct sma_log *log, const struct sma_log_line *line)
     sma_buf_put_iso_time(out, line->wall_ms);
     sma_buf_printf(out, "\",\"type\":\"%s\",\"message\":", LEVELS[line->level].word);
     sma_buf_clear(&log->scratch);
-    put_redacted(log, &log->scratch, line->text);
+    sma_secrets_put(log->secrets, &log->scratch, line->text);
     sma_buf_put_json_string(out, sma_buf_str(&log->scratch));
     if (line->details_json.len > 0) {
         sma_buf_put_text(out, ",\"details\":");
-        put_redacted(log, out, line->details_json);
+        sma_secrets_put(log->secrets, out, line->details_json);
     }
     sma_buf_printf(out, ",\"level\":\"%s\"}\n", LEVELS[line->level].word);
 }
@@ -268,7 +179,7 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
     sma_buf_printf(out, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour, local.tm_min,
                    local.tm_sec, word);
     sma_buf_clear(&log->scratch);
-    put_redacted(log, &log->scratch, line->text);
+    sma_secrets_put(log->secrets, &log->scratch, line->text);
     size_t len;
     for (size_t at = 0; at < log->scratch.len; at += len) {
         if (is_control(sma_buf_str(&log->scratch), at, &len))
@@ -304,7 +215,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
     if ((*msg)->kind == SMA_MSG_RELOAD)
-        add_config_secrets(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        add_secrets(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
     if ((*msg)->kind != SMA_MSG_LOG)
         return;
     const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
@@ -356,6 +267,10 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
     sma_buf_init(&log->file_batch, LOG_BATCH_BYTES_MAX * 4);
     sma_buf_init(&log->screen_batch, LOG_BATCH_BYTES_MAX);
     sma_buf_init(&log->scratch, LOG_BATCH_BYTES_MAX);
+    if (sma_secrets_create(options->config, &log->secrets) != SMA_ERR_OK) {
+        sma_log_destroy(log);
+        return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
+    }
     if (asprintf(&log->dir, "%s/logs", options->config->state_dir) < 0) {
         log->dir = NULL;
         sma_log_destroy(log);
@@ -366,7 +281,6 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
         sma_log_destroy(log);
         return err;
     }
-    add_config_secrets(log, options->config);
     *ret_log = log;
     return SMA_ERR_OK;
 }
@@ -375,10 +289,7 @@ void sma_log_destroy(struct sma_log *log)
 {
     if (log == NULL)
         return;
-    for (size_t i = 0; i < log->secret_count; i++) {
-        explicit_bzero(log->secrets[i], strlen(log->secrets[i]));
-        free(log->secrets[i]);
-    }
+    sma_secrets_destroy(log->secrets);
     if (log->fd >= 0)
         close(log->fd);
     sma_buf_fini(&log->file_batch);
