@@ -1,0 +1,70 @@
+/*
+ * talk_priv.h — what the files about cards and answers share: showing untrusted text, and the words of an answer.
+ */
+#ifndef SMA_APPROVAL_TALK_PRIV_H
+#define SMA_APPROVAL_TALK_PRIV_H
+
+#include "runtime/approval/answer.h"
+#include "runtime/approval/card.h"
+
+/* -- showing what a stranger or a model wrote (show.c) ------------------------------------------------------------- */
+/* Text in which everything that does not show, or changes how the rest shows, stands as \n, \x1b or \u{202E}. With
+ * keeps_lines, line feeds and tabs stay. Cut to bytes_max of the source with a notice that says so. */
+void sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
+                   enum sma_language language);
+/* The same on one line as a Markdown code span that it cannot leave. */
+void sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+                        enum sma_language language);
+/* As a fenced block that it cannot leave; is_markdown false: each line behind "| ". */
+void sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+                         const char *info, bool is_markdown, enum sma_language language);
+
+/* -- the words of an answer (answer_words.c) ------------------------------------------------------------------------ */
+#define ANSWER_BYTES_MAX 2000u /* nobody agrees at greater length; a longer one is for the model */
+#define ANSWER_TOKEN_COUNT_MAX 128u
+
+enum token_kind
+{
+    TOKEN_UNKNOWN, /* nothing can be agreed to with one of these in it */
+    TOKEN_AGREE,
+    TOKEN_REFUSE,
+    TOKEN_NEGATE, /* turns the AGREE after it into REFUSE */
+    TOKEN_ALL,
+    TOKEN_NONE,
+    TOKEN_REST,
+    TOKEN_ONLY,
+    TOKEN_EXCEPT,
+    TOKEN_NUMBERS, /* mask */
+    TOKEN_QUOTED,  /* text: what stands in the quotes */
+    TOKEN_TIME,    /* seconds, or SMA_GRANT_ALWAYS */
+    TOKEN_ONCE,
+    TOKEN_BECAUSE,
+    TOKEN_COMMA,
+    TOKEN_AND,
+    TOKEN_TO,
+    TOKEN_FOR,
+    TOKEN_FILLER, /* changes nothing */
+    TOKEN_THANKS,
+    TOKEN_ASKS, /* a question or a condition */
+    TOKEN_COUNT,  /* a written count before a unit of time; never leaves the reader of words */
+    TOKEN_UNIT,
+};
+struct token
+{
+    enum token_kind kind;
+    bool is_strong;        /* AGREE, REFUSE: says it in so many words, and may have the thing itself behind it */
+    bool is_bad;           /* NUMBERS: no such item; TIME: out of bounds */
+    uint64_t mask;         /* NUMBERS */
+    int64_t number;        /* TIME: seconds; COUNT, UNIT */
+    struct sma_str text;   /* QUOTED: the inside; slice of the message */
+    size_t from, to;       /* bytes of the message */
+};
+struct words
+{
+    uint32_t count;
+    bool is_whole; /* false: there was more than fits */
+    struct token tokens[ANSWER_TOKEN_COUNT_MAX];
+};
+void sma_answer_words(struct sma_str text, uint32_t item_count, struct words *words);
+
+#endif
