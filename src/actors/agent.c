@@ -2,8 +2,8 @@
  * agent.c — the agent actor: runs by seq, sessions by chat key; every message becomes an event of one run.
  *
  * Late answers (of a run that was stopped, of a model question that was cancelled) are recognised by their question's
- * id and thrown away. Draining: nothing new is started, the model is given three seconds, steps on their way to the
- * disk are waited for; a run that did not end stays at its last durable step.
+ * id and thrown away. Draining: nothing new is started, the model and the tools are given three seconds, steps on their
+ * way to the disk are waited for; a run that did not end stays at its last durable step.
  */
 #include "agent_priv.h"
 
@@ -61,6 +61,7 @@ void sma_agent_destroy(struct sma_agent *agent)
         while (agent->runs[i] != NULL)
             free_run(agent, agent->runs[i]);
     }
+    agent_judge_fini(agent);
     agent_tables_fini(agent);
     sma_sessions_destroy(agent->sessions);
     sma_run_settings_destroy(agent->settings);
@@ -85,12 +86,16 @@ static void set_wake(struct sma_agent *agent)
     uint64_t at = agent->retry_first != NULL ? agent->retry_first->retry_ns : UINT64_MAX;
     if (agent->drain_ns != 0 && agent->drain_ns < at)
         at = agent->drain_ns;
+    uint64_t judge_ns = agent_judge_wake_ns(agent);
+    if (judge_ns < at)
+        at = judge_ns;
     sma_ctx_wake_at(agent->ctx, at);
 }
 
 static void check_drained(struct sma_agent *agent)
 {
-    if (!agent->is_draining || agent->has_drained || agent->run_count > 0)
+    if (!agent->is_draining || agent->has_drained || agent->run_count > 0 ||
+        !agent_judge_is_idle(agent))
         return;
     agent->has_drained = true;
     agent->drain_ns = 0;
@@ -136,13 +141,14 @@ static void feed(struct sma_agent *agent, struct agent_run *entry, struct sma_ru
 }
 
 /* -- from the store ----------------------------------------------------------------------------------------------- */
-static bool is_chinese_by_default(const struct sma_agent *agent, uint8_t adapter)
+static const struct sma_adapter_ops *find_adapter(const struct sma_agent *agent, uint8_t adapter)
 {
+    static const struct sma_adapter_ops unknown;
     for (size_t i = 0; i < agent->adapter_count; i++) {
         if ((uint8_t)agent->adapters[i].actor == adapter)
-            return agent->adapters[i].ops->is_chinese_by_default;
+            return agent->adapters[i].ops;
     }
-    return false;
+    return &unknown;
 }
 
 /* Handed out again: the batch that held it was undone. The store is the truth, what was begun is dropped. */
@@ -165,14 +171,16 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
         return; /* the store still has it and hands it out after the next start */
     drop_old(agent, order->seq);
     uint64_t now = sma_ctx_now(agent->ctx);
+    const struct sma_adapter_ops *adapter = find_adapter(agent, order->route.adapter);
     struct agent_run *entry = calloc(1, sizeof *entry);
     struct sma_session *session = sma_session_pin(agent->sessions, order->route.chat_key, now);
     struct sma_run_options options = {.order = order,
                                       .sessions = agent->sessions,
                                       .session = session,
                                       .settings = agent->settings,
-                                      .is_chinese_by_default =
-                                          is_chinese_by_default(agent, order->route.adapter),
+                                      .is_chinese_by_default = adapter->is_chinese_by_default,
+                                      .has_files = adapter->capabilities.has_files,
+                                      .has_reactions = adapter->capabilities.has_reactions,
                                       .wall_ms = sma_ctx_wall(agent->ctx)};
     options.random[0] = sma_ctx_random(agent->ctx);
     options.random[1] = sma_ctx_random(agent->ctx);
@@ -215,6 +223,8 @@ static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
 {
     struct agent_ask ask;
     struct agent_run *entry = NULL;
+    if (agent_judge_answer(agent, msg))
+        return;
     if (agent_ask_take(agent, msg->ask_id, &ask))
         entry = agent_run_find(agent, ask.seq);
     if (msg->from < SMA_COUNT_OF(agent->blocked_first))
@@ -245,6 +255,10 @@ static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
         event.kind = SMA_RUN_SENT;
         event.sent = SMA_MSG_BODY(msg, struct sma_send_result);
         break;
+    case SMA_MSG_TOOL_ANSWER:
+        event.kind = SMA_RUN_TOOL;
+        event.tool = SMA_MSG_BODY(msg, struct sma_tool_answer);
+        break;
     case SMA_MSG_STEP_DONE:
     case SMA_MSG_DONE_DONE:
         event.kind = msg->kind == SMA_MSG_STEP_DONE ? SMA_RUN_STEP_DONE : SMA_RUN_DONE_DONE;
@@ -256,6 +270,37 @@ static void take_answer(struct sma_agent *agent, struct sma_msg *msg)
         return;
     }
     feed(agent, entry, event);
+}
+
+/* Calls for which there is nobody: they get a result like any other. */
+static void answer_gone(struct sma_agent *agent)
+{
+    struct agent_ask ask;
+    while (agent_take_gone(agent, &ask)) {
+        struct agent_run *entry = agent_run_find(agent, ask.seq);
+        if (entry == NULL || entry->serial != ask.serial)
+            continue;
+        struct sma_tool_answer answer = {
+            .seq = ask.seq,
+            .call = ask.call,
+            .verdict = SMA_TOOL_REFUSED,
+            .is_error = true,
+            .content = SMA_STR("{\"success\":false,\"error\":\"Not carried out: the working tools "
+                               "do not run in this program.\"}")};
+        feed(agent, entry,
+             (struct sma_run_event){.kind = SMA_RUN_TOOL, .call = ask.call, .tool = &answer});
+    }
+}
+
+/* After each message and wake: what could not be done in the middle of it. */
+static void finish_message(struct sma_agent *agent)
+{
+    answer_gone(agent);
+    if (agent_judge_is_idle(agent))
+        return;
+    agent_judge_pump(agent);
+    set_wake(agent);
+    check_drained(agent);
 }
 
 static void take_delta(struct sma_agent *agent, const struct sma_model_delta *delta)
@@ -326,6 +371,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_RUN:
         take_run(agent, msg);
         break;
+    case SMA_MSG_JUDGE:
+        agent_judge_take(agent, msg);
+        break;
     case SMA_MSG_CONTROL:
         take_control(agent, SMA_MSG_BODY(*msg, struct sma_control_order));
         break;
@@ -337,6 +385,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
             take_answer(agent, *msg);
         break;
     }
+    finish_message(agent);
 }
 
 static void wake(void *state, struct sma_ctx *ctx)
@@ -351,8 +400,10 @@ static void wake(void *state, struct sma_ctx *ctx)
     }
     if (agent->drain_ns != 0 && agent->drain_ns <= now) {
         agent->drain_ns = 0;
+        agent_judge_hurry(agent);
         feed_all(agent, SMA_RUN_DRAIN_HARD);
     }
+    finish_message(agent);
     set_wake(agent);
 }
 

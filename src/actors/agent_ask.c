@@ -1,4 +1,4 @@
-/* agent_ask.c — what a run wants done, as messages to the store, the model and the dispatcher. */
+/* agent_ask.c — what a run wants done, as messages to the store, the model, the tools and the dispatcher. */
 #include "agent_priv.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #define ROOM_ALIGN 16 /* what one sma_msg_space may cost besides its bytes */
 #define NS_PER_S UINT64_C(1000000000)
 
-static struct sma_msg *make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space)
+struct sma_msg *agent_make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space)
 {
     struct sma_msg *msg = sma_msg_create(kind, body_bytes, space);
     if (msg == NULL)
@@ -28,12 +28,46 @@ static void block(struct sma_agent *agent, enum sma_actor_id to, const struct ag
     agent->blocked_last[to] = blocked;
 }
 
+/* Without a tools actor a call still gets a result. Not here: the run is in the middle of its actions. */
+static void note_gone(struct sma_agent *agent, enum sma_actor_id to,
+                      const struct agent_blocked *what)
+{
+    if (to != SMA_ACTOR_TOOLS)
+        return; /* that actor has ended: so do we, and the run continues after the next start */
+    struct agent_blocked *gone = malloc(sizeof *gone);
+    if (gone == NULL)
+        sma_ctx_fatal(agent->ctx, "the agent is out of memory; its runs continue after a restart");
+    *gone = *what;
+    gone->msg = NULL;
+    gone->next = NULL;
+    if (agent->gone_last != NULL)
+        agent->gone_last->next = gone;
+    else
+        agent->gone_first = gone;
+    agent->gone_last = gone;
+}
+
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask)
+{
+    struct agent_blocked *gone = agent->gone_first;
+    if (gone == NULL)
+        return false;
+    agent->gone_first = gone->next;
+    if (gone->next == NULL)
+        agent->gone_last = NULL;
+    *ret_ask = (struct agent_ask){.seq = gone->seq, .serial = gone->serial, .call = gone->call};
+    free(gone);
+    return true;
+}
+
 /* Asked at once, or kept for later while the edge is full. Bounded: each open run has a bounded number of questions. */
 static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run *entry,
                 uint32_t call, struct sma_msg *msg, uint64_t deadline_ns)
 {
     uint64_t id = 0;
     enum sma_err err = SMA_ERR_FULL;
+    struct agent_blocked what = {
+        .seq = entry->seq, .serial = entry->serial, .deadline_ns = deadline_ns, .call = call};
     if (agent->blocked_first[to] == NULL)
         err = sma_ctx_ask(agent->ctx, to, &msg, deadline_ns, &id);
     if (err == SMA_ERR_OK) {
@@ -43,15 +77,11 @@ static void ask(struct sma_agent *agent, enum sma_actor_id to, struct agent_run 
         if (to == SMA_ACTOR_MODEL)
             entry->model_ask_id = id;
     } else if (err == SMA_ERR_FULL) {
-        block(agent, to,
-              &(struct agent_blocked){.msg = msg,
-                                      .seq = entry->seq,
-                                      .serial = entry->serial,
-                                      .deadline_ns = deadline_ns,
-                                      .call = call});
+        what.msg = msg;
+        block(agent, to, &what);
     } else {
-        sma_msg_destroy(
-            msg); /* that actor has ended: so do we, and the run continues after the next start */
+        sma_msg_destroy(msg);
+        note_gone(agent, to, &what);
     }
 }
 
@@ -74,6 +104,8 @@ void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to)
             struct agent_run *entry = agent_run_find(agent, blocked->seq);
             if (to == SMA_ACTOR_MODEL && entry != NULL)
                 entry->model_ask_id = id;
+        } else {
+            note_gone(agent, to, blocked);
         }
         sma_msg_destroy(blocked->msg); /* NULL after OK */
         free(blocked);
@@ -109,7 +141,7 @@ static void ask_session(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_session_ask *from)
 {
     struct sma_msg *msg =
-        make(agent, SMA_MSG_SESSION, sizeof(struct sma_session_ask), from->chat_key.len + 1);
+        agent_make(agent, SMA_MSG_SESSION, sizeof(struct sma_session_ask), from->chat_key.len + 1);
     struct sma_session_ask *body = SMA_MSG_BODY(msg, struct sma_session_ask);
     *body = *from;
     body->chat_key = sma_msg_dup(msg, from->chat_key);
@@ -120,7 +152,7 @@ static void ask_model(struct sma_agent *agent, struct agent_run *entry)
 {
     size_t size = sma_run_request_size(entry->run);
     struct sma_msg *msg =
-        make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
+        agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
     char *bytes = sma_msg_space(msg, size);
     sma_run_request_write(entry->run, bytes, body);
@@ -140,7 +172,13 @@ static void cancel_model(struct sma_agent *agent, struct agent_run *entry)
     entry->model_ask_id = 0;
     (void)agent_ask_take(agent, ask_id,
                          &taken); /* so that its answer is not taken for the next one's */
-    struct sma_msg *msg = make(agent, SMA_MSG_MODEL_CANCEL, sizeof(struct sma_model_cancel), 0);
+    agent_cancel_model(agent, ask_id);
+}
+
+void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id)
+{
+    struct sma_msg *msg =
+        agent_make(agent, SMA_MSG_MODEL_CANCEL, sizeof(struct sma_model_cancel), 0);
     SMA_MSG_BODY(msg, struct sma_model_cancel)->ask_id = ask_id;
     if (sma_ctx_send(agent->ctx, SMA_ACTOR_MODEL, &msg) != SMA_ERR_OK)
         sma_msg_destroy(msg); /* the answer then comes for nothing and is thrown away */
@@ -150,8 +188,8 @@ static void ask_contact(struct sma_agent *agent, struct agent_run *entry,
                         const struct sma_run_action *action)
 {
     const struct sma_contact_ask *from = &action->contact;
-    struct sma_msg *msg = make(agent, SMA_MSG_CONTACT, sizeof(struct sma_contact_ask),
-                               from->user_name.len + from->channel.len + 2);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_CONTACT, sizeof(struct sma_contact_ask),
+                                     from->user_name.len + from->channel.len + 2);
     struct sma_contact_ask *body = SMA_MSG_BODY(msg, struct sma_contact_ask);
     body->user_name = sma_msg_dup(msg, from->user_name);
     body->channel = sma_msg_dup(msg, from->channel);
@@ -166,7 +204,7 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry,
     size_t space = from->chat_key.len + 1 + from->keyword.len + 1 + ids_bytes + ROOM_ALIGN;
     for (uint32_t i = 0; i < from->session_id_count; i++)
         space += from->session_ids[i].len + 1;
-    struct sma_msg *msg = make(agent, SMA_MSG_HISTORY, sizeof(struct sma_history_ask), space);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_HISTORY, sizeof(struct sma_history_ask), space);
     struct sma_history_ask *body = SMA_MSG_BODY(msg, struct sma_history_ask);
     *body = *from;
     body->chat_key = sma_msg_dup(msg, from->chat_key);
@@ -180,10 +218,54 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry,
 static void ask_send(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_run_action *action)
 {
-    struct sma_msg *msg = make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
     *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){entry->seq, action->outbox_id};
     ask(agent, SMA_ACTOR_DISPATCHER, entry, action->call, msg,
         sma_ctx_now(agent->ctx) + SMA_SEND_WAIT_S * NS_PER_S);
+}
+
+static size_t grants_space(const struct sma_tool_ask *from)
+{
+    size_t space = from->grant_count * sizeof *from->grants + ROOM_ALIGN;
+    for (uint32_t i = 0; i < from->grant_count; i++)
+        space += from->grants[i].id.len + from->grants[i].tool.len + from->grants[i].rule.len + 3;
+    return space;
+}
+
+static void ask_tool(struct sma_agent *agent, struct agent_run *entry,
+                     const struct sma_tool_ask *from)
+{
+    size_t space = from->name.len + from->arguments.len + from->chat_key.len + from->receiver.len +
+                   4 + grants_space(from);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_TOOL, sizeof(struct sma_tool_ask), space);
+    struct sma_tool_ask *body = SMA_MSG_BODY(msg, struct sma_tool_ask);
+    *body = *from;
+    body->name = sma_msg_dup(msg, from->name);
+    body->arguments = sma_msg_dup(msg, from->arguments);
+    body->chat_key = sma_msg_dup(msg, from->chat_key);
+    body->receiver = sma_msg_dup(msg, from->receiver);
+    body->grants = sma_msg_space(msg, from->grant_count * sizeof *body->grants);
+    for (uint32_t i = 0; i < from->grant_count; i++)
+        body->grants[i] = (struct sma_grant){.id = sma_msg_dup(msg, from->grants[i].id),
+                                             .tool = sma_msg_dup(msg, from->grants[i].tool),
+                                             .rule = sma_msg_dup(msg, from->grants[i].rule),
+                                             .until_ms = from->grants[i].until_ms};
+    ask(agent, SMA_ACTOR_TOOLS, entry, from->call, msg, 0);
+}
+
+/* What was never asked is not asked any more; what was is ended there. Its answers find no run that wants them. */
+static void cancel_tools(struct sma_agent *agent, const struct agent_run *entry)
+{
+    drop_blocked(agent, SMA_ACTOR_TOOLS, entry->seq);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_TOOL_CANCEL, sizeof(struct sma_tool_cancel), 0);
+    SMA_MSG_BODY(msg, struct sma_tool_cancel)->seq = entry->seq;
+    enum sma_err err = sma_ctx_send(agent->ctx, SMA_ACTOR_TOOLS, &msg);
+    if (err == SMA_ERR_FULL)
+        sma_ctx_log(agent->ctx, SMA_LOG_WARN,
+                    "the tools do not keep up: what run %llu has started goes on to its own end",
+                    (unsigned long long)entry->seq);
+    if (err != SMA_ERR_OK)
+        sma_msg_destroy(msg);
 }
 
 static size_t deliveries_space(const struct sma_step_delivery *deliveries, uint32_t count)
@@ -209,11 +291,13 @@ dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32
 static void store_step(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_step *from)
 {
-    size_t space = from->data.len + 1 + deliveries_space(from->deliveries, from->delivery_count);
-    struct sma_msg *msg = make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
+    size_t space = from->data.len + from->request_json.len + 2 +
+                   deliveries_space(from->deliveries, from->delivery_count);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
     *body = *from;
     body->data = sma_msg_dup(msg, from->data);
+    body->request_json = sma_msg_dup(msg, from->request_json);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
     ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
@@ -223,7 +307,7 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
 {
     size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len +
                    4 + deliveries_space(from->deliveries, from->delivery_count);
-    struct sma_msg *msg = make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
+    struct sma_msg *msg = agent_make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
     struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
     *body = *from;
     body->output = sma_msg_dup(msg, from->output);
@@ -271,6 +355,12 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
         break;
     case SMA_RUN_ASK_SEND:
         ask_send(agent, entry, action);
+        break;
+    case SMA_RUN_ASK_TOOL:
+        ask_tool(agent, entry, &action->tool);
+        break;
+    case SMA_RUN_CANCEL_TOOLS:
+        cancel_tools(agent, entry);
         break;
     case SMA_RUN_STORE_STEP:
         store_step(agent, entry, &action->step);

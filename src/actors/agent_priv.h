@@ -1,6 +1,6 @@
 /*
  * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out), agent_table.c (runs and
- * open questions by number).
+ * open questions by number), agent_judge.c (is this message an answer?).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -14,6 +14,9 @@
 #define AGENT_RETRY_NS UINT64_C(1000000000)
 #define AGENT_DRAIN_NS \
     (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
+
+#define AGENT_JUDGE_COUNT_MAX 64 /* questions to the model at once; further ones wait */
+#define AGENT_JUDGE_NS (UINT64_C(20) * 1000000000) /* from JUDGE to JUDGED, at most */
 
 /* One open run. */
 struct agent_run
@@ -48,6 +51,24 @@ struct agent_blocked
     struct agent_blocked *next;
 };
 
+/* A message that may be the answer to a request. Waits for a place, then for the model, then for the store. */
+struct agent_judge
+{
+    struct sma_msg *order; /* JUDGE */
+    uint64_t due_ns;       /* when the model is not waited for any longer */
+    uint64_t ask_id;       /* the open MODEL or JUDGED question */
+    uint64_t retry_ns;     /* JUDGED is not asked before this */
+    bool is_answer;
+    uint64_t approved_mask, refused_mask;
+    struct sma_buf response;
+    struct agent_judge *next;
+};
+struct agent_judges
+{
+    struct agent_judge *first, *last;
+    uint32_t count;
+};
+
 struct sma_agent
 {
     uint32_t magic;
@@ -62,6 +83,9 @@ struct sma_agent
     struct agent_ask *asks[AGENT_BUCKET_COUNT];
     struct agent_ask *free_asks;
     struct agent_blocked *blocked_first[SMA_ACTOR_ADAPTER_0], *blocked_last[SMA_ACTOR_ADAPTER_0];
+    struct agent_blocked *gone_first,
+        *gone_last; /* calls whose question found no tools actor: answered at the end of the message */
+    struct agent_judges judges_waiting, judges_asked, judges_ready, judges_told;
     struct agent_run *retry_first,
         *retry_last; /* all wait the same time, so the order is the order of due times */
     bool is_draining, has_drained;
@@ -85,7 +109,24 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_run_action *action);
 void agent_ask_blocked(struct sma_agent *agent, enum sma_actor_id to);
 void agent_drop_blocked(struct sma_agent *agent, uint64_t seq);
+/* Takes the oldest call whose question found nobody; false: there is none. */
+bool agent_take_gone(struct sma_agent *agent, struct agent_ask *ret_ask);
+struct sma_msg *agent_make(struct sma_agent *agent, unsigned kind, size_t body_bytes, size_t space);
+void agent_cancel_model(struct sma_agent *agent, uint64_t ask_id);
 void agent_progress(struct sma_agent *agent, const struct agent_run *entry,
                     enum sma_progress_kind kind, struct sma_str text);
+
+/* agent_judge.c */
+void agent_judge_take(struct sma_agent *agent, struct sma_msg **msg);
+/* An answer of the model or of the store to one of these questions? Then it is taken. */
+bool agent_judge_answer(struct sma_agent *agent, struct sma_msg *msg);
+/* Ask, give up and tell what can be now; after every message and wake. */
+void agent_judge_pump(struct sma_agent *agent);
+/* The program ends: what the model has not said by now is not an answer. */
+void agent_judge_hurry(struct sma_agent *agent);
+/* When pump must be called; UINT64_MAX = not for time. */
+uint64_t agent_judge_wake_ns(const struct sma_agent *agent);
+bool agent_judge_is_idle(const struct sma_agent *agent);
+void agent_judge_fini(struct sma_agent *agent);
 
 #endif

@@ -118,6 +118,9 @@ void agent_tables_fini(struct sma_agent *agent)
         agent->free_asks = ask->next;
         free(ask);
     }
+    struct agent_ask gone;
+    while (agent_take_gone(agent, &gone))
+        continue;
     for (size_t to = 0; to < SMA_COUNT_OF(agent->blocked_first); to++) {
         while (agent->blocked_first[to] != NULL) {
             struct agent_blocked *blocked = agent->blocked_first[to];

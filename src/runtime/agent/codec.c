@@ -133,6 +133,39 @@ void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_ca
     }
 }
 
+/* In the order in which they are written and read. */
+#define ROUTE_STRING_COUNT 9
+static void list_route(struct sma_route *route, struct sma_str *texts[ROUTE_STRING_COUNT])
+{
+    struct sma_str *all[ROUTE_STRING_COUNT] = {
+        &route->channel,   &route->chat_key,  &route->chat_id,
+        &route->chat_type, &route->thread_id, &route->message_id,
+        &route->user_id,   &route->user_name, &route->language};
+    memcpy(texts, all, sizeof all);
+}
+
+void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *calls,
+                             uint32_t count)
+{
+    uint32_t receiver_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        receiver_count += calls[i].has_receiver;
+    if (receiver_count == 0)
+        return;
+    put_u32(buf, receiver_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!calls[i].has_receiver)
+            continue;
+        struct sma_route route = calls[i].receiver;
+        struct sma_str *texts[ROUTE_STRING_COUNT];
+        list_route(&route, texts);
+        put_u32(buf, i);
+        sma_buf_put_char(buf, (char)route.adapter);
+        for (size_t k = 0; k < ROUTE_STRING_COUNT; k++)
+            put_string(buf, *texts[k]);
+    }
+}
+
 static void get_calls(struct reader *reader, struct sma_stored_answer *answer)
 {
     for (uint32_t i = 0; i < answer->call_count; i++) {
@@ -161,6 +194,25 @@ static void get_known_results(struct reader *reader, struct sma_stored_answer *a
     }
 }
 
+static void get_receivers(struct reader *reader, struct sma_stored_answer *answer)
+{
+    uint32_t receiver_count = get_count(reader, 5 + 4 * ROUTE_STRING_COUNT);
+    for (uint32_t i = 0; i < receiver_count; i++) {
+        uint32_t index = get_u32(reader);
+        struct sma_route route = {.adapter = get_u8(reader)};
+        struct sma_str *texts[ROUTE_STRING_COUNT];
+        list_route(&route, texts);
+        for (size_t k = 0; k < ROUTE_STRING_COUNT; k++)
+            *texts[k] = get_string(reader);
+        if (reader->is_bad || index >= answer->call_count) {
+            reader->is_bad = true;
+            return;
+        }
+        answer->calls[index].has_receiver = true;
+        answer->calls[index].receiver = route;
+    }
+}
+
 enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer)
 {
     struct reader reader = open_data(data, 'A');
@@ -180,6 +232,8 @@ enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer 
     get_calls(&reader, &answer);
     if (!reader.is_bad && reader.left > 0)
         get_known_results(&reader, &answer);
+    if (!reader.is_bad && reader.left > 0)
+        get_receivers(&reader, &answer);
     if (reader.is_bad || reader.left > 0) {
         sma_stored_answer_fini(&answer);
         return SMA_ERR_CORRUPT;
@@ -238,6 +292,63 @@ void sma_stored_results_fini(struct sma_stored_results *results)
 {
     free(results->results);
     *results = (struct sma_stored_results){0};
+}
+
+/* -- decisions ---------------------------------------------------------------------------------------------------- */
+#define DIGEST_BYTES sizeof((struct sma_stored_decision){0}.digest)
+
+void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decision *list,
+                             uint32_t count)
+{
+    put_head(buf, 'D');
+    put_u32(buf, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u32(buf, list[i].call);
+        sma_buf_put_char(buf, list[i].is_approved);
+        sma_buf_put(buf, list[i].digest, DIGEST_BYTES);
+        put_string(buf, list[i].response);
+    }
+}
+
+static void get_decision(struct reader *reader, struct sma_stored_decision *decision)
+{
+    decision->call = get_u32(reader);
+    uint8_t verdict = get_u8(reader);
+    if (reader->is_bad || verdict > 1 || reader->left < DIGEST_BYTES) {
+        reader->is_bad = true; /* consent is not guessed from a damaged byte */
+        return;
+    }
+    decision->is_approved = verdict == 1;
+    memcpy(decision->digest, reader->at, DIGEST_BYTES);
+    reader->at += DIGEST_BYTES;
+    reader->left -= DIGEST_BYTES;
+    decision->response = get_string(reader);
+}
+
+enum sma_err sma_codec_get_decisions(struct sma_str data,
+                                     struct sma_stored_decisions *ret_decisions)
+{
+    struct reader reader = open_data(data, 'D');
+    struct sma_stored_decisions decisions = {.count = get_count(&reader, 9 + DIGEST_BYTES)};
+    if (reader.is_bad)
+        return SMA_ERR_CORRUPT;
+    decisions.list = calloc((size_t)decisions.count + 1, sizeof *decisions.list);
+    if (decisions.list == NULL)
+        return SMA_ERR_NOMEM;
+    for (uint32_t i = 0; i < decisions.count; i++)
+        get_decision(&reader, &decisions.list[i]);
+    if (reader.is_bad || reader.left > 0) {
+        sma_stored_decisions_fini(&decisions);
+        return SMA_ERR_CORRUPT;
+    }
+    *ret_decisions = decisions;
+    return SMA_ERR_OK;
+}
+
+void sma_stored_decisions_fini(struct sma_stored_decisions *decisions)
+{
+    free(decisions->list);
+    *decisions = (struct sma_stored_decisions){0};
 }
 
 /* -- turns -------------------------------------------------------------------------------------------------------- */

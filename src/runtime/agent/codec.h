@@ -5,7 +5,8 @@
  * not fit is CORRUPT. A live run reads its own answer back through the same functions as a resumed one.
  *
  *   answer   "SMA" 'A' 1, facts, fragment, text, finish u8, call count u32, calls (id, name, arguments, is_invalid u8),
- *            then optionally: count u32, results known at once (call u32, is_error u8, content)
+ *            then optionally: count u32, results known at once (call u32, is_error u8, content),
+ *            then optionally: count u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a route)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, is_approved u8, digest 32 bytes, response)
  *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
@@ -27,6 +28,8 @@ struct sma_stored_call
     bool is_invalid;
     bool has_result, is_error;
     struct sma_str result;
+    bool has_receiver;
+    struct sma_route receiver;
 };
 /* A decoded ANSWER step: slices into the step's bytes. */
 struct sma_stored_answer
@@ -77,6 +80,10 @@ void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts,
 /** Once, after sma_codec_put_answer: the results among calls[0..count) that are known already. */
 void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,
                                  uint32_t count);
+/** Once, after sma_codec_put_known_results: the receivers among calls[0..count), so that people agree to a place and not to
+ *  a name that may be somebody else's by then. Nothing when there are none. */
+void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *calls,
+                             uint32_t count);
 /** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */
 SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data,
                                               struct sma_stored_answer *ret_answer);
@@ -90,6 +97,7 @@ void sma_stored_results_fini(struct sma_stored_results *results);
 
 void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decision *list,
                              uint32_t count);
+/** OK | CORRUPT | NOMEM. Release with sma_stored_decisions_fini. */
 SMA_CHECKED enum sma_err sma_codec_get_decisions(struct sma_str data,
                                                  struct sma_stored_decisions *ret_decisions);
 void sma_stored_decisions_fini(struct sma_stored_decisions *decisions);

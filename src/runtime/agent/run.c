@@ -10,6 +10,33 @@
 #define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
 
 /* -- settings ----------------------------------------------------------------------------------------------------- */
+/* Everything of a request before its messages, when these tools are offered. */
+static SMA_CHECKED enum sma_err find_head(struct sma_run_settings *settings, uint32_t offers,
+                                          const struct sma_buf **ret_head)
+{
+    SMA_ASSERT(offers < SMA_TOOL_OFFER_SETS);
+    struct sma_buf *head = &settings->heads[offers];
+    if (head->len == 0 || head->err != SMA_ERR_OK) {
+        struct sma_tool_spec tools[SMA_TOOL_COUNT];
+        size_t tool_count = sma_tool_specs_for(offers, tools);
+        struct sma_buf system;
+        sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
+        sma_prompt_put_system(&system, settings->config);
+        sma_buf_fini(head);
+        sma_buf_init(head, SMA_REQUEST_BYTES_MAX / 2);
+        settings->wire->put_head(head, &settings->config->llm, sma_buf_str(&system), tools,
+                                 tool_count);
+        enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->err;
+        sma_buf_fini(&system);
+        if (err != SMA_ERR_OK) {
+            sma_buf_fini(head);
+            return err;
+        }
+    }
+    *ret_head = head;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_run_settings_create(const struct sma_config *config,
                                      struct sma_run_settings **ret_settings)
 {
@@ -20,17 +47,10 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     settings->config = config;
     settings->wire = sma_wire_get(llm->api);
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
-    sma_buf_init(&settings->head, SMA_REQUEST_BYTES_MAX / 2);
     sma_buf_init(&settings->tail, SMA_REQUEST_BYTES_MAX / 2);
-    struct sma_buf system;
-    sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
-    sma_prompt_put_system(&system, config);
-    size_t tool_count;
-    const struct sma_tool_spec *tools = sma_tool_specs(&tool_count);
-    settings->wire->put_head(&settings->head, llm, sma_buf_str(&system), tools, tool_count);
     settings->wire->put_tail(&settings->tail, llm);
-    enum sma_err err = system.err != SMA_ERR_OK ? system.err : settings->head.err;
-    sma_buf_fini(&system);
+    const struct sma_buf *head; /* the largest: what is too large shows now */
+    enum sma_err err = find_head(settings, SMA_TOOL_OFFER_SETS - 1, &head);
     if (err == SMA_ERR_OK)
         err = settings->tail.err;
     if (err != SMA_ERR_OK) {
@@ -45,7 +65,8 @@ void sma_run_settings_destroy(struct sma_run_settings *settings)
 {
     if (settings == NULL)
         return;
-    sma_buf_fini(&settings->head);
+    for (size_t i = 0; i < SMA_COUNT_OF(settings->heads); i++)
+        sma_buf_fini(&settings->heads[i]);
     sma_buf_fini(&settings->tail);
     free(settings);
 }
@@ -53,10 +74,17 @@ void sma_run_settings_destroy(struct sma_run_settings *settings)
 /* -- the object --------------------------------------------------------------------------------------------------- */
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
-    struct sma_run *run = calloc(1, sizeof *run);
+    uint32_t offers = (options->order->standing > SMA_STANDING_STRANGER ? SMA_TOOL_OFFER_WORK : 0) |
+                      (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
+                      (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
+    const struct sma_buf *head;
+    enum sma_err err = find_head(options->settings, offers, &head);
+    struct sma_run *run = err == SMA_ERR_OK ? calloc(1, sizeof *run) : NULL;
     if (run == NULL)
-        return SMA_ERR_NOMEM;
+        return err != SMA_ERR_OK ? err : SMA_ERR_NOMEM;
     run->magic = RUN_MAGIC;
+    run->offers = offers;
+    run->head = head;
     run->order = options->order;
     run->sessions = options->sessions;
     run->session = options->session;
@@ -79,6 +107,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->done_text, SMA_TEXT_BYTES_MAX + 1024);
     sma_buf_init(&run->turn_data, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->scratch, SMA_STEP_BYTES_MAX);
+    sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -90,14 +119,16 @@ void sma_run_destroy(struct sma_run *run)
     SMA_ASSERT(run->magic == RUN_MAGIC);
     run->magic = 0;
     run_drop_answer(run);
-    struct sma_buf *bufs[] = {
-        &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
-        &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch};
+    struct sma_buf *bufs[] = {&run->facts,      &run->earlier,    &run->turn,
+                              &run->tool_calls, &run->sent_texts, &run->final_text,
+                              &run->done_text,  &run->turn_data,  &run->results_data,
+                              &run->scratch,    &run->request};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
     free(run->many_blocks);
     free(run->session_ids);
+    free(run->failures);
     free(run);
 }
 
@@ -137,8 +168,17 @@ void run_wait(struct sma_run *run)
     (void)run_act(run, SMA_RUN_WAIT);
 }
 
+/* What is being done is not waited for: commands end, late results are not wanted. */
+void run_cancel_tools(struct sma_run *run)
+{
+    if (run->tool_open_count > 0)
+        (void)run_act(run, SMA_RUN_CANCEL_TOOLS);
+    run->tool_open_count = 0;
+}
+
 void run_end(struct sma_run *run, bool is_counted)
 {
+    run_cancel_tools(run);
     run->state = RUN_OVER;
     run_progress(run, SMA_PROGRESS_FINISHED, (struct sma_str){0});
     struct sma_run_action *action = run_act(run, SMA_RUN_END);
@@ -148,6 +188,7 @@ void run_end(struct sma_run *run, bool is_counted)
 
 void run_settle(struct sma_run *run)
 {
+    run_cancel_tools(run);
     if (run->results_number != 0 && run->results_are_asked)
         run->state = RUN_SETTLING;
     else
@@ -172,7 +213,7 @@ void run_close_fragment(struct sma_run *run, uint32_t message_count)
 size_t sma_run_request_size(const struct sma_run *run)
 {
     const struct sma_session *session = run->session;
-    return run->settings->head.len + session->bytes + session->turn_count + run->turn.len +
+    return run->head->len + session->bytes + session->turn_count + run->turn.len +
            run->settings->tail.len;
 }
 
@@ -186,7 +227,7 @@ static char *copy(char *at, struct sma_str text)
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
 {
     const struct sma_session *session = run->session;
-    char *at = copy(bytes, sma_buf_str(&run->settings->head));
+    char *at = copy(bytes, sma_buf_str(run->head));
     for (uint32_t i = 0; i < session->turn_count; i++) {
         at = copy(at, session->turns[i]->bytes);
         *at++ = ',';
@@ -312,6 +353,8 @@ static void no_disk(struct sma_run *run, uint32_t number)
         run->results_are_asked = false;
     if (run->state == RUN_STORING && number == run->answer_number)
         run->answer_is_asked = false;
+    if (run->note_number != 0 && number == run->note_number)
+        run->note_is_asked = false;
     if (run->is_draining && run->state != RUN_MODEL && run->state != RUN_FINISHING)
         run_end(run, false);
     else
@@ -329,6 +372,10 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
         run_end(run, false);
         return;
     }
+    if (step->verdict == SMA_STEP_PARKED) { /* stored, and people are asked: it comes again */
+        run_end(run, false);
+        return;
+    }
     if (step->verdict != SMA_STEP_DURABLE) {
         no_disk(run, step->number);
         return;
@@ -339,6 +386,8 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
         run_end(run, false);
     else if (run->state == RUN_STORING && step->number == run->answer_number)
         run_carry_out(run, step);
+    else if (run->state == RUN_TOOLS && step->number == run->note_number)
+        run_note_durable(run, step);
 }
 
 static void retry(struct sma_run *run)
@@ -353,6 +402,8 @@ static void retry(struct sma_run *run)
         run_store_results(run);
     if (run->state == RUN_STORING && !run->answer_is_asked)
         run_store_answer(run);
+    if (run->state == RUN_TOOLS && run->note_number != 0 && !run->note_is_asked)
+        run_store_note(run);
 }
 
 static void done_done(struct sma_run *run, const struct sma_step_done *step)
@@ -474,8 +525,8 @@ static void drain(struct sma_run *run, bool is_hard)
         run_end(run, false);
     } else if (run->state == RUN_TOOLS && !is_hard) {
         run_check_round(run);
-    } else if (is_hard && (run->state == RUN_MODEL || run->state == RUN_TOOLS ||
-                           run->state == RUN_RESOLVING)) {
+    } else if (is_hard &&
+               (run->state == RUN_MODEL || run->state == RUN_TOOLS || run->state == RUN_CHECKING)) {
         if (run->state == RUN_MODEL)
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
         run_settle(run);
@@ -518,6 +569,9 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         break;
     case SMA_RUN_SENT:
         run_sent(run, event->call, (enum sma_send_state)event->sent->state, event->sent->error);
+        break;
+    case SMA_RUN_TOOL:
+        run_tool(run, event->call, event->tool);
         break;
     case SMA_RUN_STEP_DONE:
         step_done(run, event->step);

@@ -1,11 +1,17 @@
 /*
  * run.h — one run: the state machine that takes a message to its answer. Events in, actions out.
  *
- *   LOADING -> MODEL -> (RESOLVING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
+ *   LOADING -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
+ *                                        |
+ *                                     parked: over here; resumed with a DECISION step -> TOOLS -> ...
  *
  * Invariants:
- * - No effect of an answer before the step that holds it is durable: ASK_SEND, ASK_HISTORY and lookups by the model
- *   come only out of STEP_DONE DURABLE. (The lookup that a chat_contact_send needs for its outbox row comes before.)
+ * - No effect of an answer before the step that holds it is durable: ASK_TOOL to run, ASK_SEND, ASK_HISTORY and lookups
+ *   by the model come only out of STEP_DONE DURABLE or of a fresh decision. (Checks, and the lookup that a
+ *   chat_contact_send needs for its outbox row, come before; they change nothing.)
+ * - When people must be asked about one call of an answer, none of its calls is carried out before the decision, except
+ *   messages to the chat itself.
+ * - What a decision allows is started at most once: in the run that is handed out with is_decided, and never again.
  * - Every call of an answer has exactly one result, in the order of the calls.
  * - A call that was under way when the program ended is never carried out again: it is answered "interrupted", or by
  *   the state of its outbox row.
@@ -17,6 +23,7 @@
 #define SMA_RUNTIME_AGENT_RUN_H
 
 #include "runtime/agent/session.h"
+#include "runtime/tools/tools.h"
 #include "sma/config.h"
 #include "sma/messages.h"
 #include "sma/wire.h"
@@ -26,7 +33,8 @@ struct sma_run_settings
 {
     const struct sma_config *config;
     const struct sma_wire *wire;
-    struct sma_buf head, tail;
+    struct sma_buf heads[SMA_TOOL_OFFER_SETS],
+        tail;           /* a head for each set of offers, made when first needed */
     bool is_configured; /* there is a model to ask */
     bool
         is_stale; /* a later configuration has another wire: turns of this one do not go into sessions */
@@ -45,6 +53,7 @@ enum sma_run_event_kind
     SMA_RUN_CONTACT,    /* call, contact */
     SMA_RUN_HISTORY,    /* call, history */
     SMA_RUN_SENT,       /* call, sent */
+    SMA_RUN_TOOL,       /* call, tool */
     SMA_RUN_STEP_DONE,  /* step */
     SMA_RUN_DONE_DONE,  /* step */
     SMA_RUN_RETRY,      /* the second asked for by WAIT is over */
@@ -65,6 +74,7 @@ struct sma_run_event
         const struct sma_contact_result *contact;
         const struct sma_history_lines *history;
         const struct sma_send_result *sent;
+        const struct sma_tool_answer *tool;
         const struct sma_step_done *step;
     };
 };
@@ -82,6 +92,8 @@ enum sma_run_action_kind
     SMA_RUN_PROGRESS,     /* progress, text: a signal */
     SMA_RUN_WAIT,         /* send RETRY in a second */
     SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
+    SMA_RUN_ASK_TOOL, /* call, tool (mode, is_approved, digest, name, arguments, receiver; the rest is the order's) */
+    SMA_RUN_CANCEL_TOOLS, /* every open question to the tools; their answers are not wanted */
 };
 /* Slices live until the next event or the end of the run. */
 struct sma_run_action
@@ -94,6 +106,7 @@ struct sma_run_action
         struct sma_session_ask session;
         struct sma_contact_ask contact;
         struct sma_history_ask history;
+        struct sma_tool_ask tool;
         struct sma_step step;
         struct sma_done done;
         struct
@@ -123,10 +136,11 @@ struct sma_run_options
     struct sma_session *session;       /* borrowed, pinned */
     struct sma_run_settings *settings; /* borrowed */
     bool is_chinese_by_default;        /* of the adapter: language of notices */
+    bool has_files, has_reactions;     /* of the adapter: send_file, react are offered */
     int64_t wall_ms;                   /* now, for the facts */
     uint64_t random[2];                /* for the request id */
 };
-/** OK | NOMEM. */
+/** OK | NOMEM | TOOBIG (the request's head). */
 SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options,
                                         struct sma_run **ret_run);
 void sma_run_destroy(struct sma_run *run); /* accepts NULL */

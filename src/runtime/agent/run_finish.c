@@ -125,7 +125,7 @@ static void put_fallback(struct sma_run *run, struct sma_str text, bool is_cut)
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer)
 {
     bool is_blank = sma_str_trim(answer->text).len == 0;
-    if (is_blank && !run->has_delivered) {
+    if (is_blank && !run->has_delivered && !run->has_shown) {
         sma_notice_format(&run->done_text, run->language, SMA_NOTICE_NO_ANSWER);
         run_finish_notice(run, SMA_OUTCOME_OK);
         return;
@@ -139,9 +139,12 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
             run->settings->wire->put_assistant_text(&run->turn, answer->text);
         run_close_fragment(run, 1);
     }
-    if (!run->has_delivered)
+    if (!run->has_delivered && !is_blank)
         put_fallback(run, answer->text, answer->finish == SMA_FINISH_LENGTH);
-    build_turn(run, run->has_delivered ? sma_buf_str(&run->sent_texts) : answer->text, false);
+    struct sma_str text = run->has_delivered ? sma_buf_str(&run->sent_texts) : answer->text;
+    if (!run->has_delivered && is_blank)
+        text = SMA_STR("[answered without words]");
+    build_turn(run, text, false);
     finish(run, SMA_OUTCOME_OK);
 }
 

@@ -1,9 +1,9 @@
-/* run_priv.h — inside of a run, shared by run.c (states), run_round.c (calls), run_finish.c (ends), run_resume.c. */
+/* run_priv.h — inside of a run, shared by run.c (states), run_round.c (calls), run_tools.c (consent), run_finish.c, run_resume.c. */
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
 
 #include "runtime/agent/run.h"
-#include "runtime/tools/tools.h"
+#include "runtime/approval/request.h"
 #include "sma/notices.h"
 
 #define RUN_MAGIC 0x52554e31u
@@ -17,26 +17,47 @@ enum run_state
     RUN_NEW,
     RUN_LOADING,   /* SESSION asked */
     RUN_MODEL,     /* MODEL asked */
-    RUN_RESOLVING, /* receivers of chat_contact_send asked, the answer not stored yet */
+    RUN_CHECKING,  /* receivers and verdicts asked, the answer not stored yet */
     RUN_STORING,   /* the answer's STEP asked */
-    RUN_TOOLS,     /* its calls asked */
+    RUN_TOOLS,     /* its calls are carried out */
     RUN_SETTLING,  /* draining: waits for the last STEP, then ends */
     RUN_FINISHING, /* DONE asked */
     RUN_OVER,
 };
 
+/* What a call waits for. */
+enum call_stage
+{
+    CALL_IDLE,
+    CALL_CONTACT, /* the store: who is it? */
+    CALL_HISTORY, /* the store */
+    CALL_CHECK,   /* the tools: may it be done? */
+    CALL_RUN,     /* the tools: its result */
+    CALL_NOTE,    /* the step that holds its delivery */
+    CALL_SENT,    /* the dispatcher */
+};
 /* One call of the answer that is being worked on. */
 struct run_call
 {
     enum sma_tool tool;
+    enum call_stage stage; /* not IDLE: open */
     struct sma_tool_args args;
-    bool is_open; /* asked, not answered */
     bool has_result;
     bool is_error, is_delivered;
-    uint32_t delivery;      /* index + 1 of its delivery in the step; 0 = none */
-    struct sma_route route; /* of the receiver; slices in route_text */
-    struct sma_buf route_text;
+    bool is_asked;                            /* people must agree to item */
+    bool is_decided, is_approved;             /* they have spoken */
+    const struct sma_stored_decision *agreed; /* is_approved: to this */
+    uint32_t delivery;                        /* index + 1 of its delivery in the step; 0 = none */
+    struct sma_route route; /* of the receiver; slices in route_text or in the stored answer */
+    struct sma_buf route_text, delivery_text;
+    struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
+};
+/* A call that has failed in this run, and how often. */
+struct run_failure
+{
+    uint64_t hash; /* of its name and canonical arguments */
+    uint32_t count;
 };
 
 struct sma_run
@@ -51,7 +72,10 @@ struct sma_run
     int64_t wall_ms;
     uint64_t random[2], now_ns;
     struct sma_stamps stamps;
+    uint32_t offers; /* enum sma_tool_offer */
+    const struct sma_buf *head;
     bool is_draining, has_delivered;
+    bool has_shown;  /* a file or a reaction: an answer without words */
     bool is_waiting; /* WAIT was asked */
     uint32_t round, shrink_count, next_number;
 
@@ -68,11 +92,21 @@ struct sma_run
     struct sma_buf answer_data;
     struct sma_stored_answer answer;
     struct run_call *calls;
-    uint32_t call_count, open_count;
+    uint32_t call_count, open_count, tool_open_count;
     struct sma_step_delivery *deliveries;
     uint32_t delivery_count;
     uint32_t answer_number;
     bool answer_is_asked;
+    bool is_parking; /* the answer's step asks people: request */
+    struct sma_buf request;
+    struct sma_stored_decisions decisions;
+    bool has_decisions;
+    uint32_t note_number; /* the step with the deliveries of approved sends, on its way; 0 = none */
+    bool note_is_asked;
+
+    /* over the rounds */
+    struct run_failure *failures;
+    uint32_t failure_count, failure_room;
 
     /* the results step that may still be on its way to the disk */
     struct sma_buf results_data;
@@ -103,6 +137,7 @@ void run_wait(struct sma_run *run);
 /* Draining: end now, or when the step that is on its way has been answered. */
 void run_settle(struct sma_run *run);
 void run_end(struct sma_run *run, bool is_counted);
+void run_cancel_tools(struct sma_run *run);
 /* The user's message as the first fragment; stored_facts when it was sent before. */
 void run_put_user(struct sma_run *run, struct sma_str stored_facts);
 
@@ -120,11 +155,38 @@ void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, st
 void run_delivery_state(struct sma_run *run, uint32_t index,
                         const struct sma_step_delivery_state *delivery);
 void run_set_error(struct run_call *call, struct sma_str text);
+void run_set_result(struct run_call *call, bool is_error);
+/* What can be said of a call without doing anything: its result, when it will not be carried out. Reads its arguments. */
+void run_check_call(struct sma_run *run, uint32_t index);
+/* A question about a call is open, or has been answered (NULL: no such question is open). */
+void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage);
+struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage);
+/* Ask for what the call needs, now that it may be done. */
+void run_begin_call(struct sma_run *run, uint32_t index);
+/* The delivery that a send is. */
+void run_put_delivery(struct sma_run *run, uint32_t index);
+/* Everything that had to be known before the answer is stored is known. */
+void run_resolved(struct sma_run *run);
 /* All results there: the round is over. Draining: perhaps without waiting for the rest. */
 void run_check_round(struct sma_run *run);
 /* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
 void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
                 const struct sma_stored_result *results, uint32_t count);
+
+/* run_tools.c */
+bool run_is_send(enum sma_tool tool);
+/* Ask the tools about a call: CHECK or RUN. */
+void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode);
+void run_tool(struct sma_run *run, uint32_t index, const struct sma_tool_answer *answer);
+/* Make run->request of what people must be asked; false: the run has failed. */
+bool run_build_request(struct sma_run *run);
+void run_store_note(struct sma_run *run);
+void run_note_durable(struct sma_run *run, const struct sma_step_done *step);
+/* Words that came with the consent go to the model with the result. */
+void run_add_words(struct sma_run *run, uint32_t index);
+/* Has this very call failed too often? Count how a call ended. */
+bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call);
+void run_count_result(struct sma_run *run, const struct sma_stored_call *call, bool is_error);
 
 /* run_finish.c */
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);

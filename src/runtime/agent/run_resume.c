@@ -1,6 +1,8 @@
 /* run_resume.c — continue a run from its durable steps. See run.h. */
 #include "run_priv.h"
 
+#include "sma/text.h"
+
 #include <stdlib.h>
 
 /* The facts as they were sent the first time, from the first answer; empty when there is none. Slices into the step. */
@@ -48,19 +50,89 @@ static bool resume_results(struct sma_run *run, const struct sma_stored_step *st
     return true;
 }
 
+/* What people said about the calls of the answer before it. Whatever does not fit is damage: consent is not guessed. */
+static bool resume_decisions(struct sma_run *run, const struct sma_stored_step *step)
+{
+    enum sma_err err = sma_codec_get_decisions(step->data, &run->decisions);
+    run->has_decisions = err == SMA_ERR_OK;
+    for (uint32_t i = 0; err == SMA_ERR_OK && i < run->decisions.count; i++) {
+        const struct sma_stored_decision *decision = &run->decisions.list[i];
+        bool is_known = decision->call < run->call_count;
+        if (!is_known || run->answer.calls[decision->call].has_result ||
+            run->calls[decision->call].is_decided) {
+            err = SMA_ERR_CORRUPT;
+            break;
+        }
+        struct run_call *call = &run->calls[decision->call];
+        call->is_decided = true;
+        call->is_approved = decision->is_approved;
+        call->agreed = decision;
+    }
+    if (err == SMA_ERR_OK)
+        return true;
+    run_finish_failed(run,
+                      err == SMA_ERR_CORRUPT ? "the stored steps are damaged" : sma_err_text(err));
+    return false;
+}
+
+/* Deliveries of the answer, or of the note behind its decision. */
 static const struct sma_step_delivery_state *find_delivery(const struct sma_run *run, uint32_t call)
 {
     const struct sma_run_order *order = run->order;
     for (uint32_t i = 0; i < order->delivery_count; i++) {
-        if (order->deliveries[i].step == run->answer_number && order->deliveries[i].call == call)
+        if (order->deliveries[i].step >= run->answer_number && order->deliveries[i].call == call)
             return &order->deliveries[i];
     }
     return NULL;
 }
 
+static void set_refused(struct sma_run *run, struct run_call *call)
+{
+    struct sma_str reason = sma_str_trim(call->agreed->response);
+    sma_buf_clear(&run->scratch);
+    sma_buf_put_text(&run->scratch, "Not carried out: ");
+    sma_buf_put_str(&run->scratch, reason.len > 0 ? reason : SMA_STR("refused"));
+    sma_buf_put_text(&run->scratch,
+                     ". Do not try it again in other words; go on without it, or tell the user.");
+    run_set_error(call, sma_buf_str(&run->scratch));
+}
+
+/* A call that waited for the decision, of which nothing has been done yet. */
+static void begin_decided(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    const struct sma_stored_call *stored = &run->answer.calls[index];
+    run_check_call(run,
+                   index); /* reads the arguments; and the person may have lost a right since */
+    if (call->has_result)
+        return;
+    if (call->tool == SMA_TOOL_CONTACT_SEND && !stored->has_receiver) {
+        run_set_error(call, SMA_STR("Not sent: the receiver is not known any more. Call again."));
+        return;
+    }
+    call->route = stored->receiver;
+    if (call->tool == SMA_TOOL_SEND)
+        run_set_error(call, SMA_STR("The message could not be queued."));
+    else
+        run_begin_call(run, index);
+}
+
+static void set_interrupted(struct run_call *call)
+{
+    run_set_error(call, call->is_approved
+                            ? SMA_STR("It was agreed to, but interrupted by a restart; the outcome "
+                                      "is unknown. It was not repeated: look before you do it "
+                                      "again.")
+                            : SMA_STR("Interrupted by a restart; the outcome is unknown. It was "
+                                      "not repeated: look before you do it again."));
+}
+
 /* The calls of an answer whose results were not stored: what is known of each, and nothing is done twice. */
 static void resume_calls(struct sma_run *run)
 {
+    const struct sma_run_order *order = run->order;
+    bool is_fresh = order->is_decided && run->has_decisions &&
+                    order->steps[order->step_count - 1].kind == SMA_STEP_DECISION;
     run->state = RUN_TOOLS;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct sma_stored_call *stored = &run->answer.calls[i];
@@ -72,15 +144,44 @@ static void resume_calls(struct sma_run *run)
             call->is_error = stored->is_error;
         } else if (delivery != NULL) {
             run_delivery_state(run, i, delivery);
+        } else if (call->is_decided && !call->is_approved) {
+            set_refused(run, call);
+        } else if (is_fresh) {
+            begin_decided(run, i);
         } else {
-            run_set_error(
-                call,
-                SMA_STR(
-                    "Interrupted by a restart; the outcome is unknown. It was not repeated: look "
-                    "before you do it again."));
+            set_interrupted(call);
         }
     }
     run_check_round(run);
+}
+
+static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
+{
+    bool has_answer = run->call_count > 0;
+    switch (step->kind) {
+    case SMA_STEP_NOTE:
+        return true;
+    case SMA_STEP_ANSWER:
+        if (has_answer || run->round >= SMA_RUN_STEP_COUNT_MAX)
+            break;
+        if (!resume_answer(run, step))
+            return false;
+        if (run->call_count == 0)
+            break;
+        return true;
+    case SMA_STEP_RESULTS:
+        if (!has_answer)
+            break;
+        return resume_results(run, step);
+    case SMA_STEP_DECISION:
+        if (!has_answer || run->has_decisions)
+            break;
+        return resume_decisions(run, step);
+    default:
+        break;
+    }
+    run_finish_failed(run, "the stored steps are damaged");
+    return false;
 }
 
 void run_resume(struct sma_run *run)
@@ -88,22 +189,9 @@ void run_resume(struct sma_run *run)
     const struct sma_run_order *order = run->order;
     run_put_user(run, stored_facts(order));
     for (uint32_t i = 0; i < order->step_count; i++) {
-        const struct sma_stored_step *step = &order->steps[i];
-        bool has_answer = run->call_count > 0;
-        run->next_number = step->number + 1;
-        if (step->kind == SMA_STEP_NOTE)
-            continue;
-        bool is_answer = step->kind == SMA_STEP_ANSWER;
-        if (is_answer == has_answer || (is_answer && run->round >= SMA_RUN_STEP_COUNT_MAX)) {
-            run_finish_failed(run, "the stored steps are damaged");
+        run->next_number = order->steps[i].number + 1;
+        if (!resume_step(run, &order->steps[i]))
             return;
-        }
-        if (!(is_answer ? resume_answer(run, step) : resume_results(run, step)))
-            return;
-        if (is_answer && run->call_count == 0) {
-            run_finish_failed(run, "the stored steps are damaged");
-            return;
-        }
     }
     if (run->call_count > 0) {
         resume_calls(run);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* -- results of calls --------------------------------------------------------------------------------------------- */
-static void set_result(struct run_call *call, bool is_error)
+void run_set_result(struct run_call *call, bool is_error)
 {
     call->has_result = true;
     call->is_error = is_error;
@@ -23,7 +23,7 @@ static void set_result(struct run_call *call, bool is_error)
 void run_set_error(struct run_call *call, struct sma_str text)
 {
     sma_tool_put_error(&call->result, text);
-    set_result(call, true);
+    run_set_result(call, true);
 }
 
 static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
@@ -31,12 +31,64 @@ static void set_sent(struct run_call *call, enum sma_send_state state, struct sm
     /* Only what goes to the user's own chat answers the user. */
     call->is_delivered =
         sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
-    set_result(call, state == SMA_SEND_FAILED);
+    run_set_result(call, state == SMA_SEND_FAILED);
+}
+
+/* -- open questions ----------------------------------------------------------------------------------------------- */
+static bool is_at_tools(enum call_stage stage)
+{
+    return stage == CALL_CHECK || stage == CALL_RUN;
+}
+
+void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)
+{
+    SMA_ASSERT(run->calls[index].stage == CALL_IDLE);
+    run->calls[index].stage = stage;
+    run->open_count++;
+    run->tool_open_count += is_at_tools(stage);
+}
+
+struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage)
+{
+    if (index >= run->call_count || run->calls[index].stage != stage)
+        return NULL;
+    run->calls[index].stage = CALL_IDLE;
+    SMA_ASSERT(run->open_count > 0);
+    run->open_count--;
+    run->tool_open_count -= is_at_tools(stage);
+    return &run->calls[index];
 }
 
 /* -- the answer arrives ------------------------------------------------------------------------------------------- */
-/* What can be said of a call without doing anything: its result, when it will not be carried out. */
-static void check_call(struct sma_run *run, uint32_t index)
+/* A path that is one field of one line (see run_put_delivery). */
+static bool is_line(struct sma_str path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == '|')
+            return false;
+    }
+    return true;
+}
+
+/* Calls that are not for this person, not for this place, or have failed often enough. */
+static bool refuse_call(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    bool is_talk = call->tool == SMA_TOOL_SEND || call->tool == SMA_TOOL_LOAD_HISTORY;
+    if (run->order->standing == SMA_STANDING_STRANGER && !is_talk)
+        run_set_error(call, SMA_STR("Not carried out: this person is not known here and may only "
+                                    "talk. Answer with chat_send; no other tool works for them."));
+    else if (!sma_tool_is_offered(call->tool, run->offers))
+        run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
+                                    "Answer with chat_send."));
+    else if (run_is_repeated(run, &run->answer.calls[index]))
+        run_set_error(call, SMA_STR("Not carried out: this very call has failed 3 times already. "
+                                    "Read the errors above and do it in another way, or tell the "
+                                    "user with chat_send what does not work."));
+    return call->has_result;
+}
+
+void run_check_call(struct sma_run *run, uint32_t index)
 {
     const struct sma_stored_call *stored = &run->answer.calls[index];
     struct run_call *call = &run->calls[index];
@@ -52,14 +104,19 @@ static void check_call(struct sma_run *run, uint32_t index)
     }
     if (call->tool == SMA_TOOL_UNKNOWN) {
         sma_tool_put_unknown(&call->result, stored->name);
-        set_result(call, true);
+        run_set_result(call, true);
         return;
     }
+    if (refuse_call(run, index))
+        return;
     struct sma_str arguments = stored->is_invalid ? SMA_STR("") : stored->arguments;
     sma_buf_clear(&run->scratch);
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
         run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
                                                  : SMA_STR("Out of memory."));
+    else if (call->tool == SMA_TOOL_SEND_FILE && !is_line(call->args.path))
+        run_set_error(call, SMA_STR("A file whose name holds \"|\" or a line break cannot be sent. "
+                                    "Copy it under another name and send that."));
 }
 
 bool run_open_answer(struct sma_run *run)
@@ -83,9 +140,11 @@ bool run_open_answer(struct sma_run *run)
     for (uint32_t i = 0; i < run->call_count; i++) {
         sma_buf_init(&run->calls[i].result, SMA_STEP_BYTES_MAX);
         sma_buf_init(&run->calls[i].route_text, SMA_STEP_BYTES_MAX);
+        sma_buf_init(&run->calls[i].delivery_text, SMA_TEXT_BYTES_MAX);
+        sma_buf_init(&run->calls[i].item, SMA_STEP_BYTES_MAX);
         run->calls[i].tool = sma_tool_find(run->answer.calls[i].name);
     }
-    run->open_count = run->delivery_count = 0;
+    run->open_count = run->tool_open_count = run->delivery_count = 0;
     return true;
 }
 
@@ -95,40 +154,77 @@ void run_drop_answer(struct sma_run *run)
         sma_tool_args_fini(&run->calls[i].args);
         sma_buf_fini(&run->calls[i].result);
         sma_buf_fini(&run->calls[i].route_text);
+        sma_buf_fini(&run->calls[i].delivery_text);
+        sma_buf_fini(&run->calls[i].item);
     }
     free(run->calls);
     free(run->deliveries);
     run->calls = NULL;
     run->deliveries = NULL;
-    run->call_count = run->open_count = run->delivery_count = 0;
+    run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
+    run->is_parking = run->has_decisions = false;
+    run->note_number = 0;
+    sma_stored_decisions_fini(&run->decisions);
     sma_stored_answer_fini(&run->answer);
     sma_buf_clear(&run->answer_data);
 }
 
 static void ask_contact(struct sma_run *run, uint32_t index)
 {
-    run->calls[index].is_open = true;
-    run->open_count++;
+    run_open_call(run, index, CALL_CONTACT);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
     action->call = index;
     action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name};
 }
 
-/* Calls become deliveries of the step, so that their outbox rows are in its transaction. */
+/* One line, in the words that adapters read files from: whatever is in the caption stays in it. */
+static void put_attachment(struct sma_buf *buf, const struct sma_tool_args *args)
+{
+    sma_buf_clear(buf);
+    sma_buf_put_text(buf, "@attach ");
+    sma_buf_put_str(buf, args->kind);
+    sma_buf_put_char(buf, ' ');
+    sma_buf_put_str(buf, args->path);
+    struct sma_str caption = sma_str_trim(args->caption);
+    if (caption.len > 0)
+        sma_buf_put_text(buf, " | ");
+    for (size_t i = 0; i < caption.len; i++)
+        sma_buf_put_char(buf, (unsigned char)caption.ptr[i] < ' ' ? ' ' : caption.ptr[i]);
+}
+
+void run_put_delivery(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    struct sma_step_delivery *delivery = &run->deliveries[run->delivery_count++];
+    *delivery = (struct sma_step_delivery){.call = index,
+                                           .intent = SMA_INTENT_ASSISTANT_TEXT,
+                                           .route = run->order->route,
+                                           .text = call->args.text};
+    call->delivery = run->delivery_count;
+    if (call->tool == SMA_TOOL_CONTACT_SEND) {
+        delivery->route = call->route;
+    } else if (call->tool == SMA_TOOL_REACT) {
+        delivery->intent = SMA_INTENT_REACTION;
+        delivery->text = call->args.emoji;
+        if (call->args.message_id.len > 0)
+            delivery->route.message_id = call->args.message_id;
+    } else if (call->tool == SMA_TOOL_SEND_FILE) {
+        put_attachment(&call->delivery_text, &call->args);
+        delivery->text = sma_buf_str(&call->delivery_text);
+    }
+}
+
+/* Calls become deliveries of the step, so that their outbox rows are in its transaction. When people are asked about the
+ * answer only what goes to the chat itself goes out before they have spoken. */
 static void collect_deliveries(struct sma_run *run)
 {
     run->delivery_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
-        struct run_call *call = &run->calls[i];
-        if (call->has_result ||
-            (call->tool != SMA_TOOL_SEND && call->tool != SMA_TOOL_CONTACT_SEND))
-            continue;
-        run->deliveries[run->delivery_count++] = (struct sma_step_delivery){
-            .call = i,
-            .intent = SMA_INTENT_ASSISTANT_TEXT,
-            .route = call->tool == SMA_TOOL_SEND ? run->order->route : call->route,
-            .text = call->args.text};
-        call->delivery = run->delivery_count;
+        const struct run_call *call = &run->calls[i];
+        bool goes_now =
+            call->tool == SMA_TOOL_SEND || (run_is_send(call->tool) && !run->is_parking);
+        if (!call->has_result && goes_now)
+            run_put_delivery(run, i);
     }
 }
 
@@ -140,8 +236,12 @@ static bool close_answer(struct sma_run *run)
         stored->has_result = run->calls[i].has_result;
         stored->is_error = run->calls[i].is_error;
         stored->result = sma_buf_str(&run->calls[i].result);
+        stored->has_receiver =
+            run->is_parking && !stored->has_result && run->calls[i].tool == SMA_TOOL_CONTACT_SEND;
+        stored->receiver = run->calls[i].route;
     }
     sma_codec_put_known_results(&run->answer_data, run->answer.calls, run->call_count);
+    sma_codec_put_receivers(&run->answer_data, run->answer.calls, run->call_count);
     sma_stored_answer_fini(&run->answer); /* its slices point into bytes that may have moved */
     enum sma_err err = run->answer_data.err;
     if (err == SMA_ERR_OK)
@@ -168,11 +268,15 @@ void run_store_answer(struct sma_run *run)
                                      .kind = SMA_STEP_ANSWER,
                                      .data = sma_buf_str(&run->answer_data),
                                      .delivery_count = run->delivery_count,
-                                     .deliveries = run->deliveries};
+                                     .deliveries = run->deliveries,
+                                     .request_json = run->is_parking ? sma_buf_str(&run->request)
+                                                                     : (struct sma_str){0}};
 }
 
-static void resolved(struct sma_run *run)
+void run_resolved(struct sma_run *run)
 {
+    if (!run_build_request(run))
+        return;
     collect_deliveries(run);
     if (!close_answer(run))
         return;
@@ -194,15 +298,15 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
     if (!run_open_answer(run))
         return;
     for (uint32_t i = 0; i < run->call_count; i++)
-        check_call(run, i);
+        run_check_call(run, i);
     for (uint32_t i = 0; i < run->call_count; i++) {
         if (!run->calls[i].has_result && run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
             ask_contact(run, i);
     }
     if (run->open_count > 0)
-        run->state = RUN_RESOLVING;
+        run->state = RUN_CHECKING;
     else
-        resolved(run);
+        run_resolved(run);
 }
 
 /* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
@@ -246,8 +350,7 @@ static void ask_history(struct sma_run *run, uint32_t index)
     uint64_t first_seq = session->turn_count > 0 ? session->turns[0]->seq : 0;
     if (first_seq == 0 && order->collected_count > 0)
         first_seq = order->collected[0].seq;
-    call->is_open = true;
-    run->open_count++;
+    run_open_call(run, index, CALL_HISTORY);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_HISTORY);
     action->call = index;
     action->history = (struct sma_history_ask){.chat_key = order->route.chat_key,
@@ -276,15 +379,30 @@ void run_delivery_state(struct sma_run *run, uint32_t index,
     default:
         break;
     }
-    call->is_open = true;
-    run->open_count++;
+    run_open_call(run, index, CALL_SENT);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_SEND);
     action->call = index;
     action->outbox_id = delivery->outbox_id;
 }
 
+void run_begin_call(struct sma_run *run, uint32_t index)
+{
+    enum sma_tool tool = run->calls[index].tool;
+    run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
+    if (tool == SMA_TOOL_LOAD_HISTORY)
+        ask_history(run, index);
+    else if (tool == SMA_TOOL_CONTACT_LOOKUP)
+        ask_contact(run, index);
+    else
+        run_ask_tool(run, index, sma_tool_is_work(tool) ? SMA_TOOL_RUN : SMA_TOOL_CHECK);
+}
+
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
+    if (run->is_parking) { /* nobody was asked: nothing may be done */
+        run_finish_failed(run, "consent could not be asked for");
+        return;
+    }
     if (run->is_draining) {
         run_end(
             run,
@@ -296,30 +414,20 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
         struct run_call *call = &run->calls[i];
         if (call->has_result)
             continue;
+        if (call->delivery == 0) {
+            run_begin_call(run, i);
+            continue;
+        }
         run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
         if (call->delivery > step->delivery_count)
             run_set_error(call, SMA_STR("The message could not be queued."));
-        else if (call->delivery > 0)
-            run_delivery_state(run, i, &step->deliveries[call->delivery - 1]);
-        else if (call->tool == SMA_TOOL_LOAD_HISTORY)
-            ask_history(run, i);
         else
-            ask_contact(run, i);
+            run_delivery_state(run, i, &step->deliveries[call->delivery - 1]);
     }
     run_check_round(run);
 }
 
 /* -- results arrive ----------------------------------------------------------------------------------------------- */
-static struct run_call *answered_call(struct sma_run *run, uint32_t index)
-{
-    if (index >= run->call_count || !run->calls[index].is_open)
-        return NULL;
-    run->calls[index].is_open = false;
-    SMA_ASSERT(run->open_count > 0);
-    run->open_count--;
-    return &run->calls[index];
-}
-
 /* The result outlives the message that brought it: its strings move into the call. */
 static bool keep_route(struct run_call *call, const struct sma_route *route)
 {
@@ -345,37 +453,39 @@ static bool keep_route(struct run_call *call, const struct sma_route *route)
 
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact)
 {
-    bool is_resolving = run->state == RUN_RESOLVING;
-    if (!is_resolving && run->state != RUN_TOOLS)
+    bool is_checking = run->state == RUN_CHECKING;
+    if (!is_checking && run->state != RUN_TOOLS)
         return;
-    struct run_call *call = answered_call(run, index);
+    struct run_call *call = run_close_call(run, index, CALL_CONTACT);
     if (call == NULL)
         return;
     if (!contact->is_found) {
         sma_tool_put_no_contact(&call->result, call->args.user_name);
-        set_result(call, true);
-    } else if (!is_resolving) {
+        run_set_result(call, true);
+    } else if (!is_checking) {
         sma_tool_put_contact(&call->result, contact->contact_json);
-        set_result(call, false);
+        run_set_result(call, false);
     } else if (!keep_route(call, &contact->route)) {
         run_set_error(call, SMA_STR("Out of memory."));
+    } else {
+        run_ask_tool(run, index, SMA_TOOL_CHECK);
     }
-    if (!is_resolving)
+    if (!is_checking)
         run_check_round(run);
     else if (run->open_count == 0)
-        resolved(run);
+        run_resolved(run);
 }
 
 void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines)
 {
     if (run->state != RUN_TOOLS)
         return;
-    struct run_call *call = answered_call(run, index);
+    struct run_call *call = run_close_call(run, index, CALL_HISTORY);
     if (call == NULL)
         return;
     sma_tool_put_history(&call->result, lines, call->args.keyword,
                          sma_prompt_is_group(run->order->route.chat_type));
-    set_result(call, lines->err != SMA_ERR_OK);
+    run_set_result(call, lines->err != SMA_ERR_OK);
     run_check_round(run);
 }
 
@@ -383,7 +493,7 @@ void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, st
 {
     if (run->state != RUN_TOOLS)
         return;
-    struct run_call *call = answered_call(run, index);
+    struct run_call *call = run_close_call(run, index, CALL_SENT);
     if (call == NULL)
         return;
     set_sent(call, state, error);
@@ -433,9 +543,13 @@ void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
+        enum sma_tool tool = sma_tool_find(answer->calls[i].name);
+        run->has_shown |=
+            !results[i].is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
         wire_results[i] = (struct sma_tool_result){results[i].call_id, results[i].name,
                                                    results[i].content, results[i].is_error};
         put_tool_call(run, &answer->calls[i], results[i].content);
+        run_count_result(run, &answer->calls[i], results[i].is_error);
         if (results[i].is_delivered) {
             run->has_delivered = true;
             note_sent_text(run, &answer->calls[i]);
@@ -459,6 +573,7 @@ static void close_round(struct sma_run *run)
     }
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
+        run_add_words(run, i);
         results[i] = (struct sma_stored_result){run->answer.calls[i].id, run->answer.calls[i].name,
                                                 sma_buf_str(&call->result), call->is_error,
                                                 call->is_delivered};
@@ -498,8 +613,8 @@ void run_check_round(struct sma_run *run)
     if (!run->is_draining)
         return;
     for (uint32_t i = 0; i < run->call_count; i++) {
-        enum sma_tool tool = run->calls[i].tool;
-        if (run->calls[i].is_open && tool != SMA_TOOL_SEND && tool != SMA_TOOL_CONTACT_SEND)
+        enum call_stage stage = run->calls[i].stage;
+        if (stage != CALL_IDLE && stage != CALL_SENT)
             return;
     }
     run_settle(run);

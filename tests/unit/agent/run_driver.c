@@ -42,6 +42,7 @@ void driver_init(struct driver *driver, enum sma_llm_api api)
         .text = SMA_STR("hello \"there\"\n"),
         .wall_ms = 1000,
         .attempt = 1,
+        .standing = SMA_STANDING_OWNER,
     };
     driver->session = sma_session_pin(driver->sessions, driver->order.route.chat_key, 1);
     CHECK(driver->session != NULL);
@@ -89,6 +90,8 @@ void driver_start(struct driver *driver)
                                       .sessions = driver->sessions,
                                       .session = driver->session,
                                       .settings = driver->settings,
+                                      .has_files = true,
+                                      .has_reactions = true,
                                       .wall_ms = 1795000000000 + (int64_t)driver->random,
                                       .random = {driver->random++, 7}};
     CHECK_OK(sma_run_create(&options, &driver->run));
@@ -214,6 +217,46 @@ void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state
         .seq = driver->order.seq, .state = (uint8_t)state, .error = sma_str(error)};
     driver_event(driver,
                  (struct sma_run_event){.kind = SMA_RUN_SENT, .call = call, .sent = &result});
+}
+
+void driver_tool(struct driver *driver, uint32_t call, enum sma_tool_verdict verdict,
+                 const char *content)
+{
+    struct sma_buf item;
+    sma_buf_init(&item, 1 << 16);
+    struct sma_tool_answer answer = {
+        .seq = driver->order.seq, .call = call, .verdict = (uint8_t)verdict};
+    if (verdict == SMA_TOOL_ASKS && content[0] != '{') { /* content: first byte of the digest */
+        struct sma_request_item what = {.type = SMA_STR("exec_shell"),
+                                        .tool = SMA_STR("exec_shell"),
+                                        .title = SMA_STR("title"),
+                                        .input_json = SMA_STR("{}"),
+                                        .details_json = SMA_STR("{}"),
+                                        .digest = {(uint8_t)content[0]}};
+        sma_request_put_item(&item, &what);
+        answer.item_json = sma_buf_str(&item);
+    } else {
+        answer.content = sma_str(content);
+        answer.is_error =
+            verdict != SMA_TOOL_ALLOWED || strstr(content, "\"success\":false") != NULL;
+    }
+    driver_event(driver,
+                 (struct sma_run_event){.kind = SMA_RUN_TOOL, .call = call, .tool = &answer});
+    sma_buf_fini(&item);
+}
+
+void driver_decide(struct driver *driver, const struct sma_stored_decision *list, uint32_t count)
+{
+    struct sma_buf data;
+    sma_buf_init(&data, 1 << 16);
+    sma_codec_put_decisions(&data, list, count);
+    CHECK_INT(SMA_ERR_OK, data.err);
+    CHECK(driver->step_count < DRIVER_STEP_MAX);
+    uint32_t number = driver->step_count + 1;
+    driver->steps[driver->step_count++] = (struct sma_stored_step){
+        number, SMA_STEP_DECISION, {dup_bytes(sma_buf_str(&data)), data.len}};
+    sma_buf_fini(&data);
+    driver->order.is_decided = true;
 }
 
 void driver_done(struct driver *driver, bool is_durable)

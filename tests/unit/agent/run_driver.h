@@ -6,6 +6,7 @@
 #define TEST_RUN_DRIVER_H
 
 #include "runtime/agent/run.h"
+#include "runtime/approval/request.h"
 #include "support/check.h"
 
 #include <stdio.h>
@@ -66,6 +67,11 @@ void driver_durable(struct driver *driver);
 void driver_verdict(struct driver *driver, uint32_t number, enum sma_step_verdict verdict);
 void driver_sent(struct driver *driver, uint32_t call, enum sma_send_state state,
                  const char *error);
+/* The tools answer. ASKS in a check: an item whose digest begins with the first byte of content. */
+void driver_tool(struct driver *driver, uint32_t call, enum sma_tool_verdict verdict,
+                 const char *content);
+/* What the store does when people have spoken: a DECISION step, and the run is handed out with is_decided. */
+void driver_decide(struct driver *driver, const struct sma_stored_decision *list, uint32_t count);
 /* Take the DONE in the last actions; is_durable: and answer it. */
 void driver_done(struct driver *driver, bool is_durable);
 /* The request as bytes; malloc'ed, NUL-terminated. */

@@ -10,6 +10,7 @@ static void facts_are_a_block_of_plain_lines(void)
     tzset();
     struct sma_run_order order = {
         .seq = 12,
+        .standing = SMA_STANDING_OWNER,
         .route = {.channel = SMA_STR("telegram"),
                   .chat_key = SMA_STR("telegram:chat:-5:topic:3"),
                   .chat_id = SMA_STR("-5"),
@@ -40,7 +41,8 @@ static void unknown_facts_are_left_out(void)
 {
     CHECK(setenv("TZ", "UTC", 1) == 0);
     tzset();
-    struct sma_run_order order = {.seq = 1, .route = {.channel = SMA_STR("api")}};
+    struct sma_run_order order = {
+        .seq = 1, .standing = SMA_STANDING_ADMIN, .route = {.channel = SMA_STR("api")}};
     uint64_t random[2] = {0, 0};
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
@@ -51,6 +53,31 @@ static void unknown_facts_are_left_out(void)
               "channel: \"api\"",
               sma_buf_str(&buf));
     sma_buf_fini(&buf);
+}
+
+static void who_may_less_is_told_in_the_facts(void)
+{
+    static const struct
+    {
+        uint8_t standing;
+        const char *told;
+    } rows[] = {
+        {SMA_STANDING_STRANGER, "\nstanding: stranger (may only talk: "},
+        {SMA_STANDING_MEMBER, "\nstanding: member (commands, changes of files "},
+        {SMA_STANDING_ADMIN, NULL},
+        {SMA_STANDING_OWNER, NULL},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_run_order order = {.seq = 1, .standing = rows[i].standing};
+        uint64_t random[2] = {0, 0};
+        struct sma_buf buf;
+        sma_buf_init(&buf, 4096);
+        sma_prompt_put_facts(&buf, &order, 0, random);
+        CHECK((strstr(buf.ptr, "standing") != NULL) == (rows[i].told != NULL));
+        if (rows[i].told != NULL)
+            CHECK(strstr(buf.ptr, rows[i].told) != NULL);
+        sma_buf_fini(&buf);
+    }
 }
 
 static void the_system_text_is_stable_and_begins_with_agent_md(void)
@@ -83,6 +110,7 @@ int main(void)
 {
     RUN(facts_are_a_block_of_plain_lines);
     RUN(unknown_facts_are_left_out);
+    RUN(who_may_less_is_told_in_the_facts);
     RUN(the_system_text_is_stable_and_begins_with_agent_md);
     RUN(groups_are_known_by_type);
     return check_summary();

@@ -7,7 +7,7 @@ static const struct driver_call send_hi[] = {{"c1", "chat_send", "{\"text\":\"hi
 
 static void check_kinds(const struct driver *driver, const char *wanted)
 {
-    static const char letters[] = {'L', 'M', 'X', 'C', 'H', 'S', 'P', 'D', 'g', 'W', 'E'};
+    static const char letters[] = {'L', 'M', 'X', 'C', 'H', 'S', 'P', 'D', 'g', 'W', 'E', 'T', 'K'};
     char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
     for (uint32_t i = 0; i < driver->actions.count; i++)
         actual[i] = letters[driver->actions.list[i].kind];
@@ -129,9 +129,9 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
     {
         const char *name, *arguments, *told;
     } rows[] = {
-        {"exec_shell", "{}",
-         "There is no tool exec_shell. The tools are: chat_contact_lookup, chat_contact_send, "
-         "chat_load_history, chat_send."},
+        {"exec", "{}",
+         "There is no tool exec. The tools are: chat_contact_lookup, chat_contact_send, "
+         "chat_load_history, chat_send, edit_file, exec_shell, "},
         {"chat_send", "not json", "not a JSON object"},
         {"chat_send", "{}", "Expected \\\\\\\"text\\\\\\\": a string"},
         {"chat_send", "{\"text\":5}", "Expected \\\\\\\"text\\\\\\\": a string"},
@@ -262,7 +262,13 @@ static void contact_send_resolves_before_the_step(void)
     struct sma_contact_result found = {
         .is_found = true, .route = {.adapter = 9, .channel = SMA_STR("qq"), .chat_key = {key, 4}}};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
-    memset(key, 'x', 4); /* the message is gone */
+    memset(key, 'x', 4);  /* the message is gone */
+    check_kinds(&d, "T"); /* a send elsewhere is checked when it is known where that is */
+    const struct sma_tool_ask *check = &driver_find(&d, SMA_RUN_ASK_TOOL)->tool;
+    CHECK_INT(SMA_TOOL_CHECK, check->mode);
+    CHECK_STR("t:77 bob", check->receiver);
+    CHECK_STR("chat_contact_send", check->name);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     check_kinds(&d, "P");
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(1, step->delivery_count);

@@ -48,6 +48,8 @@ static void perform(struct play *play)
             .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
         if (action->kind == SMA_RUN_STORE_STEP)
             pending->number = action->step.number;
+        if (action->kind == SMA_RUN_ASK_TOOL)
+            CHECK_INT(SMA_TOOL_CHECK, action->tool.mode);
         if (action->kind == SMA_RUN_ASK_HISTORY)
             play->history_count++;
         if (action->kind == SMA_RUN_STORE_DONE)
@@ -96,6 +98,9 @@ static void step(struct play *play)
     case SMA_RUN_ASK_HISTORY:
         driver_event(d, (struct sma_run_event){
                             .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
+        break;
+    case SMA_RUN_ASK_TOOL:
+        driver_tool(d, pending.call, SMA_TOOL_ALLOWED, "");
         break;
     case SMA_RUN_STORE_STEP:
         driver_verdict(d, pending.number, SMA_STEP_DURABLE);
