@@ -71,7 +71,19 @@
     X(CARD_IS_EXPIRED, "Expired", "已过期")                                                                            \
     X(CARD_IS_CANCELLED, "Cancelled", "已取消")                                                                        \
     X(CARD_IS_DECIDED, "Decided", "已决定")                                                                            \
-    X(CARD_DECIDED_BY, "Decided by: ", "决定人：")
+    X(CARD_DECIDED_BY, "Decided by: ", "决定人：") \
+    X(PAIR_CODE, "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s",          \
+      "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s")                                               \
+    X(NOT_LISTED, "I talk only with people whom the owner of this project has let in.",                                \
+      "我只与本项目所有者允许的人对话。")                                                                              \
+    X(PAIR_NEW, "\"%s\" wants to talk to me on %s. Reply \"pair %s\" to allow it, \"reject %s\" to refuse.",         \
+      "“%s”想在 %s 上与我对话。回复“配对 %s”允许，回复“拒绝 %s”拒绝。")                                             \
+    X(PAIRED, "You can talk to me now. I am answering what you have sent.", "现在可以与我对话了。我正在回复你之前发来的内容。") \
+    X(PAIRED_AGAIN, "You can talk to me now. Please send again what I have not answered.",                             \
+      "现在可以与我对话了。如有尚未回复的内容，请重新发送。")                                                          \
+    X(PAIR_DONE, "\"%s\" (%s) may talk to me now.", "“%s”（%s）现在可以与我对话。")                                    \
+    X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。")                                      \
+    X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", "没有这个配对码，或已过期。")
 
 enum sma_notice
 {
