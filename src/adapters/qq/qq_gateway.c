@@ -297,19 +297,24 @@ static void on_token(struct qq *qq, void *user, const struct sma_net_answer *ans
 }
 
 /* -- what the session wants -------------------------------------------------------------------------------------------- */
+/* Shards that begin a session take turns: the platform allows so many in five seconds. */
+static void take_turn(struct qq *qq, uint64_t now_ns)
+{
+    unsigned at_once = qq->gateway.max_concurrency > 0 ? qq->gateway.max_concurrency : 1;
+    qq->identify_next_ns = now_ns + QQ_IDENTIFY_PAUSE_S * QQ_NS_PER_S / at_once;
+}
+
 static void connect(struct qq_shard *shard)
 {
     struct qq *qq = shard->qq;
     uint64_t now_ns = now_of(shard);
     shard->connect_due_ns = UINT64_MAX;
-    /* Shards that begin a session take turns: the platform allows so many in five seconds. */
     if (is_new_session(shard) && qq->settings.shard_count > 1) {
         if (qq->identify_next_ns > now_ns) {
             shard->connect_due_ns = qq->identify_next_ns;
             return;
         }
-        unsigned at_once = qq->gateway.max_concurrency > 0 ? qq->gateway.max_concurrency : 1;
-        qq->identify_next_ns = now_ns + QQ_IDENTIFY_PAUSE_S * QQ_NS_PER_S / at_once;
+        take_turn(qq, now_ns);
     }
     if (qq->settings.gateway_url[0] == '\0')
         ask_address(shard, QQ_GATEWAY_BOT_PATH, on_address);
@@ -326,6 +331,8 @@ static void send_payload(struct qq_shard *shard, enum qq_action_kind kind)
     struct sma_str token = qq_token_now(qq);
     struct sma_buf buf;
     sma_buf_init(&buf, SEND_BYTES_MAX);
+    if (kind == QQ_ACTION_IDENTIFY) /* the platform counts from here: the way may have been long */
+        take_turn(qq, now_of(shard));
     if (kind == QQ_ACTION_BEAT)
         qq_put_heartbeat(&buf, session->last_seq);
     else if (kind == QQ_ACTION_IDENTIFY)

@@ -102,6 +102,19 @@ static void two_shards_share_the_work(void)
     world_close();
 }
 
+/* The platform counts five seconds from one log-in to the next, however long the way to the first one was. */
+static void a_slow_first_log_in_moves_the_second(void)
+{
+    world_make_platform();
+    world_tell("{s:s,s:s,s:s,s:i}", "do", "fault", "method", "gateway_bot", "kind", "delay", "ms",
+               2000);
+    open_connected(",\"shards\":2");
+    WORLD_WAIT(world_log_count("shard 2 of 2, new session") == 1);
+    CHECK_INT(0, world_log_count("is not connected"));
+    CHECK_INT(2, world_counter("identifies"));
+    world_close();
+}
+
 /* -- deliveries ------------------------------------------------------------------------------------------------------- */
 static const char *start_talk(const char *members, const char *chat)
 {
@@ -154,6 +167,7 @@ int main(void)
     RUN(sessions_that_are_gone_are_begun_anew);
     RUN(garbage_ends_the_link_and_loses_nothing);
     RUN(two_shards_share_the_work);
+    RUN(a_slow_first_log_in_moves_the_second);
     RUN(a_lost_answer_is_not_said_twice);
     RUN(trouble_that_passes_is_waited_for);
     return check_summary();
