@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include "support/check.h"
+#include "support/patience.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static uint64_t now_ms(void)
 
 static void wait_requests(struct world *world, size_t count)
 {
-    for (uint64_t end = now_ms() + 10000; server_requests(world->server) < count;) {
+    for (uint64_t end = now_ms() + PATIENCE_AWAIT_MS; server_requests(world->server) < count;) {
         CHECK(now_ms() < end);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
@@ -377,7 +378,7 @@ static void what_left_without_an_answer_is_unknown(void)
     uint64_t begin = now_ms();
     world_run(&world, start_timed, &hang);
     CHECK_INT(SMA_NET_UNKNOWN, world_wait(&world, 3)->end);
-    CHECK(now_ms() - begin >= 55 && now_ms() - begin < 5000);
+    CHECK(now_ms() - begin >= 55 && now_ms() - begin < 5000 * PATIENCE);
     CHECK_INT(3, server_requests(world.server));
     world_close(&world);
 }
@@ -391,7 +392,7 @@ static void silence_in_an_answer_ends_it(void)
     world_run(&world, start_timed, &stall);
     const struct reply *reply = world_wait(&world, 1);
     CHECK_INT(SMA_NET_UNKNOWN, reply->end);
-    CHECK(now_ms() - begin >= 45 && now_ms() - begin < 5000);
+    CHECK(now_ms() - begin >= 45 && now_ms() - begin < 5000 * PATIENCE);
     /* Slow is not silent: the whole takes longer than idle_ms. */
     struct timed slow = {.path = "/drip/30", .idle_ms = 200};
     world_run(&world, start_timed, &slow);
@@ -426,7 +427,7 @@ static void a_connection_closed_while_idle_is_replaced(void)
     world_open(&world);
     for (size_t i = 0; i < 10; i++) {
         CHECK_INT(200, world_get(&world, "POST", "/farewell", "{}")->status);
-        for (uint64_t end = now_ms() + 5000; server_open(world.server) > 0;)
+        for (uint64_t end = now_ms() + PATIENCE_AWAIT_MS; server_open(world.server) > 0;)
             CHECK(now_ms() < end);
     }
     CHECK_INT(10, server_requests(world.server));
