@@ -58,6 +58,12 @@ function(sma_test name)
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 60)
     endif()
+    if(SMA_SANITIZE) # slower, and on a busy machine slower again
+        math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 2")
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+    if(arg_LABEL STREQUAL "scenario") # they wait: the quick ones fill the gaps behind them
+        set_tests_properties(${name} PROPERTIES COST 15)
+    endif()
     set_property(GLOBAL APPEND PROPERTY SMA_TESTS_${arg_LABEL} ${name})
 endfunction()

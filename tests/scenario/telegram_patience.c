@@ -1,6 +1,5 @@
 /*
- * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other chats' times, and a
- * token that was revoked and given back is taken up again.
+ * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other chats' times.
  * Method: as telegram_chats; times are taken by the Bot API server, from an update being handed out to its reply.
  *   scenario_telegram_patience BINARY FAKE_MODEL
  */
@@ -10,7 +9,6 @@
 
 #define LOAD_CHATS 6
 #define LOAD_TOTAL 240
-#define REFUSED_MS 90000 /* a refused token is tried again every minute */
 
 #define LOAD_COUNT 5
 #define ROUND_COUNT 4
@@ -79,28 +77,6 @@ static void a_slow_chat_does_not_slow_the_others(void)
         CHECK(round < ROUND_COUNT);
 }
 
-static void a_token_given_back_is_taken_up_again(void)
-{
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 1);
-    telegram_say(&world, ANN, ANN, "hello, are you there");
-    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that waits */
-    char *log = NULL;
-    long long until = process_now_ms() + AWAIT_MS;
-    while ((log == NULL || strstr(log, "token is refused") == NULL) && process_now_ms() < until) {
-        free(log);
-        process_pause_ms(5);
-        log = folder_read(&world.world.folder, "service.log");
-    }
-    CHECK(strstr(log, "token is refused") != NULL);
-    free(log);
-    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 0);
-    until = process_now_ms() + REFUSED_MS;
-    while (telegram_count(&world, ANN, "hello, are you there") == 0 && process_now_ms() < until)
-        process_pause_ms(20);
-    CHECK_INT(1, telegram_count(&world, ANN, "You said: hello, are you there"));
-    telegram_settle(&world);
-}
-
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -111,7 +87,6 @@ int main(int argc, char **argv)
                              .concurrency = "16",
                              .members = ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}"});
     RUN(a_slow_chat_does_not_slow_the_others);
-    RUN(a_token_given_back_is_taken_up_again);
     telegram_world_stop(&world);
     return check_summary();
 }

@@ -1,0 +1,48 @@
+/*
+ * Aim: a token that was revoked and given back is taken up again without a restart.
+ * Method: as telegram_chats. A refused token is tried again every minute, so it takes one: a program of its own, beside
+ * the others.
+ *   scenario_telegram_refused BINARY FAKE_MODEL
+ */
+#include "telegram_world.h"
+
+#include "support/check.h"
+
+#define REFUSED_MS (60000 + AWAIT_MS) /* a refused token is tried again every minute */
+
+static const char *binary, *fake_model;
+static struct telegram_world world;
+
+static void a_token_given_back_is_taken_up_again(void)
+{
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 1);
+    telegram_say(&world, ANN, ANN, "hello, are you there");
+    telegram_tell(&world.telegram, "{s:s}", "do", "restart"); /* ends the poll that waits */
+    char *log = NULL;
+    long long until = process_now_ms() + AWAIT_MS;
+    while ((log == NULL || strstr(log, "token is refused") == NULL) && process_now_ms() < until) {
+        free(log);
+        process_pause_ms(5);
+        log = folder_read(&world.world.folder, "service.log");
+    }
+    CHECK(strstr(log, "token is refused") != NULL);
+    free(log);
+    telegram_tell(&world.telegram, "{s:s,s:b}", "do", "revoke", "on", 0);
+    until = process_now_ms() + REFUSED_MS;
+    while (telegram_count(&world, ANN, "hello, are you there") == 0 && process_now_ms() < until)
+        process_pause_ms(20);
+    CHECK_INT(1, telegram_count(&world, ANN, "You said: hello, are you there"));
+    telegram_settle(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    telegram_world_start(&world, binary, fake_model,
+                         &(struct telegram_options){.concurrency = "4"});
+    RUN(a_token_given_back_is_taken_up_again);
+    telegram_world_stop(&world);
+    return check_summary();
+}
