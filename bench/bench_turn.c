@@ -46,6 +46,7 @@ static void set_up(struct setting *setting, unsigned concurrency, bool is_logged
         json, sizeof json,
         "{\"name\":\"bench\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
         "\"baseUrl\":\"http://127.0.0.1:%d/v1\"},\"agent\":{\"concurrency\":%u},"
+        "\"access\":\"anyone\","
         "\"adapters\":{\"terminal\":{\"enabled\":false},\"telegram\":{\"enabled\":true,"
         "\"botToken\":\"%s\","
         "\"apiRoot\":\"http://"

@@ -151,6 +151,7 @@ static void make_project(struct world *world)
     snprintf(text, sizeof text,
              "{\"name\":\"crash\",\"llm\":{\"provider\":\"offline\"},\"agent\":{\"concurrency\":3},"
              "\"queue\":{\"chatWaitingMax\":1000},"
+             "\"access\":\"anyone\","
              "\"adapters\":{\"http\":{\"enabled\":true},\"terminal\":{\"enabled\":false},%s}}",
              adapter);
     snprintf(path, sizeof path, "%s/ship.json", world->project);

@@ -50,7 +50,8 @@ static void configure(struct feishu_world *world, const struct feishu_options *o
     else
         snprintf(block, sizeof block, "%.*s%d%s", head, pattern, world->feishu.port, mark + 2);
     int len = snprintf(json, sizeof json,
-                       ",\"agent\":{\"concurrency\":4},\"adapters\":{\"terminal\":{\"enabled\":"
+                       ",\"agent\":{\"concurrency\":4},\"access\":\"anyone\","
+                       "\"adapters\":{\"terminal\":{\"enabled\":"
                        "false},\"feishu\":{%s%s}}",
                        block, options->members == NULL ? "" : options->members);
     CHECK(len > 0 && (size_t)len < sizeof json);

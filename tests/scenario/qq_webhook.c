@@ -162,7 +162,8 @@ static void without_a_secret_it_refuses_to_start(void)
     snprintf(
         json, sizeof json,
         "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\",\"baseUrl\":"
-        "\"http://127.0.0.1:%d/v1\",\"apiKey\":\"k\"},\"adapters\":{\"terminal\":{\"enabled\":"
+        "\"http://127.0.0.1:%d/v1\",\"apiKey\":\"k\"},\"access\":\"anyone\","
+        "\"adapters\":{\"terminal\":{\"enabled\":"
         "false},\"qq\":{\"enabled\":true,\"appId\":\"%s\",\"mode\":\"webhook\"}}}",
         world.world.fake_port, FAKE_QQ_APP_ID);
     folder_write(&world.world.folder, "ship.json", json);

@@ -37,7 +37,7 @@ void qq_world_create(struct qq_world *world, const char *fake_model,
     start_model(world, fake_model, options->script);
     int len = snprintf(
         json, sizeof json,
-        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"adapters\":{\"terminal\":{"
+        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"access\":\"anyone\",\"adapters\":{\"terminal\":{"
         "\"enabled\":false},\"qq\":{\"enabled\":true,\"appId\":\"%s\",\"appSecret\":\"%s\","
         "\"apiRoot\":\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/"
         "getAppAccessToken\"%s}}%s",

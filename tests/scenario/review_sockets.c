@@ -273,7 +273,8 @@ static void wrong_settings_are_said(void)
         struct folder folder;
         int len = snprintf(json, sizeof json,
                            "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\","
-                           "\"baseUrl\":\"http://127.0.0.1:1/v1\",\"apiKey\":\"k\"},\"adapters\":{"
+                           "\"baseUrl\":\"http://127.0.0.1:1/v1\",\"apiKey\":\"k\"},\"access\":\"anyone\","
+                           "\"adapters\":{"
                            "\"terminal\":{\"enabled\":false},\"%s\":{\"enabled\":true,\"appId\":"
                            "\"1\",\"appSecret\":\"s\",\"caFile\":\"none.pem\"},\"%s\":{"
                            "\"enabled\":true}}}",

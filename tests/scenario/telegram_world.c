@@ -52,7 +52,8 @@ void telegram_world_create(struct telegram_world *world, const char *fake_model,
     start_model(world, fake_model, options->script);
     int len =
         snprintf(json, sizeof json,
-                 ",\"agent\":{\"concurrency\":%s},\"adapters\":{\"terminal\":{\"enabled\":false},"
+                 ",\"agent\":{\"concurrency\":%s},\"access\":\"anyone\","
+                 "\"adapters\":{\"terminal\":{\"enabled\":false},"
                  "\"telegram\":{"
                  "\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://127.0.0.1:%d\"%s}}",
                  options->concurrency == NULL ? "4" : options->concurrency, FAKE_TELEGRAM_TOKEN,

@@ -189,7 +189,9 @@ static void draw_people(struct world *world)
     static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         world->config.adapters[i] = (struct sma_config_adapter){
-            .name = names[i], .json = world->is_strict ? "" : "{\"groupAccess\":\"anyone\"}"};
+            .name = names[i],
+            .json = world->is_strict ? "{\"access\":\"anyone\"}"
+                                     : "{\"access\":\"anyone\",\"groupAccess\":\"anyone\"}"};
     world->config.adapter_count = PLATFORM_COUNT;
 }
 
