@@ -5,7 +5,7 @@
  * records of state.db, read there each time: they change with the transaction and are undone with it. Roles are what a
  * platform said a while ago; they are kept in memory for ten minutes.
  */
-#include "store_priv.h"
+#include "store_people.h"
 
 #include <stdlib.h>
 
@@ -40,9 +40,44 @@ static SMA_CHECKED enum sma_err load_one(struct sma_store *store, struct sma_str
     return SMA_ERR_OK;
 }
 
+/* Checked when the configuration was read; one made otherwise may be wrong, and then names nobody. */
+static SMA_CHECKED enum sma_err load_roles(struct sma_store *store)
+{
+    struct sma_access_roles *fresh = NULL;
+    struct sma_error error = {0};
+    enum sma_err err =
+        sma_access_roles_parse(sma_str(store->config->permissions_json), &fresh, &error);
+    if (err == SMA_ERR_BADINPUT) {
+        sma_store_boot_line(store, SMA_LOG_ERROR, "ship.json: %s; nobody has a role by it",
+                            error.text);
+        err = sma_access_roles_parse(SMA_STR(""), &fresh, &error);
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_access_roles_destroy(store->named);
+    store->named = fresh;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err make_people(struct sma_store *store)
+{
+    if (store->people != NULL)
+        return SMA_ERR_OK;
+    store->people = calloc(1, sizeof *store->people);
+    if (store->people == NULL)
+        return SMA_ERR_NOMEM;
+    sma_buf_init(&store->people->key, 16 * 1024);
+    sma_buf_init(&store->people->value, 256 * 1024);
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_store_load_rules(struct sma_store *store)
 {
-    enum sma_err err = load_one(store, SMA_STR(""), "", &store->default_rules);
+    enum sma_err err = make_people(store);
+    if (err == SMA_ERR_OK)
+        err = load_roles(store);
+    if (err == SMA_ERR_OK)
+        err = load_one(store, SMA_STR(""), "", &store->default_rules);
     for (uint32_t i = 0; i < store->adapter_count && err == SMA_ERR_OK; i++) {
         const char *name = store->adapters[i].adapter->ops->name;
         err = load_one(store, block_of(store->config, name), name, &store->adapters[i].rules);
@@ -55,10 +90,16 @@ void sma_store_free_rules(struct sma_store *store)
     sma_access_rules_destroy(store->default_rules);
     for (uint32_t i = 0; i < store->adapter_count; i++)
         sma_access_rules_destroy(store->adapters[i].rules);
+    sma_access_roles_destroy(store->named);
+    if (store->people == NULL)
+        return;
+    sma_buf_fini(&store->people->key);
+    sma_buf_fini(&store->people->value);
+    free(store->people);
 }
 
-static const struct sma_access_rules *rules_of(const struct sma_store *store,
-                                               const struct sma_route *route)
+const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
+                                                  const struct sma_route *route)
 {
     int adapter = sma_store_adapter_of(store, route);
     return adapter < 0 ? store->default_rules : store->adapters[adapter].rules;
@@ -86,14 +127,15 @@ void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
         .hash = hash, .until_ns = sma_ctx_now(store->ctx) + ROLE_NS, .role = (uint8_t)role};
 }
 
-static void find_role(const struct sma_store *store, const struct store_chat *chat,
-                      struct sma_str user_id, struct sma_access_facts *facts)
+bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
+                         struct sma_str user_id, enum sma_role *ret_role)
 {
     uint64_t hash = hash_person(store, chat, user_id);
     const struct store_role *known = &store->roles[hash % STORE_ROLE_COUNT];
-    facts->is_role_known = known->hash == hash && known->until_ns > sma_ctx_now(store->ctx);
-    if (facts->is_role_known)
-        facts->role = (enum sma_access_role)known->role;
+    if (known->hash != hash || known->until_ns <= sma_ctx_now(store->ctx))
+        return false;
+    *ret_role = (enum sma_role)known->role;
+    return true;
 }
 
 /* -- records ---------------------------------------------------------------------------------------------------- */
@@ -158,7 +200,7 @@ static SMA_CHECKED enum sma_err find_initiator(struct sma_store *store,
 enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
                              const struct sma_ingress *in, struct sma_access_outcome *ret_outcome)
 {
-    const struct sma_access_rules *rules = rules_of(store, &in->route);
+    const struct sma_access_rules *rules = sma_store_rules_of(store, &in->route);
     bool is_command = in->kind == SMA_EVENT_CONTROL;
     struct sma_access_event event = {.channel = in->route.channel,
                                      .chat_type = in->route.chat_type,
@@ -169,7 +211,9 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
                                      .is_record_only = in->is_record_only,
                                      .is_note = in->kind != SMA_EVENT_MESSAGE && !is_command,
                                      .is_command = is_command,
-                                     .is_help = is_command && in->control == SMA_CONTROL_HELP};
+                                     .is_help =
+                                         is_command && (in->control == SMA_CONTROL_HELP ||
+                                                        in->control == SMA_CONTROL_UNKNOWN)};
     struct sma_access_facts facts = {0};
     enum sma_err err = SMA_ERR_OK;
     bool is_of_group = in->is_group && in->route.user_id.len > 0 && !event.is_note;
@@ -180,13 +224,18 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
         is_of_group && (is_command || in->addressed != SMA_ADDRESSED_NONE || facts.has_window);
     if (err == SMA_ERR_OK && is_wanted)
         err = find_initiator(store, chat, in->route.user_id, &facts);
+    if (err == SMA_ERR_OK && !event.is_note && !in->is_record_only && (is_wanted || !in->is_group))
+        err = sma_store_find_person(store, &in->route, &facts);
     if (err != SMA_ERR_OK)
         return err;
     if (is_wanted && in->role != SMA_ROLE_UNKNOWN) {
         facts.is_role_known = true; /* the event says it itself */
         facts.role = (enum sma_access_role)in->role;
     } else if (is_wanted) {
-        find_role(store, chat, in->route.user_id, &facts);
+        enum sma_role role;
+        facts.is_role_known = sma_store_find_role(store, chat, in->route.user_id, &role);
+        if (facts.is_role_known)
+            facts.role = (enum sma_access_role)role;
     }
     *ret_outcome = sma_access_decide(rules, &event, &facts);
     return SMA_ERR_OK;
@@ -195,7 +244,7 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
 static SMA_CHECKED enum sma_err open_window(struct sma_store *store, const struct store_chat *chat,
                                             const struct sma_route *route)
 {
-    int64_t length_ms = sma_access_followup_ms(rules_of(store, route));
+    int64_t length_ms = sma_access_followup_ms(sma_store_rules_of(store, route));
     if (length_ms == 0)
         return SMA_ERR_OK;
     char until[24];

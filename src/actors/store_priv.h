@@ -7,7 +7,9 @@
  *   store_accept.c  INGRESS: claim, policy, row, line
  *   store_notice.c  what the store itself says in a chat
  *   store_access.c  who may: rules, what is remembered of people
- *   store_people.c  standing, pairing, where people can be reached
+ *   store_people.c  standing, where people can be reached
+ *   store_pairing.c strangers and their codes
+ *   store_known.c   who was there before people were paired
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
  *   store_migrate.c a chat goes on under another key
@@ -322,6 +324,8 @@ struct sma_store
 
     /* what waits for its preparation */
     struct sma_access_rules *default_rules;
+    struct sma_access_roles *named; /* permissions.roles */
+    struct store_people *people;    /* what is remembered of people: store_people.h */
     struct store_map questions; /* seq -> store_question */
     struct store_map groups;    /* hash -> store_group; full ones are not in it */
     struct store_map leaders;   /* seq -> store_group */
@@ -423,7 +427,7 @@ void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
 /** At start: windows that have closed are forgotten. */
 SMA_CHECKED enum sma_err sma_store_sweep_windows(struct sma_store *store);
 
-/* -- store_people.c --------------------------------------------------------------------------------------------- */
+/* -- store_people.c, store_pairing.c, store_known.c ------------------------------------------------------------- */
 /** What the author of this route may do in this chat: by configuration, pairing and the platform's role as it is remembered.
  *  chat may be NULL. Slices of the route are enough; the adapter of it is not looked at. */
 enum sma_standing sma_store_standing(struct sma_store *store, const struct store_chat *chat,
@@ -437,6 +441,25 @@ uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
                          struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage);
 /** DECIDE of kind PAIRING. Takes *question; DECIDED follows the commit. */
 void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question);
+/** A stranger wrote in private: keep the message for his pairing and show him a code. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_ingress *in, uint64_t seq);
+/** Say to a stranger that he may not talk here; once in a while. Inside the transaction. */
+SMA_CHECKED enum sma_err sma_store_stranger_notice(struct sma_store *store, struct store_chat *chat,
+                                                   const struct sma_ingress *in, uint64_t seq);
+/** An owner writes "pair CODE" in private: not for the model. */
+SMA_CHECKED enum sma_err sma_store_is_pairing_answer(struct sma_store *store,
+                                                     const struct sma_ingress *in,
+                                                     bool *ret_is_answer);
+/** Carry it out and answer. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_answer_pairing(struct sma_store *store,
+                                                  const struct sma_ingress *in, uint64_t seq);
+/** Standing by configuration and pairing, and is_rejected. */
+SMA_CHECKED enum sma_err sma_store_find_person(struct sma_store *store,
+                                               const struct sma_route *route,
+                                               struct sma_access_facts *facts);
+/** At the first start of a version that pairs: whoever was there before is a member. */
+SMA_CHECKED enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *error);
 /** Append {"pairings":[...],"people":[...]}. */
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json);
 /** A message was accepted, in the open transaction: remember where its author can be reached. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define STATUS_BYTES_MAX (64 * 1024)
+#define PEOPLE_BYTES_MAX (8 * 1024 * 1024)
 #define HISTORY_JSON_BYTES_MAX (8 * 1024 * 1024)
 #define SEARCH_TIME_NS UINT64_C(2000000)
 
@@ -131,8 +132,12 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     struct sma_buf buf;
-    sma_buf_init(&buf, STATUS_BYTES_MAX);
-    put_status(store, &buf);
+    bool is_people = query->kind == SMA_QUERY_PAIRINGS;
+    sma_buf_init(&buf, is_people ? PEOPLE_BYTES_MAX : STATUS_BYTES_MAX);
+    if (is_people)
+        sma_store_put_pairings(store, &buf);
+    else
+        put_status(store, &buf);
     answer_json(store, *msg, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("{}"));
     sma_buf_fini(&buf);
 }

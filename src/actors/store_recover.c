@@ -392,6 +392,8 @@ enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error)
     if (err == SMA_ERR_OK)
         err = import_once(store, error);
     if (err == SMA_ERR_OK)
+        err = sma_store_import_people(store, error);
+    if (err == SMA_ERR_OK)
         err = find_open_work(store, error);
     return err == SMA_ERR_OK ? mark_started(store, error) : err;
 }

@@ -404,6 +404,14 @@ SMA_CHECKED enum sma_err sma_state_access_get(struct sma_state *state, struct sm
 typedef enum sma_err sma_state_pair_fn(void *user, struct sma_str key, struct sma_str value);
 SMA_CHECKED enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each,
                                                void *user);
+/** Those whose key begins with `prefix` (which ends in '/', at most 64 bytes), in order of key. */
+SMA_CHECKED enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str prefix,
+                                                     sma_state_pair_fn *each, void *user);
+typedef enum sma_err sma_state_author_fn(void *user, const struct sma_state_chat *chat,
+                                         struct sma_str user_id);
+/** Everybody who is the author of a kept row, once for each chat. Reads all rows. */
+SMA_CHECKED enum sma_err sma_state_each_author(struct sma_state *state, sma_state_author_fn *each,
+                                               void *user);
 
 /** Free marks of the caller, e.g. "import.done". Names that start with "state." are the library's: BADINPUT. */
 SMA_CHECKED enum sma_err sma_state_meta_set(struct sma_state *state, struct sma_str name,

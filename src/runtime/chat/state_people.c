@@ -82,6 +82,47 @@ enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *e
     return err;
 }
 
+enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str prefix,
+                                         sma_state_pair_fn *each, void *user)
+{
+    char end[64];
+    SMA_ASSERT(prefix.len > 0 && prefix.len <= sizeof end && prefix.ptr[prefix.len - 1] == '/');
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_UNDER);
+    if (stmt == NULL)
+        return state->error.code;
+    memcpy(end, prefix.ptr, prefix.len);
+    end[prefix.len - 1] = '/' + 1;
+    sma_state_bind(stmt, 1, prefix, true);
+    sma_state_bind(stmt, 2, (struct sma_str){end, prefix.len}, true);
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        err = each(user, sma_state_column(stmt, 0), sma_state_column(stmt, 1));
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read access records");
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_each_author(struct sma_state *state, sma_state_author_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_AUTHORS);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const struct sma_state_chat *chat =
+            sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 0));
+        if (chat != NULL)
+            err = each(user, chat, sma_state_column(stmt, 1));
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read the authors of messages");
+    sma_state_done(stmt);
+    return err;
+}
+
 /* ---- contacts ------------------------------------------------------------------------------------------------- */
 
 #define NAME_BYTES_MAX SMA_NAME_BYTES_MAX

@@ -104,6 +104,8 @@
     X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
     X(ACCESS_GET, "SELECT value FROM access WHERE key=?1")                                         \
     X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                    \
+    X(ACCESS_UNDER, "SELECT key,value FROM access WHERE key>=?1 AND key<?2 ORDER BY key")          \
+    X(MESSAGE_AUTHORS, "SELECT DISTINCT chat,person FROM messages WHERE person<>''")               \
     X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
                 "value=excluded.value")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \

@@ -34,7 +34,7 @@ struct world
     struct keeper agent, dispatcher, test, api;
     uint64_t disk_free, seed;
     const struct sma_sys *sys; /* for the store's files; NULL = real */
-    const char *test_json;     /* ship.json's block of the platform "test" */
+    const char *test_json;     /* ship.json's block of the platform "test"; NULL: everybody may talk */
 };
 
 /* -- actors that keep ------------------------------------------------------------------------------------------- */
@@ -122,11 +122,9 @@ static inline void run(struct world *world)
 static inline void open_world_only(struct world *world)
 {
     struct sma_error error = {0};
-    if (world->test_json != NULL) {
-        world->config.adapters[0] =
-            (struct sma_config_adapter){.name = "test", .json = world->test_json};
-        world->config.adapter_count = 1;
-    }
+    const char *json = world->test_json != NULL ? world->test_json : "{\"access\":\"anyone\"}";
+    world->config.adapters[0] = (struct sma_config_adapter){.name = "test", .json = json};
+    world->config.adapter_count = 1;
     struct sma_store_options options = {
         .config = &world->config, .adapters = world->adapters, .adapter_count = 2};
     struct sma_store_hooks hooks = {

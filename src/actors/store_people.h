@@ -1,0 +1,73 @@
+/*
+ * store_people.h — what store_people.c and store_pairing.c know of people. Records of state.db (table access):
+ *
+ *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "owner" "history" "config" "rejected"
+ *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
+ *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his messages are kept
+ *   pairing/<channel>/<user id>  the code of that person
+ *
+ * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
+ * memory; after a change nothing is remembered until its transaction is over.
+ */
+#ifndef SMA_STORE_PEOPLE_H
+#define SMA_STORE_PEOPLE_H
+
+#include "store_priv.h"
+
+#include <jansson.h>
+
+#define STORE_PERSON_COUNT 4096 /* people remembered; a newer one takes the place of an older */
+#define STORE_KEPT_COUNT_MAX 4  /* messages of one person that are kept until his pairing */
+#define STORE_PAIRED_CALL 2u    /* outbox keys, with step 0: the notice that a pairing is confirmed */
+#define STORE_PAIR_NEW_CALL 3u  /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
+
+struct store_person
+{
+    enum sma_access_standing standing;
+    bool is_from_history, is_rejected;
+};
+struct store_known
+{
+    uint64_t hash; /* of channel and user id; 0 = free */
+    struct store_person person;
+    uint64_t home_hash; /* 0 = not looked at */
+};
+struct store_people
+{
+    struct store_known known[STORE_PERSON_COUNT];
+    bool has_change; /* something was written with the transaction after `commits` */
+    uint64_t commits;
+    bool has_told;
+    uint64_t told_ns; /* when owners were last told of a new code */
+    struct sma_buf key, value;
+};
+
+/** Read a person's record; a STRANGER when there is none. @return OK | IO | CORRUPT | NOMEM */
+SMA_CHECKED enum sma_err sma_store_person_get(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              struct store_person *ret_person);
+/** Write it, in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_person_put(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              enum sma_access_standing standing, const char *via);
+/** "<prefix><channel>/<user id>" into people->key. */
+SMA_CHECKED enum sma_err sma_store_people_key(struct sma_store *store, const char *prefix,
+                                              struct sma_str channel, struct sma_str user_id);
+/** The record under people->key into people->value. @return OK | NOTFOUND | ... */
+SMA_CHECKED enum sma_err sma_store_people_read(struct sma_store *store);
+/** Write `value` (empty deletes) under people->key. */
+SMA_CHECKED enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value);
+/** Append the members "chatKey" ... "language" of a route. */
+void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route);
+/** Read them back; slices point into object. */
+struct sma_route sma_store_people_get_route(const json_t *object);
+/** Remember where this person can be reached, in the open transaction; written when it is new. */
+SMA_CHECKED enum sma_err sma_store_note_home(struct sma_store *store,
+                                             const struct sma_route *route);
+/** The platform's role is remembered. */
+bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
+                         struct sma_str user_id, enum sma_role *ret_role);
+const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
+                                                  const struct sma_route *route);
+
+#endif
