@@ -29,7 +29,7 @@ enum token_kind
     TOKEN_AGREE,
     TOKEN_REFUSE,
     TOKEN_NEGATE, /* turns the AGREE after it into REFUSE */
-    TOKEN_ALL,
+    TOKEN_ALL, /* strong when it stands for itself; the weak one may also follow numbers */
     TOKEN_NONE,
     TOKEN_REST,
     TOKEN_ONLY,
@@ -45,19 +45,16 @@ enum token_kind
     TOKEN_FOR,
     TOKEN_FILLER, /* changes nothing */
     TOKEN_THANKS,
-    TOKEN_ASKS, /* a question or a condition */
-    TOKEN_COUNT,  /* a written count before a unit of time; never leaves the reader of words */
-    TOKEN_UNIT,
+    TOKEN_PLACE, /* "in this chat" */
 };
 struct token
 {
     enum token_kind kind;
-    bool is_strong;        /* AGREE, REFUSE: says it in so many words, and may have the thing itself behind it */
-    bool is_bad;           /* NUMBERS: no such item; TIME: out of bounds */
-    uint64_t mask;         /* NUMBERS */
-    int64_t number;        /* TIME: seconds; COUNT, UNIT */
-    struct sma_str text;   /* QUOTED: the inside; slice of the message */
-    size_t from, to;       /* bytes of the message */
+    bool is_strong;      /* verdicts: a verb that may have what is meant behind it; NEGATE: may stand alone */
+    uint64_t mask;       /* NUMBERS */
+    int64_t seconds;     /* TIME; or SMA_GRANT_ALWAYS */
+    struct sma_str text; /* QUOTED: the inside; slice of the message */
+    size_t from, to;     /* bytes of the message */
 };
 struct words
 {
@@ -66,5 +63,10 @@ struct words
     struct token tokens[ANSWER_TOKEN_COUNT_MAX];
 };
 void sma_answer_words(struct sma_str text, uint32_t item_count, struct words *words);
+
+/* -- what they mean together (answer_read.c) ------------------------------------------------------------------------ */
+/* Fill masks, grant and reason of *answer when all the words together say something, and one thing only. */
+bool sma_answer_decide(struct sma_str text, const struct words *words,
+                       const struct sma_request *request, struct sma_answer *answer);
 
 #endif
