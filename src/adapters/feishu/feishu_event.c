@@ -1,5 +1,6 @@
 /* feishu_event.c — envelopes, callbacks and notes. See feishu_event.h. */
 #include "feishu_event_priv.h"
+#include "feishu_out.h"
 
 #include <stdlib.h>
 
@@ -91,6 +92,9 @@ static void put_action(struct sma_buf *buf, const json_t *action)
     static const char *const inputs[] = {"name",        "option",     "options",
                                          "input_value", "form_value", "checked"};
     const json_t *value = sma_json_get(action, "value");
+    const json_t *consent = sma_json_get(value, FEISHU_CONSENT_VALUE);
+    if (json_is_string(consent) && json_object_size(value) == 1)
+        value = consent; /* of our own cards */
     if (json_is_string(value)) {
         sma_buf_put_str(buf, sma_json_str_of(value));
     } else if (value != NULL && (!json_is_object(value) || json_object_size(value) > 0)) {

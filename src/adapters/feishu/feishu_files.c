@@ -178,7 +178,8 @@ static void *ask_role(void *user, struct sma_fetch_job *job, const struct sma_ro
 {
     struct feishu *feishu = user;
     uint64_t now_ns = sma_ctx_now(feishu->ctx);
-    if (!feishu_is_group(route) || route->user_id.len == 0 || route->chat_id.len == 0)
+    bool is_private = sma_str_is_equal(route->chat_type, SMA_STR("p2p")); /* a press says no type */
+    if (is_private || route->user_id.len == 0 || route->chat_id.len == 0)
         return NULL;
     for (size_t i = 0; i < FEISHU_ROLE_COUNT_MAX; i++)
         if (feishu->roles[i].until_ns > now_ns && is_known(&feishu->roles[i], route)) {

@@ -10,10 +10,12 @@
 #include "adapters/common/answers.h"
 #include "sma/metrics.h"
 #include "sma/notices.h"
+#include "sma/text.h"
 
 #include <stdlib.h>
 
 #define TOAST_BYTES_MAX 2048
+#define NOTICE_BYTES_MAX 300 /* a toast is a line or two; escaped it may take six times as much */
 
 struct feishu_event_options feishu_event_options_now(struct feishu *feishu, uint64_t read_ns)
 {
@@ -67,10 +69,19 @@ enum sma_err feishu_intake_ask(struct feishu *feishu, const struct feishu_event 
 }
 
 /* -- verdicts ----------------------------------------------------------------------------------------------------------- */
-static void put_toast(struct feishu *feishu, struct sma_buf *json, uint8_t verdict)
+/* What the core says to whoever pressed; without its words, the fewest of our own. */
+static void put_toast(struct feishu *feishu, struct sma_buf *json,
+                      const struct sma_accepted *accepted)
 {
+    uint8_t verdict = accepted->verdict;
     bool is_taken = verdict == SMA_VERDICT_ACCEPTED || verdict == SMA_VERDICT_DUPLICATE;
     bool is_late = verdict == SMA_VERDICT_REFUSED || verdict == SMA_VERDICT_BUSY;
+    if (accepted->notice.len > 0) {
+        struct sma_str notice = accepted->notice;
+        notice.len = sma_utf8_cut(notice, NOTICE_BYTES_MAX);
+        feishu_put_toast(json, is_taken ? "success" : "warning", notice);
+        return;
+    }
     if (!is_taken && !is_late) {
         sma_buf_put_text(json, "{}"); /* nothing changes on the screen */
         return;
@@ -101,7 +112,7 @@ static void settle(struct feishu *feishu, const struct feishu_ask *ask,
     bool is_refused = accepted->verdict == SMA_VERDICT_REFUSED;
     sma_buf_init(&result, TOAST_BYTES_MAX);
     if (ask->is_callback)
-        put_toast(feishu, &result, accepted->verdict);
+        put_toast(feishu, &result, accepted);
     if (result.err != SMA_ERR_OK)
         sma_buf_clear(&result);
     if (ask->asker == FEISHU_ASKER_HOOK)

@@ -7,6 +7,7 @@
  * units, and no unit takes more than FEISHU_BODY_BYTES_PER_UNIT bytes once control characters are gone.
  * Lines `@attach <kind> <target> [| caption]` become FILE parts behind the text, a caption becomes a text part before its
  * file (the platform has no captions). Only the assistant's own texts are read for such lines.
+ * A request for consent is a card with buttons, whose outcome takes its place later; a reaction is a part of its own.
  * Mentions of everybody in the model's text are disarmed; images by URL in Markdown become links (a card with an image
  * that is not uploaded is refused whole).
  *
@@ -16,6 +17,7 @@
 #ifndef SMA_FEISHU_OUT_H
 #define SMA_FEISHU_OUT_H
 
+#include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/buf.h"
 #include "sma/messages.h"
@@ -52,11 +54,13 @@ enum feishu_part_kind
     FEISHU_PART_TEXT,
     FEISHU_PART_CARD, /* text = Markdown */
     FEISHU_PART_FILE,
+    FEISHU_PART_CONSENT,  /* text = a request or its outcome as JSON, for feishu_consent_open */
+    FEISHU_PART_REACTION, /* text = an emoji as the model wrote it, see feishu_reaction_find */
 };
 struct feishu_part
 {
     enum feishu_part_kind kind;
-    struct sma_str text;      /* TEXT, CARD */
+    struct sma_str text;      /* all but FILE */
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
     struct sma_str
         target; /* FILE: path inside the project, or an http(s) URL; unchecked, as the model wrote it */
@@ -114,6 +118,7 @@ struct feishu_button
     struct sma_str label;
     struct sma_str value_json; /* a JSON object: comes back as the callback's value */
     const char *type;          /* "default" "primary" "danger" */
+    uint32_t row;              /* buttons of one row stand side by side */
 };
 struct feishu_card
 {
@@ -121,12 +126,36 @@ struct feishu_card
     const char *template;    /* colour of the header: "blue" "orange" ...; NULL = blue */
     struct sma_str markdown; /* cut to what fits, visibly, by an ellipsis */
     const struct feishu_button *buttons;
-    size_t button_count; /* at most 8 are written */
+    size_t button_count; /* at most 24 are written */
 };
 void feishu_put_card_message(struct sma_buf *buf, const struct feishu_target *target,
                              const struct feishu_card *card, struct sma_str uuid);
 /** Body of PATCH messages/{id}. */
 void feishu_put_card_patch(struct sma_buf *buf, const struct feishu_card *card);
+/* A request for consent, or what became of it. */
+#define FEISHU_CONSENT_VALUE "consent" /* member of a button's value that holds the core's data */
+struct feishu_consent
+{
+    struct sma_card card;
+    struct feishu_button buttons[SMA_CARD_BUTTON_COUNT_MAX];
+    struct sma_buf markdown, plain; /* cleaned; plain says how to answer by words */
+    struct sma_buf values;          /* of the buttons */
+};
+/** Read a CONSENT part. @return OK: release with feishu_consent_fini | BADINPUT | NOMEM */
+SMA_CHECKED enum sma_err feishu_consent_open(const struct feishu_part *part,
+                                             struct feishu_consent *ret_consent);
+void feishu_consent_fini(struct feishu_consent *consent); /* accepts a zeroed struct */
+/** As a card; slices are the consent's, which must not move meanwhile. */
+struct feishu_card feishu_consent_card(const struct feishu_consent *consent);
+/** Append text without control characters and calls to everybody; is_markdown: images become links. */
+void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown);
+
+/** The platform's name (emoji_type) for an emoji, or for such a name in any case; NULL: it has none. Constant text. */
+const char *feishu_reaction_find(struct sma_str emoji);
+/** Append "/open-apis/im/v1/messages/{message_id}/reactions": POST feishu_put_reaction. */
+void feishu_put_reaction_path(struct sma_buf *buf, struct sma_str message_id);
+void feishu_put_reaction(struct sma_buf *buf, const char *emoji_type);
+
 /** JSON answer to a callback: a toast. type: "info" "success" "warning" "error". */
 void feishu_put_toast(struct sma_buf *buf, const char *type, struct sma_str text);
 

@@ -221,6 +221,7 @@ struct feishu_attempt
     struct sma_msg *msg; /* the question; NULL = free place */
     struct feishu *feishu;
     struct feishu_part part;
+    struct feishu_consent consent; /* of a CONSENT part */
     uint64_t until_ns;
     bool is_plain, is_no_reply, is_held; /* held: until the run's card is at rest */
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX +

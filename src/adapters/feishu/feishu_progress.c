@@ -498,7 +498,8 @@ void feishu_progress_take(struct feishu *feishu, struct sma_msg **msg)
 static bool can_become(const struct feishu_card_run *run, const struct sma_attempt *attempt,
                        const struct feishu_part *part)
 {
-    return run->card_id[0] != '\0' && attempt->part == 0 && part->kind != FEISHU_PART_FILE &&
+    return run->card_id[0] != '\0' && attempt->part == 0 &&
+           (part->kind == FEISHU_PART_TEXT || part->kind == FEISHU_PART_CARD) &&
            sma_utf16_length(part->text) <= FEISHU_CARD_UNITS_MAX;
 }
 

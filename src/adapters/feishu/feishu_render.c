@@ -12,6 +12,8 @@
 #define PART_TEXT 't'
 #define PART_CARD 'c'
 #define PART_FILE 'f' /* kind, newline, target */
+#define PART_CONSENT 'q'
+#define PART_REACTION 'r'
 
 #define AT_TAG_BYTES_MAX 256
 #define SOURCE_BYTES_MAX (4 * SMA_TEXT_BYTES_MAX)
@@ -281,8 +283,41 @@ static enum sma_err put_files(struct render *render, struct sma_str text)
     return err;
 }
 
+void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown)
+{
+    put_clean(buf, text, is_markdown, false);
+}
+
+/* One part, the text behind its mark. @return BADINPUT: it is no card */
+static enum sma_err render_whole(const struct sma_deliver *row, char kind, sma_part_fn *each,
+                                 void *user)
+{
+    struct render render = {.each = each, .user = user};
+    if (kind == PART_CONSENT) {
+        struct sma_card card;
+        enum sma_err err = sma_card_parse(row->text, &card);
+        if (err != SMA_ERR_OK)
+            return err;
+        sma_card_fini(&card);
+    }
+    sma_buf_init(&render.part, row->text.len + 2);
+    sma_buf_put_char(&render.part, kind);
+    sma_buf_put_str(&render.part, row->text);
+    emit(&render);
+    enum sma_err err = render.part.err;
+    sma_buf_fini(&render.part);
+    return err;
+}
+
 enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
+    if (row->intent == SMA_INTENT_REACTION)
+        return render_whole(row, PART_REACTION, each, user);
+    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
+        enum sma_err card_err = render_whole(row, PART_CONSENT, each, user);
+        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
+            return card_err;
+    }
     bool is_own = row->intent == SMA_INTENT_ASSISTANT_TEXT;
     struct render render = {.each = each, .user = user};
     sma_buf_init(&render.part, SOURCE_BYTES_MAX);
@@ -302,6 +337,13 @@ enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *r
     if (part_bytes.ptr[0] == PART_TEXT || part_bytes.ptr[0] == PART_CARD) {
         *ret_part = (struct feishu_part){.kind = part_bytes.ptr[0] == PART_TEXT ? FEISHU_PART_TEXT
                                                                                 : FEISHU_PART_CARD,
+                                         .text = rest};
+        return SMA_ERR_OK;
+    }
+    if (part_bytes.ptr[0] == PART_CONSENT || part_bytes.ptr[0] == PART_REACTION) {
+        *ret_part = (struct feishu_part){.kind = part_bytes.ptr[0] == PART_CONSENT
+                                                     ? FEISHU_PART_CONSENT
+                                                     : FEISHU_PART_REACTION,
                                          .text = rest};
         return SMA_ERR_OK;
     }

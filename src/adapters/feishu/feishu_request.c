@@ -6,7 +6,7 @@
 #include "sma/text.h"
 
 #define CONTENT_BYTES_MAX (512 * 1024)
-#define BUTTON_COUNT_MAX 8
+#define BUTTON_COUNT_MAX SMA_CARD_BUTTON_COUNT_MAX
 #define CARD_UNITS_MIN 256 /* left for the text of a card whatever its buttons take */
 
 static const char MESSAGES_PATH[] = "/open-apis/im/v1/messages";
@@ -169,7 +169,13 @@ static void put_card_json(struct sma_buf *buf, const struct feishu_card *card)
     sma_buf_put_char(buf, '}');
     size_t button_count = clamp_button_count(card);
     for (size_t i = 0; i < button_count; i++) {
-        sma_buf_put_text(buf, i == 0 ? ",{\"tag\":\"column_set\",\"columns\":[" : ",");
+        bool is_new_row = i == 0 || card->buttons[i].row != card->buttons[i - 1].row;
+        if (is_new_row && i > 0)
+            sma_buf_put_text(buf, "]}");
+        sma_buf_put_text(buf,
+                         is_new_row
+                             ? ",{\"tag\":\"column_set\",\"flex_mode\":\"flow\",\"columns\":["
+                             : ",");
         put_button(buf, &card->buttons[i]);
     }
     sma_buf_put_text(buf, button_count > 0 ? "]}]}}" : "]}}");
@@ -233,7 +239,7 @@ static void put_plain(struct sma_buf *buf, const struct feishu_target *target,
 void feishu_put_part(struct sma_buf *buf, const struct feishu_target *target,
                      const struct feishu_part *part, bool is_plain, struct sma_str uuid)
 {
-    SMA_ASSERT(part->kind != FEISHU_PART_FILE);
+    SMA_ASSERT(part->kind == FEISHU_PART_TEXT || part->kind == FEISHU_PART_CARD);
     if (part->kind == FEISHU_PART_TEXT)
         feishu_put_text(buf, target, part->text, uuid);
     else if (is_plain)

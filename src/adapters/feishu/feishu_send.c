@@ -1,7 +1,8 @@
 /*
  * feishu_send.c — one ATTEMPT, one message, one answer. A second request follows only when the first was certainly not
- * carried out: the card refused, the message replied to gone; (in feishu_call.c) the token ended. Every request of a
- * part carries the same uuid, under which the platform sends at most one message within an hour.
+ * carried out: the card refused, the message replied to or to be changed gone; (in feishu_call.c) the token ended. Every
+ * request of a part carries the same uuid, under which the platform sends at most one message within an hour; changing a
+ * card and reacting are the same when they are done twice.
  */
 #include "feishu_priv.h"
 
@@ -21,6 +22,7 @@ static void send_part(struct feishu_attempt *attempt);
 static void release(struct feishu_attempt *attempt)
 {
     sma_msg_destroy(attempt->msg);
+    feishu_consent_fini(&attempt->consent);
     if (attempt->fd >= 0)
         close(attempt->fd);
     *attempt = (struct feishu_attempt){.fd = -1};
@@ -63,7 +65,7 @@ static struct feishu_target target_of(const struct feishu_attempt *attempt)
 static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
 {
     if (attempt->card_id[0] !=
-        '\0') { /* the card of progress cannot become the answer: a message of its own */
+        '\0') { /* the card of progress or of the request is gone: a message of its own */
         bool is_gone = outcome->attempt_class == SMA_ATTEMPT_GIVE_UP;
         if (is_gone) {
             attempt->card_id[0] = '\0';
@@ -72,7 +74,9 @@ static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *ou
         }
         return is_gone;
     }
-    if (outcome->is_card_refused && !attempt->is_plain && attempt->part.kind == FEISHU_PART_CARD) {
+    bool is_card =
+        attempt->part.kind == FEISHU_PART_CARD || attempt->part.kind == FEISHU_PART_CONSENT;
+    if (outcome->is_card_refused && !attempt->is_plain && is_card) {
         attempt->is_plain = true;
         return true;
     }
@@ -151,15 +155,53 @@ static void send_json(struct feishu_attempt *attempt, const char *method,
         answer_class(attempt, SMA_ATTEMPT_RETRY, "out of memory while sending");
 }
 
-/* The progress card's content becomes the answer. Repeated, it is the same content again. */
+/* The progress card's content becomes the answer, a request its outcome. Repeated, it is the same content again. */
 static void patch_card(struct feishu_attempt *attempt)
 {
     struct sma_buf path, body;
     sma_buf_init(&path, 1024);
     sma_buf_init(&body, BODY_BYTES_MAX);
     feishu_put_message_path(&path, sma_str(attempt->card_id));
-    feishu_put_card_patch(&body, &(struct feishu_card){.markdown = attempt->part.text});
+    struct feishu_card card = attempt->part.kind == FEISHU_PART_CONSENT
+                                  ? feishu_consent_card(&attempt->consent)
+                                  : (struct feishu_card){.markdown = attempt->part.text};
+    feishu_put_card_patch(&body, &card);
     send_json(attempt, "PATCH", &path, &body);
+    sma_buf_fini(&path);
+    sma_buf_fini(&body);
+}
+
+static void put_consent(struct sma_buf *body, const struct feishu_attempt *attempt,
+                        const struct feishu_target *target, struct sma_str uuid)
+{
+    struct feishu_card card = feishu_consent_card(&attempt->consent);
+    if (attempt->is_plain)
+        feishu_put_text(body, target, sma_buf_str(&attempt->consent.plain), uuid);
+    else
+        feishu_put_card_message(body, target, &card, uuid);
+}
+
+static void react(struct feishu_attempt *attempt)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    const char *type = feishu_reaction_find(attempt->part.text);
+    char why[256];
+    if (type == NULL || asked->route.message_id.len == 0) {
+        snprintf(why, sizeof why,
+                 type == NULL ? "Feishu has no reaction \"%.*s\": take one of its own, like 👍 👎 👌 ❤ "
+                                "🔥 🎉 👏 🙏 ✅ 💯, or say it in words"
+                              : "there is no message here to react to%.*s",
+                 type == NULL ? (int)sma_utf8_cut(attempt->part.text, 32) : 0,
+                 attempt->part.text.ptr);
+        answer_class(attempt, SMA_ATTEMPT_GIVE_UP, why);
+        return;
+    }
+    struct sma_buf path, body;
+    sma_buf_init(&path, 1024);
+    sma_buf_init(&body, 256);
+    feishu_put_reaction_path(&path, asked->route.message_id);
+    feishu_put_reaction(&body, type);
+    send_json(attempt, "POST", &path, &body);
     sma_buf_fini(&path);
     sma_buf_fini(&body);
 }
@@ -178,7 +220,9 @@ static void send_message(struct feishu_attempt *attempt)
     sma_buf_init(&path, 4096);
     sma_buf_init(&body, BODY_BYTES_MAX);
     feishu_put_send_path(&path, &target);
-    if (attempt->part.kind != FEISHU_PART_FILE) {
+    if (attempt->part.kind == FEISHU_PART_CONSENT) {
+        put_consent(&body, attempt, &target, asked->idempotency_key);
+    } else if (attempt->part.kind != FEISHU_PART_FILE) {
         feishu_put_part(&body, &target, &attempt->part, attempt->is_plain, asked->idempotency_key);
     } else if (is_link(
                    attempt->part
@@ -277,6 +321,8 @@ static void send_part(struct feishu_attempt *attempt)
     bool is_file = attempt->part.kind == FEISHU_PART_FILE && !is_link(attempt->part.target);
     if (is_file && attempt->key[0] == '\0')
         upload_file(attempt);
+    else if (attempt->part.kind == FEISHU_PART_REACTION)
+        react(attempt);
     else if (attempt->card_id[0] != '\0')
         patch_card(attempt);
     else
@@ -286,7 +332,9 @@ static void send_part(struct feishu_attempt *attempt)
 static void claim_and_send(struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    attempt->is_held = feishu_progress_claim(attempt->feishu, asked, &attempt->part,
+    bool is_beside = asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
+                     asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
+    attempt->is_held = !is_beside && feishu_progress_claim(attempt->feishu, asked, &attempt->part,
                                              attempt->card_id) == FEISHU_CLAIM_WAIT;
     if (!attempt->is_held)
         send_part(attempt);
@@ -300,6 +348,20 @@ static struct feishu_attempt *free_place(struct feishu *feishu)
     return NULL;
 }
 
+static SMA_CHECKED enum sma_err read_part(struct feishu_attempt *attempt,
+                                          const struct sma_attempt *asked)
+{
+    enum sma_err err = feishu_part_decode(asked->part_bytes, &attempt->part);
+    if (err != SMA_ERR_OK || attempt->part.kind != FEISHU_PART_CONSENT)
+        return err;
+    err = feishu_consent_open(&attempt->part, &attempt->consent);
+    const struct sma_card *card = &attempt->consent.card;
+    if (err == SMA_ERR_OK && card->is_outcome && card->message_id.len < sizeof attempt->card_id)
+        snprintf(attempt->card_id, sizeof attempt->card_id, "%.*s", (int)card->message_id.len,
+                 card->message_id.len == 0 ? "" : card->message_id.ptr);
+    return err;
+}
+
 void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg)
 {
     struct feishu_attempt *attempt = free_place(feishu);
@@ -310,9 +372,12 @@ void feishu_attempt_take(struct feishu *feishu, struct sma_msg **msg)
         answer_class(attempt, SMA_ATTEMPT_RETRY, "the service is stopping");
         return;
     }
-    if (feishu_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
-        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
-                     "a stored part cannot be read: it was not made by this program");
+    enum sma_err err = read_part(attempt, asked);
+    if (err != SMA_ERR_OK) {
+        answer_class(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
+                     err == SMA_ERR_NOMEM
+                         ? "out of memory while sending"
+                         : "a stored part cannot be read: it was not made by this program");
         return;
     }
     bool is_file = attempt->part.kind == FEISHU_PART_FILE;

@@ -7,6 +7,8 @@
 #include "sma/text.h"
 
 #define SHORT_UNITS_LEAST 64
+#define ROW_COUNT_MAX 5
+#define ROW_BUTTON_COUNT_MAX 5
 #define HOST_DOT \
     "\xEF\xBC\x8E" /* a full-width full stop: people can read the host, nothing links to it */
 
@@ -190,16 +192,34 @@ static void put_button(struct sma_buf *buf, const struct qq_button *button)
     sma_buf_put_text(buf, "}}");
 }
 
+/* Do the wanted rows suffice? Else every row is filled. */
+static bool fits_rows(const struct qq_button *buttons, size_t count)
+{
+    size_t row_count = 1, in_row = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_new_row = (i > 0 && buttons[i].row != buttons[i - 1].row) ||
+                          in_row == ROW_BUTTON_COUNT_MAX;
+        row_count += is_new_row;
+        in_row = is_new_row ? 1 : in_row + 1;
+    }
+    return row_count <= ROW_COUNT_MAX;
+}
+
 static void put_keyboard(struct sma_buf *buf, const struct qq_send *send)
 {
     size_t count =
         send->button_count > QQ_BUTTON_COUNT_MAX ? QQ_BUTTON_COUNT_MAX : send->button_count;
     if (count == 0)
         return;
+    bool has_rows = fits_rows(send->buttons, count);
+    size_t in_row = 0;
     sma_buf_put_json_key(buf, "keyboard");
     sma_buf_put_text(buf, "{\"content\":{\"rows\":[");
     for (size_t i = 0; i < count; i++) {
-        if (i % 5 == 0)
+        bool is_other = has_rows && i > 0 && send->buttons[i].row != send->buttons[i - 1].row;
+        bool is_new_row = i == 0 || is_other || in_row == ROW_BUTTON_COUNT_MAX;
+        in_row = is_new_row ? 1 : in_row + 1;
+        if (is_new_row)
             sma_buf_put_text(buf, i == 0 ? "{\"buttons\":[" : "]},{\"buttons\":[");
         else
             sma_buf_put_char(buf, ',');

@@ -191,6 +191,10 @@ static SMA_CHECKED enum sma_err read_switches(const struct sma_settings *block,
     const json_t *markdown = json_object_get(block->root, "markdown");
     if (err == SMA_ERR_OK && markdown != NULL && !json_is_boolean(markdown))
         err = sma_settings_refuse(block, "markdown", "must be true or false");
+    const json_t *keyboard = json_object_get(block->root, "keyboard");
+    if (err == SMA_ERR_OK && keyboard != NULL && !json_is_boolean(keyboard))
+        err = sma_settings_refuse(block, "keyboard", "must be true or false");
+    settings->is_keyboard = keyboard == NULL || json_is_true(keyboard);
     settings->is_webhook = mode == 1;
     settings->is_markdown = markdown == NULL || json_is_true(markdown);
     return err;

@@ -50,7 +50,7 @@ static void on_event(void *user, const struct qq_event *event)
     SMA_METRIC_ADD(platform_events_total, 1);
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)
-            qq_acknowledge(qq, event->interaction_id);
+            qq_acknowledge(qq, event->interaction_id, QQ_INTERACTION_DONE);
         qq_session_done(&shard->session, taking->seq);
         return;
     }

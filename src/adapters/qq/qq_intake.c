@@ -3,6 +3,7 @@
  *
  * Answers mostly come in the order of the questions, so the questions stand in a ring and the oldest is looked at first.
  * A button is acknowledged with the verdict, or when that is late without it: the person sees a turning wheel meanwhile.
+ * The platform shows no words then, only what a code means.
  */
 #include "qq_priv.h"
 
@@ -52,6 +53,7 @@ enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
     if (err != SMA_ERR_OK)
         return err;
     place->is_open = true;
+    qq_fresh_note(qq, ingress);
     note_interaction(qq, place, event->interaction_id);
     qq->ask_span++;
     qq->ask_count++;
@@ -60,13 +62,13 @@ enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *event,
 
 /* -- buttons ---------------------------------------------------------------------------------------------------------- */
 /* Without memory the wheel turns until the client gives up: nothing is lost. */
-void qq_acknowledge(struct qq *qq, struct sma_str interaction_id)
+void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code)
 {
     struct sma_buf path, body;
     sma_buf_init(&path, 1024);
     sma_buf_init(&body, 64);
     qq_put_interaction_path(&path, interaction_id);
-    qq_put_interaction(&body, 0);
+    qq_put_interaction(&body, code);
     if (path.err == SMA_ERR_OK)
         (void)qq_call_start(qq, &(struct qq_call_options){.method = "PUT",
                                                           .path = sma_buf_str(&path),
@@ -76,14 +78,14 @@ void qq_acknowledge(struct qq *qq, struct sma_str interaction_id)
     sma_buf_fini(&body);
 }
 
-static void acknowledge_ask(struct qq *qq, struct qq_ask *ask, bool is_wanted)
+static void acknowledge_ask(struct qq *qq, struct qq_ask *ask, bool is_wanted, int code)
 {
     if (ask->interaction_due_ns == UINT64_MAX)
         return;
     ask->interaction_due_ns = UINT64_MAX;
     qq->interaction_count--;
     if (is_wanted)
-        qq_acknowledge(qq, sma_str(ask->interaction_id));
+        qq_acknowledge(qq, sma_str(ask->interaction_id), code);
 }
 
 uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns)
@@ -94,10 +96,17 @@ uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns)
         if (!ask->is_open)
             continue;
         if (ask->interaction_due_ns <= now_ns)
-            acknowledge_ask(qq, ask, true);
+            acknowledge_ask(qq, ask, true, QQ_INTERACTION_DONE);
         next_ns = ask->interaction_due_ns < next_ns ? ask->interaction_due_ns : next_ns;
     }
     return next_ns;
+}
+
+static int code_of(const struct sma_accepted *accepted)
+{
+    if (accepted->verdict == SMA_VERDICT_IGNORED && accepted->notice.len > 0)
+        return QQ_INTERACTION_NOT_ALLOWED; /* the core has words for it, so it is a refusal */
+    return accepted->verdict == SMA_VERDICT_BUSY ? QQ_INTERACTION_TOO_OFTEN : QQ_INTERACTION_DONE;
 }
 
 /* -- verdicts --------------------------------------------------------------------------------------------------------- */
@@ -118,7 +127,7 @@ void qq_intake_take(struct qq *qq, const struct sma_msg *msg, const struct sma_a
         return;
     struct qq_ask *ask = ask_at(qq, i);
     bool is_refused = accepted->verdict == SMA_VERDICT_REFUSED;
-    acknowledge_ask(qq, ask, !is_refused); /* refused: it comes again */
+    acknowledge_ask(qq, ask, !is_refused, code_of(accepted)); /* refused: it comes again */
     struct qq_ask settled = *ask;
     ask->is_open = false;
     qq->ask_count--;

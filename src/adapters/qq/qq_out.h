@@ -15,6 +15,7 @@
 #ifndef SMA_QQ_OUT_H
 #define SMA_QQ_OUT_H
 
+#include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/net.h"
 
@@ -43,6 +44,8 @@ enum qq_part_kind
 {
     QQ_PART_TEXT,
     QQ_PART_FILE,
+    QQ_PART_CARD,
+    QQ_PART_REACTION, /* the platform has none where bots talk */
 };
 struct qq_part
 {
@@ -53,6 +56,7 @@ struct qq_part
     struct sma_str
         target; /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
     struct sma_str caption; /* FILE: plain text, may be empty */
+    struct sma_str card_json; /* CARD: for qq_card_open */
 };
 /** Slices point into part_bytes. @return OK | BADINPUT: not made by qq_render */
 SMA_CHECKED enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part);
@@ -64,7 +68,8 @@ enum qq_way
     QQ_ACTIVE,  /* without: the window is over, the answers are used up, or nothing is answered */
 };
 /**
- * How to send this part first. A notice never takes the last answer that a message allows: it goes as an active message.
+ * How to send this part first. A notice and the outcome of a request never take the last answer that a message allows:
+ * such a notice goes as an active message, such an outcome is left out (whoever decided has seen it).
  * @now_wall_ms  compared with attempt->message_wall_ms, when that is known
  */
 enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms);
@@ -92,6 +97,7 @@ struct qq_button
 {
     struct sma_str id, label, data; /* label is cut to 10 characters */
     bool is_primary;
+    uint32_t row; /* buttons of one row stand side by side, as far as the rows suffice */
 };
 #define QQ_BUTTON_COUNT_MAX 25 /* five rows of five; further ones are left out */
 #define QQ_BUTTON_LABEL_CHARS_MAX 10
@@ -119,6 +125,23 @@ void qq_put_image_message(struct sma_buf *buf, const struct qq_send *send);
 void qq_put_file_as_text(struct sma_buf *buf, const struct qq_send *send);
 /** input_notify, c2c only: the bot "is typing" for so many seconds, at most 60. */
 void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned seconds);
+
+/* -- cards ------------------------------------------------------------------------------------------------------- */
+/* A request for consent, or its outcome. Buttons need Markdown; the plain form says how to answer by words. */
+struct qq_card
+{
+    struct sma_card card;
+    struct sma_buf markdown, plain; /* of a TEXT part; markdown empty when there are no buttons */
+    struct qq_button buttons[SMA_CARD_BUTTON_COUNT_MAX]; /* without ids: see qq_card_put_buttons */
+    char ids[SMA_CARD_BUTTON_COUNT_MAX][2];
+};
+/** Read a CARD part. @return OK: release with qq_card_fini; borrows of the part | BADINPUT | NOMEM */
+SMA_CHECKED enum sma_err qq_card_open(const struct qq_part *part, struct qq_card *ret_card);
+void qq_card_fini(struct qq_card *card); /* accepts a zeroed struct */
+/** Fill `buttons` (room for SMA_CARD_BUTTON_COUNT_MAX); slices are the card's. @return how many */
+size_t qq_card_put_buttons(const struct qq_card *card, struct qq_button *buttons);
+/** Append text without control characters and calls to everybody; is_markdown: images become links. */
+void qq_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown);
 
 /* -- files ------------------------------------------------------------------------------------------------------- */
 /* What a FILE part is to the platform, by its kind and the target's extension. */

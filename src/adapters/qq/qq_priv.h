@@ -44,6 +44,10 @@
 #define QQ_GARBAGE_COUNT_MAX \
     3                   /* unreadable frames in a row that are asked for again; then passed over */
 #define QQ_PLAIN_S 3600 /* Markdown refused: this long everything goes as plain text */
+#define QQ_FRESH_COUNT_MAX 64 /* chats whose last word is remembered */
+#define QQ_INTERACTION_DONE 0 /* codes of an acknowledged press; the client shows what they mean */
+#define QQ_INTERACTION_TOO_OFTEN 2
+#define QQ_INTERACTION_NOT_ALLOWED 4
 #define QQ_BOT_ID_BYTES_MAX 64
 
 struct qq;
@@ -53,7 +57,7 @@ struct qq_settings
 {
     char *app_id, *secret, *api_root, *token_url, *gateway_url,
         *ca_file; /* never NULL; "" = not given */
-    bool is_sandbox, is_webhook, is_markdown, is_api_default;
+    bool is_sandbox, is_webhook, is_markdown, is_keyboard, is_api_default;
     unsigned shard_count;
     uint32_t intents;
     uint32_t per_second, per_chat_minute; /* 0 = none */
@@ -186,7 +190,8 @@ SMA_CHECKED enum sma_err qq_intake_ask(struct qq *qq, const struct qq_event *eve
                                        const struct sma_ingress *ingress, const struct qq_ask *ask);
 void qq_intake_take(struct qq *qq, const struct sma_msg *msg, const struct sma_accepted *accepted);
 bool qq_intake_has_room(const struct qq *qq);
-void qq_acknowledge(struct qq *qq, struct sma_str interaction_id);
+/** Stop the wheel of a pressed button with one of QQ_INTERACTION_*. */
+void qq_acknowledge(struct qq *qq, struct sma_str interaction_id, int code);
 /** Acknowledge buttons whose verdict is late. @return when to look again */
 uint64_t qq_intake_tick(struct qq *qq, uint64_t now_ns);
 struct qq_event_options qq_event_options_now(const struct qq *qq, uint64_t read_ns);
@@ -213,6 +218,8 @@ struct qq_attempt
     enum qq_way way;
     bool is_plain, is_without_links, is_short; /* mended already */
     bool was_window_closed, is_uploaded_again;
+    struct qq_card card;                  /* of a CARD part, which then stands as a TEXT part in `part` */
+    char answered[SMA_ID_BYTES_MAX + 1]; /* answered instead of the route's message; "" = that one */
     struct qq_call *call;
     void *upload;    /* in progress, see qq_upload.c */
     char *file_info; /* of the uploaded file; NULL = not uploaded */
@@ -227,6 +234,22 @@ void qq_upload_begin(struct qq_attempt *attempt);
 void qq_upload_cancel(struct qq_attempt *attempt);
 /** outcome NULL: attempt->file_info is there. */
 void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome);
+
+/* -- the last word of each chat (qq_fresh.c) ----------------------------------------------------------------------------- */
+struct qq_fresh
+{
+    char chat_id[128], chat_type[16];
+    char message_id[SMA_ID_BYTES_MAX + 1]; /* as in a route; "" = free place */
+    int64_t wall_ms;
+    uint32_t used_count;
+    uint64_t outbox_id; /* the last part that took it */
+    uint32_t part;
+};
+/** Somebody has written or pressed a button. */
+void qq_fresh_note(struct qq *qq, const struct sma_ingress *ingress);
+/** Is there something newer in this chat that may be answered by this part? Counts it as used; a repeat gets the same. */
+bool qq_fresh_take(struct qq *qq, const struct sma_attempt *attempt,
+                   char message_id[SMA_ID_BYTES_MAX + 1]);
 
 /* -- preparation (qq_files.c) --------------------------------------------------------------------------------------------- */
 extern const struct sma_fetch_ops qq_fetch_ops;
@@ -268,6 +291,8 @@ struct qq
 
     struct qq_attempt attempts[QQ_ATTEMPT_COUNT_MAX];
     uint64_t plain_until_ns; /* Markdown was refused */
+    uint64_t wordy_until_ns; /* buttons were refused */
+    struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];
     bool is_refused_told;
 
     struct sma_fetches *fetches;

@@ -10,7 +10,7 @@
 
 /*
  * Bytes of a part: 'T', 4 bytes length of the Markdown (little-endian), Markdown, plain; or 'F', kind, 4 bytes length
- * of target, target, caption.
+ * of target, target, caption. Or 'C' and a card as JSON; 'R' and an emoji.
  */
 #define HEAD_TEXT_BYTES 5
 #define HEAD_FILE_BYTES 6
@@ -102,6 +102,16 @@ static size_t put_clean(struct sma_buf *buf, struct sma_str text, bool is_assist
         put_clean_line(buf, line, is_assistant && !is_in_fence);
     }
     return file_count;
+}
+
+void qq_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_markdown)
+{
+    bool is_in_fence = false;
+    for (size_t at = 0; at < text.len;) {
+        struct sma_str line = take_line(text, &at);
+        is_in_fence ^= is_markdown && is_fence(line);
+        put_clean_line(buf, line, is_markdown && !is_in_fence);
+    }
 }
 
 /* -- text parts -------------------------------------------------------------------------------------------------- */
@@ -352,8 +362,37 @@ static size_t parts_left(const struct sma_deliver *row, size_t file_count)
     return left > file_count + 1 ? left - file_count : 1;
 }
 
+/* One part, the text behind its mark. @return BADINPUT: it is no card */
+static enum sma_err render_whole(const struct sma_deliver *row, char kind, sma_part_fn *each,
+                                 void *user)
+{
+    struct sma_buf bytes;
+    if (kind == 'C') {
+        struct sma_card card;
+        enum sma_err err = sma_card_parse(row->text, &card);
+        if (err != SMA_ERR_OK)
+            return err;
+        sma_card_fini(&card);
+    }
+    sma_buf_init(&bytes, row->text.len + 2);
+    sma_buf_put_char(&bytes, kind);
+    sma_buf_put_str(&bytes, row->text);
+    enum sma_err err = bytes.err;
+    if (err == SMA_ERR_OK)
+        each(user, sma_buf_str(&bytes));
+    sma_buf_fini(&bytes);
+    return err;
+}
+
 enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
+    if (row->intent == SMA_INTENT_REACTION)
+        return render_whole(row, 'R', each, user);
+    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
+        enum sma_err card_err = render_whole(row, 'C', each, user);
+        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
+            return card_err;
+    }
     bool is_assistant = row->intent == SMA_INTENT_ASSISTANT_TEXT;
     struct output output = {.each = each, .user = user, .is_markdown = is_assistant};
     struct sma_buf clean;
@@ -381,6 +420,15 @@ static size_t get_length(struct sma_str bytes, size_t at)
 
 enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 {
+    if (part_bytes.len > 1 && part_bytes.ptr[0] == 'C') {
+        *ret_part = (struct qq_part){.kind = QQ_PART_CARD,
+                                     .card_json = slice(part_bytes, 1, part_bytes.len)};
+        return SMA_ERR_OK;
+    }
+    if (part_bytes.len > 1 && part_bytes.ptr[0] == 'R') {
+        *ret_part = (struct qq_part){.kind = QQ_PART_REACTION};
+        return SMA_ERR_OK;
+    }
     bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
     bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
     size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;
@@ -411,7 +459,7 @@ enum qq_way qq_way_choose(const struct sma_attempt *attempt, int64_t now_wall_ms
     bool is_c2c = sma_str_is_equal(route->chat_type, SMA_STR("c2c"));
     int64_t window_s = (is_c2c ? QQ_WINDOW_C2C_S : QQ_WINDOW_OTHER_S) - QQ_WINDOW_MARGIN_S;
     uint32_t limit = replies_of(route);
-    if (attempt->intent == SMA_INTENT_NOTICE)
+    if (attempt->intent == SMA_INTENT_NOTICE || attempt->intent == SMA_INTENT_APPROVAL_OUTCOME)
         limit--;
     if (route->message_id.len == 0 || attempt->reply_count >= limit ||
         attempt->part >= limit - attempt->reply_count)

@@ -42,6 +42,7 @@ static void release(struct qq_attempt *attempt)
 {
     qq_upload_cancel(attempt);
     free(attempt->file_info);
+    qq_card_fini(&attempt->card);
     sma_msg_destroy(attempt->msg);
     *attempt = (struct qq_attempt){0};
 }
@@ -85,8 +86,10 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 {
     struct qq *qq = attempt->qq;
     if (outcome->is_plain_wanted && !attempt->is_plain) {
+        bool has_buttons = attempt->card.card.button_count > 0; /* then they may be what is refused */
         attempt->is_plain = true;
-        qq->plain_until_ns = sma_ctx_now(qq->ctx) + QQ_PLAIN_S * QQ_NS_PER_S;
+        *(has_buttons ? &qq->wordy_until_ns : &qq->plain_until_ns) =
+            sma_ctx_now(qq->ctx) + QQ_PLAIN_S * QQ_NS_PER_S;
         return true;
     }
     if (outcome->is_link_refused && !attempt->is_without_links)
@@ -94,7 +97,9 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
     if (outcome->is_too_long && !attempt->is_short)
         return attempt->is_short = true;
     if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
-        attempt->way = QQ_ACTIVE;
+        bool is_answered = attempt->answered[0] == '\0' &&
+                           qq_fresh_take(qq, asked_of(attempt), attempt->answered);
+        attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
         return attempt->was_window_closed = true;
     }
     if (outcome->is_file_stale && !attempt->is_uploaded_again && attempt->file_info != NULL) {
@@ -159,20 +164,29 @@ static void send_message(struct qq_attempt *attempt)
 {
     struct qq *qq = attempt->qq;
     const struct sma_attempt *asked = asked_of(attempt);
+    struct qq_button buttons[SMA_CARD_BUTTON_COUNT_MAX];
+    size_t button_count = qq_card_put_buttons(&attempt->card, buttons);
+    struct sma_route route = asked->route;
+    if (attempt->answered[0] != '\0')
+        route.message_id = sma_str(attempt->answered);
     bool may_be_markdown =
         qq->settings.is_markdown && !is_guild(&asked->route) && attempt->part.markdown.len > 0;
     /* A repeat asks again: its number must be the one of the form that may have been shown. */
-    bool is_known_plain = !asked->is_repeat && sma_ctx_now(qq->ctx) < qq->plain_until_ns;
+    uint64_t now_ns = sma_ctx_now(qq->ctx);
+    bool is_known_plain = !asked->is_repeat && (now_ns < qq->plain_until_ns ||
+                                                (button_count > 0 && now_ns < qq->wordy_until_ns));
     bool is_plain = attempt->is_plain || (may_be_markdown && is_known_plain);
     bool is_fallback = is_plain || attempt->is_without_links || attempt->is_short;
-    struct qq_send send = {.route = &asked->route,
+    struct qq_send send = {.route = &route,
                            .part = &attempt->part,
                            .way = attempt->way,
                            .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, is_fallback),
                            .is_markdown = may_be_markdown && !is_plain,
                            .is_without_links = attempt->is_without_links,
                            .is_short = attempt->is_short,
-                           .language = asked->route.language};
+                           .language = asked->route.language,
+                           .buttons = buttons,
+                           .button_count = button_count};
     struct sma_buf path, body;
     sma_buf_init(&path, PATH_BYTES_MAX);
     sma_buf_init(&body, BODY_BYTES_MAX);
@@ -198,6 +212,10 @@ static void send_message(struct qq_attempt *attempt)
 
 static void send_part(struct qq_attempt *attempt)
 {
+    if (asked_of(attempt)->intent == SMA_INTENT_APPROVAL_OUTCOME && attempt->way == QQ_ACTIVE) {
+        answer_class(attempt, SMA_ATTEMPT_SENT, ""); /* left out: see qq_way_choose */
+        return;
+    }
     bool needs_upload = attempt->part.kind == QQ_PART_FILE && attempt->file_info == NULL &&
                         !is_guild(&asked_of(attempt)->route);
     if (needs_upload)
@@ -223,21 +241,51 @@ static struct qq_attempt *free_place(struct qq *qq)
     return NULL;
 }
 
+static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt,
+                                          const struct sma_attempt *asked)
+{
+    enum sma_err err = qq_part_decode(asked->part_bytes, &attempt->part);
+    if (err != SMA_ERR_OK || attempt->part.kind != QQ_PART_CARD)
+        return err;
+    err = qq_card_open(&attempt->part, &attempt->card);
+    if (err != SMA_ERR_OK)
+        return err;
+    bool has_keyboard = attempt->qq->settings.is_keyboard;
+    attempt->part = (struct qq_part){.kind = QQ_PART_TEXT,
+                                     .markdown = has_keyboard
+                                                     ? sma_buf_str(&attempt->card.markdown)
+                                                     : SMA_STR(""),
+                                     .plain = sma_buf_str(&attempt->card.plain)};
+    return SMA_ERR_OK;
+}
+
 void qq_attempt_take(struct qq *qq, struct sma_msg **msg)
 {
     struct qq_attempt *attempt = free_place(qq);
     SMA_ASSERT(attempt != NULL); /* as many places as the edge has questions */
     *attempt = (struct qq_attempt){.qq = qq, .msg = SMA_TAKE(*msg)};
     const struct sma_attempt *asked = asked_of(attempt);
-    if (qq_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
+    enum sma_err err = read_part(attempt, asked);
+    if (err != SMA_ERR_OK) {
+        answer_class(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
+                     err == SMA_ERR_NOMEM
+                         ? "out of memory while sending"
+                         : "a stored part cannot be read: it was not made by this program");
+        return;
+    }
+    if (attempt->part.kind == QQ_PART_REACTION) {
         answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
-                     "a stored part cannot be read: it was not made by this program");
+                     "QQ has no reactions where bots talk: say it in words");
         return;
     }
     uint32_t total_ms = attempt->part.kind == QQ_PART_FILE ? QQ_UPLOAD_MS : QQ_SEND_MS;
     attempt->until_ns = sma_ctx_now(qq->ctx) + total_ms * QQ_NS_PER_MS;
     /* A repeat goes the way the first went, late or not: the platform knows whether it was shown. */
-    attempt->way = qq_way_choose(asked, asked->is_repeat ? 0 : sma_ctx_wall(qq->ctx));
+    attempt->way = qq_way_choose(asked, sma_ctx_wall(qq->ctx));
+    if (attempt->way == QQ_ACTIVE && qq_fresh_take(qq, asked, attempt->answered))
+        attempt->way = QQ_PASSIVE;
+    else if (asked->is_repeat)
+        attempt->way = qq_way_choose(asked, 0);
     send_part(attempt);
 }
 

@@ -44,7 +44,7 @@ static void on_event(void *user, const struct qq_event *event)
     taking->status = 200;
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)
-            qq_acknowledge(qq, event->interaction_id);
+            qq_acknowledge(qq, event->interaction_id, QQ_INTERACTION_DONE);
         return;
     }
     struct qq_hook_place *place = free_place(qq);

@@ -152,6 +152,10 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
                                          NULL};
     static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
                                           "MESSAGE_ID_INVALID", NULL};
+    static const char *const no_target[] = {"message to react not found", "message not found", NULL};
+    static const char *const no_emoji[] = {"REACTION_INVALID", "REACTION_EMPTY",
+                                           "REACTIONS_TOO_MANY", NULL};
+    static const char *const no_keyboard[] = {"BUTTON_", "inline keyboard", "reply markup", NULL};
     static const char *const no_right[] = {"not enough rights",
                                            "have no rights",
                                            "CHAT_WRITE_FORBIDDEN",
@@ -174,6 +178,16 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
         outcome->is_reply_gone = true;
     } else if (says_one_of(reading, no_edit)) {
         give_up(outcome, reading, "the message to edit is gone or too old");
+        outcome->is_edit_gone = true;
+    } else if (says_one_of(reading, no_target)) {
+        give_up(outcome, reading, "the message to react to is gone");
+    } else if (says_one_of(reading, no_emoji)) {
+        give_up(outcome, reading,
+                "this chat does not take that emoji as a reaction; try another one, or say it in "
+                "words");
+    } else if (says_one_of(reading, no_keyboard)) {
+        give_up(outcome, reading, "Telegram did not take the buttons");
+        outcome->is_keyboard_refused = true;
     } else if (says_one_of(reading, markup)) {
         give_up(outcome, reading, "Telegram did not take the text's formatting");
         outcome->is_markup_refused = true;

@@ -86,7 +86,28 @@ void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *
     put_thread(buf, send->route, 2);
     put_text(buf, send);
     put_reply(buf, send);
+    if (send->card != NULL)
+        telegram_put_keyboard(buf, send->card);
     sma_buf_put_char(buf, '}');
+}
+
+void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *send,
+                               struct sma_str message_id)
+{
+    put_chat(buf, send->route);
+    (void)put_message_id(buf, message_id); /* a bad one is refused by the platform */
+    put_text(buf, send);
+    sma_buf_put_char(buf, '}');
+}
+
+void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji)
+{
+    put_chat(buf, route);
+    (void)put_message_id(buf, route->message_id); /* likewise */
+    sma_buf_put_json_key(buf, "reaction");
+    sma_buf_put_text(buf, "[{\"type\":\"emoji\",\"emoji\":");
+    sma_buf_put_json_string(buf, sma_str(emoji));
+    sma_buf_put_text(buf, "}]}");
 }
 
 void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id)
@@ -133,7 +154,7 @@ void telegram_put_cut(struct sma_buf *buf, struct sma_str text, uint32_t units_m
 }
 
 void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_id,
-                                  struct sma_str text)
+                                  struct sma_str text, bool is_alert)
 {
     struct sma_buf cut;
     sma_buf_init(&cut, text.len * 3 + 8);
@@ -143,6 +164,8 @@ void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_i
     if (cut.len > 0) {
         sma_buf_put_json_key(buf, "text");
         sma_buf_put_json_string(buf, sma_buf_str(&cut));
+        if (is_alert)
+            sma_buf_put_text(buf, ",\"show_alert\":true");
     }
     sma_buf_put_char(buf, '}');
     sma_buf_fini(&cut);

@@ -1,7 +1,8 @@
 /*
  * telegram_intake.c — events on their way through the store: asked, remembered, settled with whoever waits.
  *
- * A button is answered with the verdict, or when that is late without it: the person sees a turning wheel meanwhile.
+ * A button is answered with the verdict and its words, or when that is late without them: the person sees a turning
+ * wheel meanwhile. Words about what was not done stay on the screen until they are closed; others pass by.
  */
 #include "telegram_priv.h"
 
@@ -118,12 +119,12 @@ static void on_press_answered(struct telegram *telegram, void *user,
     answer_presses(telegram);
 }
 
-static bool answer_press(struct telegram *telegram, const char *callback_id)
+static bool answer_press(struct telegram *telegram, const struct telegram_press *press)
 {
     struct sma_buf body;
     bool is_asked = false;
     sma_buf_init(&body, 4096);
-    telegram_put_callback_answer(&body, sma_str(callback_id), SMA_STR(""));
+    telegram_put_callback_answer(&body, sma_str(press->id), sma_str(press->text), press->is_alert);
     if (body.err == SMA_ERR_OK)
         is_asked = telegram_call_start(
                        telegram, &(struct telegram_call_options){.method = "answerCallbackQuery",
@@ -140,14 +141,15 @@ static void answer_presses(struct telegram *telegram)
 {
     struct telegram_presses *presses = &telegram->presses;
     while (presses->count > 0 && presses->call_count < TELEGRAM_CALLBACK_CALL_COUNT_MAX) {
-        const char *callback_id = presses->ids[presses->first];
+        const struct telegram_press *press = &presses->line[presses->first];
         presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
         presses->count--;
-        presses->call_count += answer_press(telegram, callback_id);
+        presses->call_count += answer_press(telegram, press);
     }
 }
 
-void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id)
+void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id,
+                              struct sma_str text, bool is_alert)
 {
     struct telegram_presses *presses = &telegram->presses;
     if (callback_id.len >= TELEGRAM_CALLBACK_ID_BYTES_MAX)
@@ -156,9 +158,14 @@ void telegram_answer_callback(struct telegram *telegram, struct sma_str callback
         presses->first = (presses->first + 1) % TELEGRAM_CALLBACK_LINE_COUNT_MAX;
         presses->count--;
     }
-    char *place = presses->ids[(presses->first + presses->count) % TELEGRAM_CALLBACK_LINE_COUNT_MAX];
-    memcpy(place, callback_id.ptr, callback_id.len);
-    place[callback_id.len] = '\0';
+    struct telegram_press *press =
+        &presses->line[(presses->first + presses->count) % TELEGRAM_CALLBACK_LINE_COUNT_MAX];
+    snprintf(press->id, sizeof press->id, "%.*s", (int)callback_id.len, callback_id.ptr);
+    text.len = sma_utf8_cut(text, sizeof press->text - 1);
+    if (text.len > 0)
+        memcpy(press->text, text.ptr, text.len);
+    press->text[text.len] = '\0';
+    press->is_alert = is_alert;
     presses->count++;
     answer_presses(telegram);
 }
@@ -175,7 +182,10 @@ static void settle(struct telegram *telegram, const struct telegram_ask *ask,
         accepted = &known;
     }
     if (ask->callback_due_ns != UINT64_MAX && accepted->verdict != SMA_VERDICT_REFUSED)
-        telegram_answer_callback(telegram, sma_str(ask->callback_id)); /* refused: it comes again */
+        telegram_answer_callback(telegram, sma_str(ask->callback_id), accepted->notice,
+                                 accepted->verdict == SMA_VERDICT_IGNORED ||
+                                     accepted->verdict == SMA_VERDICT_BUSY);
+    /* refused: it comes again */
     if (ask->asker == TELEGRAM_ASKER_POLL)
         telegram_poll_settle(telegram, ask->index, accepted);
     else if (ask->asker == TELEGRAM_ASKER_HOOK)
@@ -204,7 +214,7 @@ uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns)
     for (size_t i = 0; i < telegram->ask_count; i++) {
         struct telegram_ask *ask = &telegram->asks[i];
         if (ask->callback_due_ns <= now_ns) {
-            telegram_answer_callback(telegram, sma_str(ask->callback_id));
+            telegram_answer_callback(telegram, sma_str(ask->callback_id), SMA_STR(""), false);
             ask->callback_due_ns = UINT64_MAX;
         }
         next_ns = ask->callback_due_ns < next_ns ? ask->callback_due_ns : next_ns;

@@ -4,6 +4,8 @@
  * A text of the assistant is read as Markdown and becomes parts of at most TELEGRAM_PART_UNITS UTF-16 units, each
  * with an HTML form (only tags that the platform knows) and a plain form. Notices and errors have no HTML form. Lines
  * `@attach <kind> <target> | <caption>` leave the text and become FILE parts behind the text parts.
+ * A card (a request for consent, or its outcome) is one part, cut rather than split: a message with buttons, and later
+ * the same message changed. A reaction is one part.
  *
  * Source: protocols of the Bot API 10.3: sendMessage, formatting options, error answers; reference §6.2 for attachments.
  * Threads: any; nothing here has state.
@@ -11,6 +13,7 @@
 #ifndef SMA_TELEGRAM_OUT_H
 #define SMA_TELEGRAM_OUT_H
 
+#include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/net.h"
 
@@ -19,12 +22,15 @@
 #define TELEGRAM_PART_BYTES_MAX 32000 /* of HTML; the server refuses over 32,768 before parsing */
 #define TELEGRAM_CAPTION_UNITS_MAX 900 /* the platform's limit is 1024 */
 #define TELEGRAM_CALLBACK_TEXT_UNITS_MAX 200
+#define TELEGRAM_BUTTON_DATA_BYTES_MAX 64
 
 /* -- parts ------------------------------------------------------------------------------------------------------- */
 enum telegram_part_kind
 {
     TELEGRAM_PART_TEXT,
     TELEGRAM_PART_FILE,
+    TELEGRAM_PART_CARD,
+    TELEGRAM_PART_REACTION,
 };
 struct telegram_part
 {
@@ -34,6 +40,8 @@ struct telegram_part
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
     struct sma_str target;    /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
     struct sma_str caption;   /* FILE: plain text, may be empty */
+    struct sma_str card_json; /* CARD: for telegram_card_open */
+    struct sma_str emoji;     /* REACTION: as the model wrote it, see telegram_reaction_find */
 };
 
 /** The adapter's render(): see adapter.h. A blank text gives no part. OK | NOMEM | TOOBIG. */
@@ -45,6 +53,22 @@ SMA_CHECKED enum sma_err telegram_render(const struct sma_deliver *row, sma_part
 SMA_CHECKED enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, void *user);
 /** Read what render gave. Slices point into part_bytes. BADINPUT: these are no such bytes. */
 SMA_CHECKED enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part);
+
+/* -- cards and reactions ----------------------------------------------------------------------------------------- */
+struct telegram_card
+{
+    struct sma_card card;
+    struct sma_buf html, plain; /* as of a TEXT part; html empty = nothing to mark */
+};
+/** Read a CARD part. @return OK: release with telegram_card_fini; *ret_card borrows of the part | BADINPUT | NOMEM */
+SMA_CHECKED enum sma_err telegram_card_open(const struct telegram_part *part,
+                                            struct telegram_card *ret_card);
+/** Its buttons were refused: `plain` becomes the form that says how to answer by words. Unchanged without memory. */
+void telegram_card_without_buttons(struct telegram_card *card);
+void telegram_card_fini(struct telegram_card *card); /* accepts a zeroed struct */
+/** The platform's spelling of an emoji it takes as a reaction, else NULL. Skin tones and variation selectors are no
+ *  matter. Constant text. */
+const char *telegram_reaction_find(struct sma_str emoji);
 
 /* -- where ------------------------------------------------------------------------------------------------------- */
 /** The adapter's is_group(): groups, supergroups and channels, by chat_type, else by the sign of the id. */
@@ -58,17 +82,24 @@ struct telegram_send
     uint32_t part_index; /* part 0 of an answer in a group replies to route->message_id */
     bool is_plain;       /* no HTML: the platform refused it */
     bool is_no_reply;    /* the message to reply to is gone */
+    const struct sma_card *card; /* its buttons stand below the text; NULL = none */
 };
 /** sendMessage of a TEXT part. */
 void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *send);
+/** editMessageText: message_id of the route's chat becomes this TEXT part, without buttons. */
+void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *send,
+                               struct sma_str message_id);
+/** setMessageReaction on the route's message; emoji as telegram_reaction_find gave it. */
+void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji);
 /** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */
 void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id);
 /** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
 /** sendChatAction; action e.g. "typing". */
 void telegram_put_chat_action(struct sma_buf *buf, const struct sma_route *route, const char *action);
-/** answerCallbackQuery; text is cut to what fits, may be empty. */
-void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_id, struct sma_str text);
+/** answerCallbackQuery; text is cut to what fits, may be empty. is_alert: it stays until it is closed, else it passes by. */
+void telegram_put_callback_answer(struct sma_buf *buf, struct sma_str callback_id,
+                                  struct sma_str text, bool is_alert);
 /** setMyCommands. is_chinese: the list shown to users whose client speaks Chinese; else the one for everybody. */
 void telegram_put_commands(struct sma_buf *buf, bool is_chinese);
 
@@ -89,6 +120,8 @@ const char *telegram_file_type(struct sma_str path);
  * adapter can mend itself, at most once each, within the same attempt:
  *   is_markup_refused   send the part again as plain (GIVE_UP stands when it was plain already)
  *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
+ *   is_edit_gone        send a new message instead of changing the old one
+ *   is_keyboard_refused send again without buttons
  *   is_migrated         send again to migrate_to; class RETRY
  *   is_unsupported      the server does not know the method: stop using it (drafts); class GIVE_UP
  *   is_bot_refused      401, 404: token or apiRoot are wrong, for every chat
@@ -113,6 +146,7 @@ struct telegram_outcome
 {
     uint8_t attempt_class; /* enum sma_attempt_class */
     bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported, is_bot_refused;
+    bool is_edit_gone, is_keyboard_refused;
     bool is_likely_unsent; /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
     int64_t migrate_to; /* 0 unless is_migrated */
     uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */

@@ -104,7 +104,7 @@ static void on_event(void *user, const struct telegram_event *event)
         entry.state = ENTRY_OPEN;
         poll->open_count++;
     } else if (event->callback_id.len > 0) {
-        telegram_answer_callback(telegram, event->callback_id);
+        telegram_answer_callback(telegram, event->callback_id, SMA_STR(""), false);
     }
     SMA_METRIC_ADD(platform_events_total, 1);
     poll->entries[poll->entry_count++] = entry;

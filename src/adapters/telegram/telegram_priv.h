@@ -38,6 +38,7 @@
 #define TELEGRAM_CALLBACK_LINE_COUNT_MAX \
     256 /* in line; beyond, the oldest goes: the platform takes no late answers */
 #define TELEGRAM_CALLBACK_MS 10000
+#define TELEGRAM_CALLBACK_TEXT_BYTES_MAX (TELEGRAM_CALLBACK_TEXT_UNITS_MAX * 3)
 #define TELEGRAM_ATTEMPT_COUNT_MAX SMA_ASK_ATTEMPT_COUNT_MAX
 #define TELEGRAM_SEND_MS 30000   /* one attempt with a text, its mended repeats included */
 #define TELEGRAM_UPLOAD_MS 55000 /* one attempt with a file: just less than the dispatcher waits */
@@ -160,12 +161,20 @@ struct telegram_shared
 void telegram_intake_take(struct telegram *telegram, const struct sma_msg *msg,
                           const struct sma_accepted *accepted);
 /* Presses that are to be answered, oldest first. */
+struct telegram_press
+{
+    char id[TELEGRAM_CALLBACK_ID_BYTES_MAX];
+    char text[TELEGRAM_CALLBACK_TEXT_BYTES_MAX + 1];
+    bool is_alert;
+};
 struct telegram_presses
 {
-    char ids[TELEGRAM_CALLBACK_LINE_COUNT_MAX][TELEGRAM_CALLBACK_ID_BYTES_MAX];
+    struct telegram_press line[TELEGRAM_CALLBACK_LINE_COUNT_MAX];
     size_t first, count, call_count;
 };
-void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id);
+/** Stop the wheel; text is shown to whoever pressed, may be empty. is_alert: until it is closed. */
+void telegram_answer_callback(struct telegram *telegram, struct sma_str callback_id,
+                              struct sma_str text, bool is_alert);
 /** Answer buttons whose verdict is late. @return when to look again */
 uint64_t telegram_intake_tick(struct telegram *telegram, uint64_t now_ns);
 /** Options for telegram_in.h, of this moment. */
@@ -232,7 +241,8 @@ struct telegram_attempt
     struct telegram_part part;
     uint64_t until_ns;
     int64_t moved_to; /* 0 = the route's own chat */
-    bool is_plain, is_no_reply;
+    bool is_plain, is_no_reply, is_edit_gone, is_keyboard_refused;
+    struct telegram_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
     struct telegram_call *call;
     int fd; /* of an upload; -1 */
     struct sma_buf reply_parameters;

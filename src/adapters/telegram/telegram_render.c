@@ -6,7 +6,7 @@
 
 /*
  * Bytes of a part: 'T', 4 bytes length of html (little-endian), html, plain; or 'F', kind, 4 bytes length of target,
- * target, caption.
+ * target, caption. Or 'C' and a card as JSON; 'R' and an emoji.
  */
 #define HEAD_TEXT_BYTES 5
 #define HEAD_FILE_BYTES 6
@@ -14,13 +14,13 @@
 
 static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
 
-static const struct sma_markup_limits limits = {
+const struct sma_markup_limits telegram_markup_limits = {
     .units_max = TELEGRAM_PART_UNITS,
     .bytes_max = TELEGRAM_PART_BYTES_MAX,
     .mark_bytes = 48, /* <pre><code class="language-"></code></pre> and a little */
 };
 static const char *const link_schemes[] = {"http:", "https:", "tg:", NULL};
-static const struct sma_markup_options markup_options = {link_schemes};
+const struct sma_markup_options telegram_markup_options = {link_schemes};
 
 /* -- attachment lines -------------------------------------------------------------------------------------------- */
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
@@ -124,11 +124,11 @@ static enum sma_err render_text(struct output *output, struct sma_str text, bool
 {
     struct sma_markup markup;
     sma_markup_init(&markup);
-    enum sma_err err = is_markdown ? sma_markup_parse(&markup, text, &markup_options)
+    enum sma_err err = is_markdown ? sma_markup_parse(&markup, text, &telegram_markup_options)
                                    : sma_markup_set_plain(&markup, text);
     bool is_left_out = is_optional && markup.is_plain && is_decoration(text);
     if (err == SMA_ERR_OK && !is_left_out)
-        err = sma_markup_split(&markup, &limits, make_text_part, output);
+        err = sma_markup_split(&markup, &telegram_markup_limits, make_text_part, output);
     sma_markup_fini(&markup);
     return err != SMA_ERR_OK ? err : output->err;
 }
@@ -173,6 +173,12 @@ static void init_output(struct output *output, sma_part_fn *each, void *user, si
 
 enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
+    if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME ||
+        row->intent == SMA_INTENT_REACTION) {
+        enum sma_err card_err = telegram_render_card(row, each, user);
+        if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
+            return card_err;
+    }
     struct output output;
     struct sma_buf rest;
     init_output(&output, each, user, PART_ROOM + row->text.len);
@@ -238,6 +244,13 @@ static size_t get_length(struct sma_str bytes, size_t at)
 enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
 {
     struct telegram_part part = {0};
+    if (part_bytes.len > 1 && (part_bytes.ptr[0] == 'C' || part_bytes.ptr[0] == 'R')) {
+        part.kind = part_bytes.ptr[0] == 'C' ? TELEGRAM_PART_CARD : TELEGRAM_PART_REACTION;
+        *(part.kind == TELEGRAM_PART_CARD ? &part.card_json : &part.emoji) =
+            slice(part_bytes, 1, part_bytes.len);
+        *ret_part = part;
+        return SMA_ERR_OK;
+    }
     bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
     bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
     size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;

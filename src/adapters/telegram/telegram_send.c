@@ -1,6 +1,8 @@
 /*
  * telegram_send.c — one ATTEMPT, one request, one answer. A second request follows only when the first was certainly
- * not carried out: markup refused, the message replied to gone, the group moved.
+ * not carried out: markup or buttons refused, the message replied to or to be changed gone, the group moved.
+ *
+ * A changed message and a reaction are the same when they are done twice, so an unknown outcome of theirs may be repeated.
  */
 #include "telegram_priv.h"
 
@@ -18,6 +20,7 @@ static void release(struct telegram_attempt *attempt)
     if (attempt->fd >= 0)
         close(attempt->fd);
     sma_buf_fini(&attempt->reply_parameters);
+    telegram_card_fini(&attempt->card);
     *attempt = (struct telegram_attempt){.fd = -1};
 }
 
@@ -89,6 +92,14 @@ static void note_moved(struct telegram *telegram, const struct sma_route *route,
 }
 
 /* -- the outcome ------------------------------------------------------------------------------------------------------ */
+static bool is_edit(const struct telegram_attempt *attempt)
+{
+    const struct sma_card *card = &attempt->card.card;
+    int64_t id; /* ids are counted anew in a group that has moved */
+    return card->is_outcome && !attempt->is_edit_gone && attempt->moved_to == 0 &&
+           sma_parse_i64(card->message_id, 1, INT64_MAX, &id) == SMA_ERR_OK;
+}
+
 /* @return whether the same part goes out once more, differently */
 static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
 {
@@ -96,6 +107,14 @@ static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome
     if (outcome->is_markup_refused && !attempt->is_plain) {
         attempt->is_plain = true;
         return true;
+    }
+    if (outcome->is_edit_gone && is_edit(attempt))
+        return attempt->is_edit_gone = true;
+    if (outcome->is_keyboard_refused && attempt->card.card.button_count > 0 &&
+        !attempt->is_keyboard_refused) {
+        telegram_card_without_buttons(&attempt->card);
+        attempt->part.plain = sma_buf_str(&attempt->card.plain);
+        return attempt->is_plain = attempt->is_keyboard_refused = true;
     }
     if (outcome->is_reply_gone && !attempt->is_no_reply) {
         attempt->is_no_reply = true;
@@ -121,6 +140,11 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
     SMA_CRASH_POINT("telegram.after_send");
     telegram_classify(net_answer, &outcome);
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
+    if (is_edit(attempt) && outcome.attempt_class == SMA_ATTEMPT_SENT)
+        snprintf(outcome.message_id, sizeof outcome.message_id, "%.*s",
+                 (int)attempt->card.card.message_id.len, attempt->card.card.message_id.ptr);
+    if (is_edit(attempt) || attempt->part.kind == TELEGRAM_PART_REACTION)
+        outcome.is_likely_unsent |= outcome.attempt_class == SMA_ATTEMPT_UNKNOWN;
     if (mend(attempt, &outcome)) {
         if (now_ns + TELEGRAM_MEND_MS * TELEGRAM_NS_PER_MS < attempt->until_ns)
             send_part(attempt);
@@ -139,22 +163,38 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
 }
 
 /* -- the request ------------------------------------------------------------------------------------------------------ */
+/* @return the method */
+static const char *put_body(struct sma_buf *body, const struct telegram_attempt *attempt,
+                            const struct telegram_send *send)
+{
+    if (is_edit(attempt)) {
+        telegram_put_edit_message(body, send, attempt->card.card.message_id);
+        return "editMessageText";
+    }
+    if (attempt->part.kind == TELEGRAM_PART_TEXT) {
+        telegram_put_send_message(body, send);
+        return "sendMessage";
+    }
+    if (attempt->part.kind == TELEGRAM_PART_REACTION) {
+        telegram_put_reaction(body, send->route, telegram_reaction_find(attempt->part.emoji));
+        return "setMessageReaction";
+    }
+    telegram_put_send_file(body, send);
+    return telegram_file_method(attempt->part.file_kind);
+}
+
 static void send_json(struct telegram_attempt *attempt, const struct telegram_send *send,
                       uint32_t total_ms)
 {
     struct sma_buf body;
-    bool is_text = attempt->part.kind == TELEGRAM_PART_TEXT;
     sma_buf_init(&body, 256 * 1024);
-    if (is_text)
-        telegram_put_send_message(&body, send);
-    else
-        telegram_put_send_file(&body, send);
+    const char *method = put_body(&body, attempt, send);
     if (body.err == SMA_ERR_OK) {
         SMA_CRASH_POINT("telegram.before_send");
         attempt->call = telegram_call_start(
             attempt->telegram,
             &(struct telegram_call_options){
-                .method = is_text ? "sendMessage" : telegram_file_method(attempt->part.file_kind),
+                .method = method,
                 .body = sma_buf_str(&body),
                 .is_once = true,
                 .total_ms = total_ms,
@@ -189,7 +229,8 @@ static void send_part(struct telegram_attempt *attempt)
                                  .part = &attempt->part,
                                  .part_index = asked->part,
                                  .is_plain = attempt->is_plain,
-                                 .is_no_reply = attempt->is_no_reply};
+                                 .is_no_reply = attempt->is_no_reply,
+                                 .card = attempt->is_keyboard_refused ? NULL : &attempt->card.card};
     uint64_t now_ns = sma_ctx_now(attempt->telegram->ctx);
     uint64_t left_ns = attempt->until_ns > now_ns ? attempt->until_ns - now_ns : TELEGRAM_NS_PER_MS;
     uint32_t total_ms = (uint32_t)(left_ns / TELEGRAM_NS_PER_MS);
@@ -207,6 +248,49 @@ static struct telegram_attempt *free_place(struct telegram *telegram)
     return NULL;
 }
 
+/* A part that can never be sent: why, in *error. @return whether it can */
+static bool check_reaction(const struct telegram_part *part, const struct sma_route *route,
+                           char *error, size_t error_size)
+{
+    int64_t id;
+    if (telegram_reaction_find(part->emoji) == NULL)
+        snprintf(error, error_size,
+                 "Telegram has no reaction \"%.*s\": take one of its own, like 👍 👎 ❤ 🔥 🎉 👀 👌 "
+                 "🤔 🙏 💯, or say it in words",
+                 (int)sma_utf8_cut(part->emoji, 32), part->emoji.ptr);
+    else if (sma_parse_i64(route->message_id, 1, INT64_MAX, &id) != SMA_ERR_OK)
+        snprintf(error, error_size, "there is no message here to react to");
+    else
+        return true;
+    return false;
+}
+
+/* What the part's bytes say. @return OK, or *error for people */
+static SMA_CHECKED enum sma_err read_part(struct telegram_attempt *attempt, char *error,
+                                          size_t error_size)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    struct telegram_part *part = &attempt->part;
+    enum sma_err err = telegram_part_decode(asked->part_bytes, part);
+    if (err == SMA_ERR_OK && part->kind == TELEGRAM_PART_CARD)
+        err = telegram_card_open(part, &attempt->card);
+    if (err != SMA_ERR_OK) {
+        snprintf(error, error_size, "%s",
+                 err == SMA_ERR_NOMEM
+                     ? "out of memory while sending"
+                     : "a stored part cannot be read: it was not made by this program");
+        return err;
+    }
+    if (part->kind == TELEGRAM_PART_CARD)
+        *part = (struct telegram_part){.kind = TELEGRAM_PART_TEXT,
+                                       .html = sma_buf_str(&attempt->card.html),
+                                       .plain = sma_buf_str(&attempt->card.plain)};
+    if (part->kind == TELEGRAM_PART_REACTION &&
+        !check_reaction(part, &asked->route, error, error_size))
+        return SMA_ERR_BADINPUT;
+    return SMA_ERR_OK;
+}
+
 void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg)
 {
     struct telegram_attempt *attempt = free_place(telegram);
@@ -214,10 +298,14 @@ void telegram_attempt_take(struct telegram *telegram, struct sma_msg **msg)
     const struct sma_attempt *asked = SMA_MSG_BODY(*msg, struct sma_attempt);
     *attempt = (struct telegram_attempt){.telegram = telegram, .msg = SMA_TAKE(*msg), .fd = -1};
     sma_buf_init(&attempt->reply_parameters, 4096);
-    attempt->is_held = telegram_progress_note_attempt(telegram, asked->seq);
-    if (telegram_part_decode(asked->part_bytes, &attempt->part) != SMA_ERR_OK) {
-        answer_class(attempt, SMA_ATTEMPT_GIVE_UP,
-                     "a stored part cannot be read: it was not made by this program");
+    bool is_beside = asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
+                     asked->intent == SMA_INTENT_REACTION; /* the run goes on writing */
+    attempt->is_held = !is_beside && telegram_progress_note_attempt(telegram, asked->seq);
+    char error[256];
+    enum sma_err err = read_part(attempt, error, sizeof error);
+    if (err != SMA_ERR_OK) {
+        answer_class(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
+                     error);
         return;
     }
     uint32_t total_ms =

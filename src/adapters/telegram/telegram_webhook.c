@@ -49,7 +49,7 @@ static void on_event(void *user, const struct telegram_event *event)
     taking->status = 200;
     if (event->kind == TELEGRAM_IGNORED) {
         if (event->callback_id.len > 0)
-            telegram_answer_callback(telegram, event->callback_id);
+            telegram_answer_callback(telegram, event->callback_id, SMA_STR(""), false);
         return;
     }
     struct telegram_hook *hook = free_hook(telegram);

@@ -156,7 +156,7 @@ static void buttons_keep_to_the_limits(void)
     struct qq_button buttons[30];
     for (size_t i = 0; i < SMA_COUNT_OF(buttons); i++)
         buttons[i] = (struct qq_button){SMA_STR("b"), SMA_STR("十个字以上的按钮标题啊啊"),
-                                        SMA_STR("approve:\"1\""), i == 0};
+                                        SMA_STR("approve:\"1\""), i == 0, 0};
     struct sma_route route = route_of("group", "m");
     struct qq_part part = text_part("", "allow?");
     struct qq_send send = {.route = &route,

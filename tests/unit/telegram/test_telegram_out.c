@@ -237,9 +237,9 @@ static void other_methods_have_their_members(void)
                "b>\\n\",\"parse_mode\":\"HTML\"}");
     telegram_put_chat_action(&body, &route, "typing");
     check_body("{\"chat_id\":42,\"action\":\"typing\"}");
-    telegram_put_callback_answer(&body, SMA_STR("c1"), SMA_STR(""));
+    telegram_put_callback_answer(&body, SMA_STR("c1"), SMA_STR(""), false);
     check_body("{\"callback_query_id\":\"c1\"}");
-    telegram_put_callback_answer(&body, SMA_STR("c1"), SMA_STR("ok\xff"));
+    telegram_put_callback_answer(&body, SMA_STR("c1"), SMA_STR("ok\xff"), false);
     check_body("{\"callback_query_id\":\"c1\",\"text\":\"ok\xEF\xBF\xBD\"}");
     telegram_put_commands(&body, true);
     check_body("{\"commands\":[{\"command\":\"help\",\"description\":\"查看帮助\"},{\"command\":"
