@@ -83,7 +83,8 @@ json_t *world_asked_in(const struct world *world, const char *log_name, const ch
     json_t *list = json_array();
     char *line = NULL;
     size_t size = 0;
-    while (getline(&line, &size, file) > 0) {
+    for (ssize_t len; (len = getline(&line, &size, file)) > 0 && line[len - 1] == '\n';) {
+        /* a line without an end is still being written */
         json_t *entry = json_loads(line, 0, NULL);
         CHECK(entry != NULL);
         if (talk_text(entry, "complaint")[0] != '\0')
