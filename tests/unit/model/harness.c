@@ -3,6 +3,7 @@
 #include "sma/actors.h"
 #include "sma/wire.h"
 #include "support/check.h"
+#include "support/patience.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define POLL_NS 500000u
-#define WAIT_S 20
+#define WAIT_S (PATIENCE_AWAIT_MS / 1000)
 
 struct order
 {
@@ -354,9 +355,9 @@ struct sma_config_llm harness_llm(enum sma_llm_api api)
         .api_key = "sk-secret-key",
         .anthropic_version = "2023-06-01",
         .is_stream = true,
-        .connect_ms = 600,
-        .first_byte_ms = 600,
-        .idle_ms = 600,
+        .connect_ms = 600 * PATIENCE,
+        .first_byte_ms = 600 * PATIENCE,
+        .idle_ms = 600 * PATIENCE,
         .total_ms = 15000,
     };
 }
