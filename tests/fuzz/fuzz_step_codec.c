@@ -1,5 +1,5 @@
 /*
- * Steps and turns as the state database gives them back. The three readers all see every input.
+ * Steps and turns as the state database gives them back. The four readers all see every input.
  * Promises under test, besides not crashing: what is read, written and read again is the same.
  */
 #include "fuzz.h"
@@ -22,7 +22,8 @@ static void check_answer(struct sma_str data)
     size_t bytes = answer.facts.len + answer.fragment.len + answer.text.len;
     for (uint32_t i = 0; i < answer.call_count; i++)
         bytes += answer.calls[i].id.len + answer.calls[i].name.len + answer.calls[i].arguments.len +
-                 answer.calls[i].result.len;
+                 answer.calls[i].result.len + answer.calls[i].receiver.chat_key.len +
+                 answer.calls[i].receiver.user_name.len;
     require(bytes <= data.len);
     sma_stored_answer_fini(&answer);
 }
@@ -42,6 +43,25 @@ static void check_results(struct sma_str data)
         require(sma_str_is_equal(again.results[i].content, results.results[i].content));
     sma_stored_results_fini(&again);
     sma_stored_results_fini(&results);
+    sma_buf_fini(&buf);
+}
+
+static void check_decisions(struct sma_str data)
+{
+    struct sma_stored_decisions decisions, again;
+    if (sma_codec_get_decisions(data, &decisions) != SMA_ERR_OK)
+        return;
+    struct sma_buf buf;
+    sma_buf_init(&buf, 1 << 24);
+    sma_codec_put_decisions(&buf, decisions.list, decisions.count);
+    require(buf.err == SMA_ERR_OK);
+    require(sma_str_is_equal(sma_buf_str(&buf), data)); /* no byte without a meaning */
+    require(sma_codec_get_decisions(sma_buf_str(&buf), &again) == SMA_ERR_OK);
+    require(again.count == decisions.count);
+    for (uint32_t i = 0; i < again.count; i++)
+        require(again.list[i].is_approved == decisions.list[i].is_approved);
+    sma_stored_decisions_fini(&again);
+    sma_stored_decisions_fini(&decisions);
     sma_buf_fini(&buf);
 }
 
@@ -69,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct sma_str data = {(const char *)bytes, len};
     check_answer(data);
     check_results(data);
+    check_decisions(data);
     check_turn(data);
     return 0;
 }

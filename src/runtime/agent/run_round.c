@@ -60,14 +60,14 @@ struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_s
 }
 
 /* -- the answer arrives ------------------------------------------------------------------------------------------- */
-/* A path that is one field of one line (see run_put_delivery). */
-static bool is_line(struct sma_str path)
+/* A path that is one field of one line (see put_attachment), and not an address: adapters would fetch that. */
+static bool is_attachable(struct sma_str path)
 {
     for (size_t i = 0; i < path.len; i++) {
         if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == '|')
             return false;
     }
-    return true;
+    return path.len == 0 || memmem(path.ptr, path.len, "://", 3) == NULL;
 }
 
 /* Calls that are not for this person, not for this place, or have failed often enough. */
@@ -114,9 +114,10 @@ void run_check_call(struct sma_run *run, uint32_t index)
     if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
         run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
                                                  : SMA_STR("Out of memory."));
-    else if (call->tool == SMA_TOOL_SEND_FILE && !is_line(call->args.path))
-        run_set_error(call, SMA_STR("A file whose name holds \"|\" or a line break cannot be sent. "
-                                    "Copy it under another name and send that."));
+    else if (call->tool == SMA_TOOL_SEND_FILE && !is_attachable(call->args.path))
+        run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
+                                    "holds \"|\", \"://\" or a line break. Copy it under another "
+                                    "name and send that."));
 }
 
 bool run_open_answer(struct sma_run *run)
@@ -300,8 +301,12 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
     for (uint32_t i = 0; i < run->call_count; i++)
         run_check_call(run, i);
     for (uint32_t i = 0; i < run->call_count; i++) {
-        if (!run->calls[i].has_result && run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
-            ask_contact(run, i);
+        if (run->calls[i].has_result)
+            continue;
+        if (run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
+            ask_contact(run, i); /* and when it is known who that is: the check */
+        else if (sma_tool_is_gated(run->calls[i].tool))
+            run_ask_tool(run, i, SMA_TOOL_CHECK);
     }
     if (run->open_count > 0)
         run->state = RUN_CHECKING;

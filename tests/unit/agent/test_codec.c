@@ -2,6 +2,9 @@
 #include "runtime/agent/codec.h"
 #include "support/check.h"
 
+#define KNOWN_RESULTS_BYTES 15 /* of make_answer */
+#define RECEIVERS_BYTES (4 + 5 + 9 * 4 + 4)
+
 static void make_answer(struct sma_buf *buf)
 {
     struct sma_model_call calls[] = {
@@ -17,7 +20,13 @@ static void make_answer(struct sma_buf *buf)
     sma_codec_put_answer(buf, SMA_STR("facts\0!"), &answer);
     struct sma_stored_call known[2] = {
         {.has_result = false}, {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
+    known[0].has_receiver = true;
+    known[0].receiver = (struct sma_route){.adapter = 9,
+                                           .channel = SMA_STR("qq"),
+                                           .chat_key = SMA_STR("k"),
+                                           .user_name = SMA_STR("N")};
     sma_codec_put_known_results(buf, known, 2);
+    sma_codec_put_receivers(buf, known, 2);
     CHECK_INT(SMA_ERR_OK, buf->err);
 }
 
@@ -37,6 +46,12 @@ static void answers_come_back(void)
     CHECK(!answer.calls[0].has_result && !answer.calls[0].is_invalid);
     CHECK(answer.calls[1].has_result && answer.calls[1].is_error && answer.calls[1].is_invalid);
     CHECK_STR("no", answer.calls[1].result);
+    CHECK(answer.calls[0].has_receiver && !answer.calls[1].has_receiver);
+    CHECK_INT(9, answer.calls[0].receiver.adapter);
+    CHECK_STR("qq", answer.calls[0].receiver.channel);
+    CHECK_STR("k", answer.calls[0].receiver.chat_key);
+    CHECK_STR("N", answer.calls[0].receiver.user_name);
+    CHECK_STR("", answer.calls[0].receiver.language);
     sma_stored_answer_fini(&answer);
     sma_buf_fini(&buf);
 }
@@ -97,11 +112,46 @@ static void results_come_back(void)
     sma_buf_fini(&buf);
 }
 
+static void make_decisions(struct sma_buf *buf)
+{
+    struct sma_stored_decision list[] = {
+        {.call = 7, .is_approved = true, .digest = {1, 2}, .response = SMA_STR("go")},
+        {.call = 2, .digest = {[31] = 9}}};
+    sma_buf_init(buf, 1 << 16);
+    sma_codec_put_decisions(buf, list, 2);
+}
+
+static void decisions_come_back(void)
+{
+    struct sma_buf buf;
+    make_decisions(&buf);
+    struct sma_stored_decisions decisions;
+    CHECK_OK(sma_codec_get_decisions(sma_buf_str(&buf), &decisions));
+    CHECK_INT(2, decisions.count);
+    CHECK_INT(7, decisions.list[0].call);
+    CHECK(decisions.list[0].is_approved && !decisions.list[1].is_approved);
+    CHECK_INT(2, decisions.list[0].digest[1]);
+    CHECK_STR("go", decisions.list[0].response);
+    CHECK_INT(2, decisions.list[1].call);
+    CHECK_INT(9, decisions.list[1].digest[31]);
+    CHECK_STR("", decisions.list[1].response);
+    sma_stored_decisions_fini(&decisions);
+    buf.ptr[13] = 3; /* neither yes nor no: consent is not guessed */
+    CHECK_ERR(SMA_ERR_CORRUPT, sma_codec_get_decisions(sma_buf_str(&buf), &decisions));
+    sma_buf_clear(&buf);
+    sma_codec_put_decisions(&buf, NULL, 0);
+    CHECK_OK(sma_codec_get_decisions(sma_buf_str(&buf), &decisions));
+    CHECK_INT(0, decisions.count);
+    sma_stored_decisions_fini(&decisions);
+    sma_buf_fini(&buf);
+}
+
 static enum sma_err read_any(int kind, struct sma_str data)
 {
     struct sma_stored_answer answer;
     struct sma_stored_results results;
     struct sma_stored_turn turn;
+    struct sma_stored_decisions decisions;
     enum sma_err err;
     if (kind == 0) {
         if ((err = sma_codec_get_answer(data, &answer)) == SMA_ERR_OK)
@@ -109,6 +159,9 @@ static enum sma_err read_any(int kind, struct sma_str data)
     } else if (kind == 1) {
         if ((err = sma_codec_get_results(data, &results)) == SMA_ERR_OK)
             sma_stored_results_fini(&results);
+    } else if (kind == 2) {
+        if ((err = sma_codec_get_decisions(data, &decisions)) == SMA_ERR_OK)
+            sma_stored_decisions_fini(&decisions);
     } else {
         if ((err = sma_codec_get_turn(data, &turn)) == SMA_ERR_OK)
             sma_stored_turn_fini(&turn);
@@ -119,21 +172,24 @@ static enum sma_err read_any(int kind, struct sma_str data)
 /* Every prefix and every changed byte, in an allocation of exactly that size, so that a read past the end is seen. */
 static void damage_is_found_and_harmless(void)
 {
-    struct sma_buf bufs[3];
+    struct sma_buf bufs[4];
     make_answer(&bufs[0]);
     make_results(&bufs[1]);
-    make_turn(&bufs[2]);
-    for (int kind = 0; kind < 3; kind++) {
+    make_decisions(&bufs[2]);
+    make_turn(&bufs[3]);
+    for (int kind = 0; kind < 4; kind++) {
         struct sma_str whole = sma_buf_str(&bufs[kind]);
         CHECK_OK(read_any(kind, whole));
-        CHECK_ERR(SMA_ERR_CORRUPT, read_any((kind + 1) % 3, whole)); /* another kind */
+        CHECK_ERR(SMA_ERR_CORRUPT, read_any((kind + 1) % 4, whole)); /* another kind */
         for (size_t len = 0; len < whole.len; len++) {
             char *exact = malloc(len + (len == 0));
             CHECK(exact != NULL);
             memcpy(exact, whole.ptr, len);
             enum sma_err err = read_any(kind, (struct sma_str){exact, len});
-            /* An answer without the list of known results is whole too: it is stored so before they are known. */
-            CHECK(err == SMA_ERR_CORRUPT || (kind == 0 && len == whole.len - 15));
+            /* An answer without its last lists is whole too: they are written only when there is something in them. */
+            bool is_whole = kind == 0 && (len == whole.len - RECEIVERS_BYTES ||
+                                          len == whole.len - RECEIVERS_BYTES - KNOWN_RESULTS_BYTES);
+            CHECK(err == SMA_ERR_CORRUPT || is_whole);
             free(exact);
         }
         for (size_t at = 0; at < whole.len; at++) {
@@ -157,6 +213,7 @@ int main(void)
     RUN(answers_come_back);
     RUN(turns_come_back);
     RUN(results_come_back);
+    RUN(decisions_come_back);
     RUN(damage_is_found_and_harmless);
     return check_summary();
 }

@@ -1,0 +1,747 @@
+/*
+ * Aim: calls that need consent, working tools, files and reactions, strangers, calls that keep failing: events in, exact
+ * actions out. Method: the driver plays store, model, dispatcher and tools.
+ */
+#include "unit/agent/run_driver.h"
+
+static const struct driver_call shell[] = {{"x1", "exec_shell", "{\"command\":\"make\"}"}, {0}};
+/* Something of everything: a message to the chat, a command, a free read, a send elsewhere, a past, a file. */
+static const struct driver_call mixed[] = {
+    {"c0", "chat_send", "{\"text\":\"working on it\"}"},
+    {"c1", "exec_shell", "{\"command\":\"rm x\"}"},
+    {"c2", "read_file", "{\"path\":\"a.md\"}"},
+    {"c3", "chat_contact_send", "{\"username\":\"bob\",\"text\":\"yo\"}"},
+    {"c4", "chat_load_history", "{}"},
+    {"c5", "send_file", "{\"path\":\"out/a.png\",\"caption\":\"the\\nplot\"}"},
+    {0}};
+
+static void check_kinds(const struct driver *driver, const char *wanted)
+{
+    char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
+    for (uint32_t i = 0; i < driver->actions.count; i++)
+        actual[i] = "LMXCHSPDgWETK"[driver->actions.list[i].kind];
+    actual[driver->actions.count] = '\0';
+    CHECK_TEXT(wanted, actual);
+}
+
+static bool request_has(const struct driver *driver, const char *text)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(driver, &ask);
+    bool has = strstr(bytes, text) != NULL;
+    if (!has)
+        fprintf(stderr, "not in: %s\n", bytes + ask.turn_offset);
+    free(bytes);
+    return has;
+}
+
+static void begin(struct driver *d, const struct driver_call *calls)
+{
+    driver_init(d, SMA_LLM_CHAT);
+    driver_start(d);
+    driver_answer(d, "", SMA_FINISH_TOOLS, calls);
+}
+
+static void found(struct driver *d, uint32_t call)
+{
+    struct sma_contact_result bob = {.is_found = true,
+                                     .route = {.adapter = 9,
+                                               .channel = SMA_STR("qq"),
+                                               .chat_key = SMA_STR("t:bob"),
+                                               .user_name = SMA_STR("Bob")}};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = call, .contact = &bob});
+}
+
+static const struct sma_tool_ask *tool_ask(const struct driver *d, uint32_t call)
+{
+    for (uint32_t i = 0; i < d->actions.count; i++) {
+        const struct sma_run_action *action = &d->actions.list[i];
+        if (action->kind == SMA_RUN_ASK_TOOL && action->call == call)
+            return &action->tool;
+    }
+    CHECK(false);
+    return NULL;
+}
+
+static void finish(struct driver *d)
+{
+    driver_durable(d); /* the results */
+    driver_answer(d, "done", SMA_FINISH_STOP, NULL);
+    driver_done(d, true);
+    CHECK_INT(SMA_OUTCOME_OK, d->done_outcome);
+}
+
+/* -- allowed, refused --------------------------------------------------------------------------------------------- */
+static void an_allowed_call_is_run_after_its_step(void)
+{
+    struct driver d;
+    begin(&d, shell);
+    check_kinds(&d, "T");
+    const struct sma_tool_ask *ask = tool_ask(&d, 0);
+    CHECK_INT(SMA_TOOL_CHECK, ask->mode);
+    CHECK_INT(SMA_STANDING_OWNER, ask->standing);
+    CHECK_INT(10, ask->seq);
+    CHECK(!ask->is_approved);
+    CHECK_STR("exec_shell", ask->name);
+    CHECK_STR("{\"command\":\"make\"}", ask->arguments);
+    CHECK_STR("t:1", ask->chat_key);
+    CHECK_STR("", ask->receiver);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    check_kinds(&d, "P");
+    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"late\":1}"); /* nothing is open: nothing happens */
+    check_kinds(&d, "");
+    driver_verdict(&d, 1, SMA_STEP_NO_DISK);
+    check_kinds(&d, "W"); /* not durable: not run */
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "gT");
+    CHECK_INT(SMA_TOOL_RUN, tool_ask(&d, 0)->mode);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"success\":true,\"stdout\":\"built\"}");
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "\\\"stdout\\\":\\\"built\\\""));
+    finish(&d);
+    CHECK_TEXT("done", d.done_text);
+    driver_fini(&d);
+}
+
+static void a_refused_call_has_its_result_before_the_step(void)
+{
+    struct driver d;
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_REFUSED, "{\"success\":false,\"error\":\"rm is refused\"}");
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "rm is refused"));
+    finish(&d);
+    driver_fini(&d);
+
+    begin(&d, shell); /* the tools end while they are asked, or say nothing */
+    driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
+    driver_durable(&d);
+    CHECK(request_has(&d, "the program is stopping"));
+    driver_fini(&d);
+
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_REFUSED, "");
+    driver_durable(&d);
+    CHECK(request_has(&d, "it is not allowed"));
+    driver_fini(&d);
+}
+
+static void calls_run_side_by_side_and_each_answer_finds_its_call(void)
+{
+    static const struct driver_call calls[] = {{"c0", "exec_shell", "{\"command\":\"a\"}"},
+                                               {"c1", "list_files", "{}"},
+                                               {"c2", "exec_shell", "{\"command\":\"b\"}"},
+                                               {0}};
+    struct driver d;
+    begin(&d, calls);
+    check_kinds(&d, "TT"); /* reading needs no check */
+    driver_tool(&d, 2, SMA_TOOL_ALLOWED, "");
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    check_kinds(&d, "gTgTgT");
+    driver_tool(&d, 2, SMA_TOOL_STOPPED, "");
+    check_kinds(&d, "");
+    driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{\"files\":[]}");
+    driver_tool(&d, 7, SMA_TOOL_ALLOWED, "{}");
+    check_kinds(&d, "");
+    driver_tool(&d, 0, SMA_TOOL_ASKS, "{\"changed\":1}");
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "{\\\"changed\\\":1}"));
+    CHECK(request_has(&d, "Stopped before it was finished"));
+    CHECK(request_has(&d, "{\\\"files\\\":[]}"));
+    driver_fini(&d);
+}
+
+/* -- files and reactions ------------------------------------------------------------------------------------------ */
+static void files_and_reactions_are_deliveries(void)
+{
+    static const struct driver_call calls[] = {
+        {"c0", "send_file", "{\"path\":\"out/my plot.png\",\"caption\":\" the\\nplot \"}"},
+        {"c1", "react", "{\"emoji\":\"👍\"}"},
+        {"c2", "react", "{\"emoji\":\"🎉\",\"message_id\":\"m0\"}"},
+        {"c3", "send_file", "{\"path\":\"a|b.txt\"}"},
+        {"c4", "send_file", "{\"path\":\"http://x/y.png\"}"},
+        {0}};
+    struct driver d;
+    begin(&d, calls);
+    check_kinds(&d, "TTT");
+    for (uint32_t i = 0; i < 3; i++)
+        driver_tool(&d, i, SMA_TOOL_ALLOWED, "");
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(3, step->delivery_count);
+    CHECK_STR("@attach photo out/my plot.png | the plot", step->deliveries[0].text);
+    CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, step->deliveries[0].intent);
+    CHECK_STR("t:1", step->deliveries[0].route.chat_key);
+    CHECK_STR("👍", step->deliveries[1].text);
+    CHECK_INT(SMA_INTENT_REACTION, step->deliveries[1].intent);
+    CHECK_STR("m1", step->deliveries[1].route.message_id);
+    CHECK_STR("m0", step->deliveries[2].route.message_id);
+    driver_durable(&d);
+    check_kinds(&d, "gSgSgS");
+    for (uint32_t i = 0; i < 3; i++)
+        driver_sent(&d, i, SMA_SEND_SENT, "");
+    CHECK(request_has(&d, "Only a file of the project can be sent"));
+    driver_durable(&d);
+    driver_answer(&d, " ", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK(d.done_text == NULL); /* a file is an answer: no notice that there is none */
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    CHECK_INT(1, d.session->turn_count);
+    driver_fini(&d);
+
+    begin(&d, calls + 1); /* a reaction that failed is none */
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_tool(&d, 1, SMA_TOOL_REFUSED, "");
+    driver_durable(&d);
+    driver_sent(&d, 0, SMA_SEND_FAILED, "no such emoji");
+    driver_durable(&d);
+    driver_answer(&d, "", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    CHECK_TEXT("I have no answer to that.", d.done_text);
+    driver_fini(&d);
+
+    begin(&d, calls + 1); /* words beside a reaction still reach the user */
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_tool(&d, 1, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_sent(&d, 1, SMA_SEND_SENT, "");
+    finish(&d);
+    CHECK_TEXT("done", d.done_text);
+    driver_fini(&d);
+}
+
+static void each_chat_is_offered_what_its_platform_can(void)
+{
+    static const struct
+    {
+        bool has_files, has_reactions;
+        uint8_t standing;
+        bool offers_shell;
+    } rows[] = {{false, false, SMA_STANDING_OWNER, true},
+                {true, false, SMA_STANDING_OWNER, true},
+                {false, true, SMA_STANDING_MEMBER, true},
+                {true, true, SMA_STANDING_STRANGER, false}};
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        d.order.standing = rows[i].standing;
+        struct sma_run_options options = {.order = &d.order,
+                                          .sessions = d.sessions,
+                                          .session = d.session,
+                                          .settings = d.settings,
+                                          .has_files = rows[i].has_files,
+                                          .has_reactions = rows[i].has_reactions};
+        CHECK_OK(sma_run_create(&options, &d.run));
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_START});
+        struct sma_model_ask ask;
+        char *bytes = driver_request(&d, &ask);
+        CHECK_INT(rows[i].has_files, strstr(bytes, "\"name\":\"send_file\"") != NULL);
+        CHECK_INT(rows[i].has_reactions, strstr(bytes, "\"name\":\"react\"") != NULL);
+        CHECK_INT(rows[i].offers_shell, strstr(bytes, "\"name\":\"exec_shell\"") != NULL);
+        free(bytes);
+        if (i == 0) { /* called all the same */
+            static const struct driver_call calls[] = {{"c0", "react", "{\"emoji\":\"x\"}"}, {0}};
+            driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+            check_kinds(&d, "P");
+            driver_durable(&d);
+            CHECK(request_has(&d, "the platform of this chat cannot do that"));
+        }
+        driver_cut(&d);
+        for (uint32_t k = 0; k < d.step_count; k++)
+            free((char *)(uintptr_t)d.steps[k].data.ptr);
+        d.step_count = 0;
+    }
+    driver_fini(&d);
+}
+
+static void strangers_only_talk(void)
+{
+    static const struct driver_call calls[] = {
+        {"c0", "exec_shell", "{\"command\":\"id\"}"},
+        {"c1", "read_file", "{\"path\":\"a\"}"},
+        {"c2", "chat_contact_lookup", "{\"username\":\"bob\"}"},
+        {"c3", "chat_contact_send", "{\"username\":\"bob\",\"text\":\"x\"}"},
+        {"c4", "send_file", "{\"path\":\"a\"}"},
+        {"c5", "react", "{\"emoji\":\"x\"}"},
+        {"c6", "chat_load_history", "{}"},
+        {"c7", "chat_send", "{\"text\":\"hi\"}"},
+        {0}};
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.standing = SMA_STANDING_STRANGER;
+    driver_start(&d);
+    CHECK(request_has(&d, "standing: stranger"));
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    check_kinds(&d, "P"); /* nobody is asked anything */
+    CHECK_INT(1, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    check_kinds(&d, "gHgS");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 6, .history = &none});
+    driver_sent(&d, 7, SMA_SEND_SENT, "");
+    CHECK(request_has(&d, "may only talk"));
+    driver_fini(&d);
+}
+
+/* -- consent ------------------------------------------------------------------------------------------------------ */
+/* Up to the parked step: calls 1 and 3 are asked, 5 is allowed. */
+static void park(struct driver *d)
+{
+    begin(d, mixed);
+    check_kinds(d, "TCT");
+    found(d, 3);
+    check_kinds(d, "T");
+    CHECK_STR("t:bob Bob", tool_ask(d, 3)->receiver);
+    driver_tool(d, 1, SMA_TOOL_ASKS, "A");
+    driver_tool(d, 5, SMA_TOOL_ALLOWED, "");
+    check_kinds(d, "");
+    driver_tool(d, 3, SMA_TOOL_ASKS, "B");
+    check_kinds(d, "P");
+}
+
+static void a_call_that_must_be_asked_parks_the_run(void)
+{
+    struct driver d;
+    park(&d);
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(1, step->delivery_count); /* only what goes to the chat itself */
+    CHECK_STR("working on it", step->deliveries[0].text);
+    struct sma_request request;
+    CHECK_OK(sma_request_parse(step->request_json, &request));
+    CHECK_INT(2, request.item_count);
+    CHECK_INT(1, request.items[0].call);
+    CHECK_INT('A', request.items[0].digest[0]);
+    CHECK_INT(3, request.items[1].call);
+    CHECK_INT('B', request.items[1].digest[0]);
+    sma_request_fini(&request);
+    driver_verdict(&d, 1, SMA_STEP_NO_DISK);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    CHECK(driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len > 0); /* asked again whole */
+    driver_store(&d);
+    driver_verdict(&d, 1, SMA_STEP_PARKED);
+    check_kinds(&d, "gE");
+    CHECK_INT(SMA_PROGRESS_FINISHED, d.actions.list[0].progress);
+    CHECK(!driver_find(&d, SMA_RUN_END)->is_counted);
+    driver_fini(&d);
+}
+
+static void a_store_that_does_not_ask_gets_no_effect(void)
+{
+    struct driver d;
+    park(&d);
+    driver_durable(&d);
+    check_kinds(&d, "D");
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK(strstr(d.done_text, "consent could not be asked for") != NULL);
+    driver_fini(&d);
+}
+
+static void an_unreadable_item_is_a_refusal(void)
+{
+    struct driver d;
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_ASKS, "{}"); /* no item */
+    check_kinds(&d, "P");
+    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len);
+    driver_durable(&d);
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "people could not be asked"));
+    driver_fini(&d);
+}
+
+static void park_and_decide(struct driver *d, const struct sma_stored_decision *decisions,
+                            uint32_t count)
+{
+    park(d);
+    driver_store(d);
+    driver_verdict(d, 1, SMA_STEP_PARKED);
+    driver_cut(d);
+    d->deliveries[0].state = SMA_DELIVERY_SENT;
+    driver_decide(d, decisions, count);
+    driver_start(d);
+}
+
+static void what_was_agreed_to_is_done_once(void)
+{
+    static const struct sma_stored_decision both[] = {
+        {.call = 1, .is_approved = true, .digest = {'A'}, .response = SMA_STR("be quick")},
+        {.call = 3, .is_approved = true, .digest = {'B'}}};
+    struct driver d;
+    park_and_decide(&d, both, 2);
+    check_kinds(&d, "ggTgTgTgHgT");
+    const struct sma_tool_ask *ask = tool_ask(&d, 1);
+    CHECK_INT(SMA_TOOL_RUN, ask->mode);
+    CHECK(ask->is_approved);
+    CHECK_INT('A', ask->digest[0]);
+    CHECK_INT(SMA_TOOL_RUN, tool_ask(&d, 2)->mode); /* the free read waited with the rest */
+    CHECK(!tool_ask(&d, 2)->is_approved);
+    CHECK_INT(SMA_TOOL_CHECK, tool_ask(&d, 3)->mode);
+    CHECK_INT('B', tool_ask(&d, 3)->digest[0]);
+    CHECK_STR("t:bob Bob", tool_ask(&d, 3)->receiver); /* the place people saw, not a new lookup */
+    CHECK_INT(SMA_TOOL_CHECK, tool_ask(&d, 5)->mode);
+    driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{\"exitCode\":0}");
+    driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{\"text\":\"a\"}");
+    driver_tool(&d, 3, SMA_TOOL_ASKS, "B"); /* still the same question: it has its answer */
+    check_kinds(&d, "");
+    driver_tool(&d, 5, SMA_TOOL_ALLOWED, "");
+    check_kinds(&d, "P");
+    const struct sma_step *note = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(SMA_STEP_NOTE, note->kind);
+    CHECK_INT(3, note->number);
+    CHECK_INT(2, note->delivery_count);
+    CHECK_INT(3, note->deliveries[0].call);
+    CHECK_STR("yo", note->deliveries[0].text);
+    CHECK_STR("t:bob", note->deliveries[0].route.chat_key);
+    CHECK_INT(9, note->deliveries[0].route.adapter);
+    CHECK_STR("@attach photo out/a.png | the plot", note->deliveries[1].text);
+    driver_verdict(&d, 3, SMA_STEP_NO_DISK);
+    check_kinds(&d, "W");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
+    check_kinds(&d, "P");
+    CHECK_INT(2, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    check_kinds(&d, "SS");
+    driver_sent(&d, 3, SMA_SEND_SENT, "");
+    driver_sent(&d, 5, SMA_SEND_SENT, "");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
+    check_kinds(&d, "PM");
+    CHECK_INT(4, driver_find(&d, SMA_RUN_STORE_STEP)->step.number);
+    CHECK(request_has(&d, "{\\\"agreedWithTheWords\\\":\\\"be quick\\\",\\\"result\\\":{"));
+    CHECK(request_has(&d, "10-0000000000000000")); /* the facts as first sent */
+    finish(&d);
+    CHECK(d.done_text == NULL); /* "working on it" was an answer */
+    CHECK_INT(3, d.delivery_count);
+    driver_fini(&d);
+}
+
+static void a_refusal_reaches_the_model_with_its_reason(void)
+{
+    static const struct sma_stored_decision mixed_up[] = {
+        {.call = 3, .response = SMA_STR("expired")},
+        {.call = 1, .response = SMA_STR("refused by Ann: \"not now\"")}};
+    struct driver d;
+    park_and_decide(&d, mixed_up, 2);
+    check_kinds(&d, "ggTgHgT"); /* what nobody was asked about is done now */
+    driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
+    driver_tool(&d, 5, SMA_TOOL_REFUSED, "{\"success\":false,\"error\":\"gone\"}");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
+    check_kinds(&d, "PM"); /* no note without deliveries */
+    CHECK(request_has(&d, "Not carried out: refused by Ann: \\\\\\\"not now\\\\\\\". Do not try"));
+    CHECK(request_has(&d, "Not carried out: expired."));
+    CHECK(request_has(&d, "gone"));
+    finish(&d);
+    CHECK_INT(1, d.delivery_count);
+    driver_fini(&d);
+}
+
+static void what_has_changed_since_is_not_done(void)
+{
+    static const struct sma_stored_decision both[] = {
+        {.call = 1, .is_approved = true, .digest = {'A'}},
+        {.call = 3, .is_approved = true, .digest = {'B'}}};
+    struct driver d;
+    park_and_decide(&d, both, 2);
+    driver_tool(&d, 3, SMA_TOOL_ASKS, "C"); /* another question than the one that was answered */
+    driver_tool(&d, 5, SMA_TOOL_ASKS, "D"); /* was allowed, must be asked now */
+    check_kinds(&d, "");
+    driver_tool(&d, 1, SMA_TOOL_ASKS, "{\"success\":false,\"error\":\"changed\"}");
+    driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
+    check_kinds(&d, "PM");
+    CHECK(request_has(&d, "Not sent: it is not what was agreed to any more"));
+    CHECK(request_has(&d, "changed"));
+    CHECK_INT(1, d.delivery_count);
+    driver_fini(&d);
+}
+
+static void started_and_interrupted_is_never_repeated(void)
+{
+    static const struct sma_stored_decision both[] = {
+        {.call = 1, .is_approved = true, .digest = {'A'}},
+        {.call = 3, .is_approved = true, .digest = {'B'}}};
+    struct driver d;
+    park_and_decide(&d, both, 2);
+    driver_tool(&d, 3, SMA_TOOL_ALLOWED, "");
+    driver_tool(&d, 5, SMA_TOOL_ALLOWED, "");
+    driver_store(&d); /* the note is durable, its answer is lost with the program */
+    driver_cut(&d);
+    d.deliveries[1].state = SMA_DELIVERY_SENT;
+    d.deliveries[2].state = SMA_DELIVERY_FAILED;
+    d.order.is_decided = false;
+    driver_start(&d);
+    check_kinds(&d, "gPM");
+    CHECK(request_has(&d, "It was agreed to, but interrupted by a restart"));
+    CHECK(request_has(&d, "The platform refused the message"));
+    CHECK_INT(4, driver_find(&d, SMA_RUN_STORE_STEP)->step.number);
+    finish(&d);
+    driver_fini(&d);
+
+    park_and_decide(&d, both, 2); /* before the note: nothing was sent, and nothing is */
+    driver_cut(&d);
+    d.order.is_decided = false;
+    driver_start(&d);
+    check_kinds(&d, "gPM");
+    CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_TOOL));
+    finish(&d);
+    CHECK_INT(1, d.delivery_count);
+    driver_fini(&d);
+
+    park(&d); /* handed out although nobody has spoken: nothing is done either */
+    driver_store(&d);
+    driver_cut(&d);
+    d.order.is_decided = true;
+    d.deliveries[0].state = SMA_DELIVERY_SENT;
+    driver_start(&d);
+    check_kinds(&d, "gPM");
+    driver_fini(&d);
+}
+
+static void a_run_may_be_parked_more_than_once(void)
+{
+    static const struct sma_stored_decision yes[] = {
+        {.call = 0, .is_approved = true, .digest = {'A'}}};
+    struct driver d;
+    begin(&d, shell);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0) {
+            driver_durable(&d);
+            driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
+        }
+        driver_tool(&d, 0, SMA_TOOL_ASKS, "A");
+        driver_store(&d);
+        driver_verdict(&d, d.step_count, SMA_STEP_PARKED);
+        check_kinds(&d, "gE");
+        driver_cut(&d);
+        driver_decide(&d, yes, 1);
+        driver_start(&d);
+        check_kinds(&d, "ggT");
+        CHECK_INT(3 * (uint32_t)i + 2, d.step_count);
+        driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"exitCode\":0}");
+        check_kinds(&d, "PM");
+    }
+    finish(&d);
+    CHECK_INT(1, d.session->turn_count);
+    driver_fini(&d);
+}
+
+static void damaged_decisions_allow_nothing(void)
+{
+    static const struct sma_stored_decision unknown = {.call = 9, .is_approved = true};
+    static const struct sma_stored_decision twice[] = {{.call = 1, .is_approved = true},
+                                                       {.call = 1, .is_approved = true}};
+    for (int i = 0; i < 6; i++) {
+        struct driver d;
+        park(&d);
+        driver_store(&d);
+        driver_cut(&d);
+        if (i == 0)
+            driver_decide(&d, &unknown, 1);
+        if (i == 1)
+            driver_decide(&d, twice, 2);
+        if (i == 2) { /* two decisions about one answer */
+            driver_decide(&d, twice, 1);
+            driver_decide(&d, twice, 1);
+        }
+        if (i == 3) { /* before any answer */
+            struct sma_stored_step answer = d.steps[0];
+            d.step_count = 0;
+            driver_decide(&d, twice, 1);
+            d.steps[d.step_count++] = answer;
+        }
+        if (i == 4) { /* cut short */
+            driver_decide(&d, twice, 1);
+            d.steps[1].data.len--;
+        }
+        if (i == 5) { /* neither yes nor no */
+            driver_decide(&d, twice, 1);
+            ((char *)(uintptr_t)d.steps[1].data.ptr)[13] = 2;
+        }
+        driver_start(&d);
+        check_kinds(&d, "gD");
+        driver_done(&d, true);
+        CHECK_TEXT("I could not finish this: the stored steps are damaged", d.done_text);
+        driver_fini(&d);
+    }
+}
+
+/* -- ends --------------------------------------------------------------------------------------------------------- */
+static void stop_ends_what_the_tools_do(void)
+{
+    struct driver d;
+    begin(&d, shell); /* while it is checked */
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "KgE");
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    check_kinds(&d, "");
+    driver_fini(&d);
+
+    begin(&d, shell); /* while it runs */
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "KgE");
+    driver_fini(&d);
+
+    begin(&d, shell); /* nothing is open there */
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    static const struct sma_stored_decision both[] = {
+        {.call = 1, .is_approved = true, .digest = {'A'}},
+        {.call = 3, .is_approved = true, .digest = {'B'}}};
+    park_and_decide(&d, both, 2); /* the store says so first, at the note */
+    driver_tool(&d, 3, SMA_TOOL_ALLOWED, "");
+    driver_tool(&d, 5, SMA_TOOL_ALLOWED, "");
+    driver_verdict(&d, 3, SMA_STEP_STOPPED);
+    check_kinds(&d, "KgE");
+    driver_fini(&d);
+}
+
+static void draining_waits_for_tools_and_then_leaves_them(void)
+{
+    struct driver d;
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    check_kinds(&d, "");
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{}");
+    check_kinds(&d, "P"); /* in time: stored */
+    driver_durable(&d);
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
+    check_kinds(&d, "KgE");
+    driver_cut(&d);
+    driver_start(&d);
+    CHECK(request_has(&d, "Interrupted by a restart"));
+    driver_fini(&d);
+
+    begin(&d, shell); /* a check in time parks, one that is late is dropped */
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_tool(&d, 0, SMA_TOOL_ASKS, "A");
+    check_kinds(&d, "P");
+    driver_verdict(&d, 1, SMA_STEP_PARKED);
+    check_kinds(&d, "gE");
+    driver_fini(&d);
+
+    begin(&d, shell);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
+    check_kinds(&d, "KgE");
+    driver_fini(&d);
+
+    static const struct sma_stored_decision both[] = {
+        {.call = 1, .response = SMA_STR("no")}, {.call = 3, .is_approved = true, .digest = {'B'}}};
+    park_and_decide(&d, both, 2); /* an agreed send is not lost to the end of the program */
+    driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
+    struct sma_history_lines none = {0};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+    check_kinds(&d, "");
+    driver_tool(&d, 5, SMA_TOOL_REFUSED, "");
+    driver_tool(&d, 3, SMA_TOOL_ALLOWED, "");
+    check_kinds(&d, "P");
+    driver_durable(&d);
+    check_kinds(&d, "SgE"); /* its row is the dispatcher's */
+    CHECK_INT(2, d.delivery_count);
+    driver_fini(&d);
+}
+
+/* -- calls that keep failing -------------------------------------------------------------------------------------- */
+static const struct driver_call twice_spelled[2][2] = {
+    {{"r", "exec_shell", "{\"command\":\"make\",\"timeout\":5}"}, {0}},
+    {{"r", "exec_shell", "{ \"timeout\": 5, \"command\": \"make\" }"}, {0}}};
+
+static void fail_once(struct driver *d, const struct driver_call *calls, const char *result)
+{
+    driver_answer(d, "", SMA_FINISH_TOOLS, calls);
+    driver_tool(d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(d);
+    CHECK_INT(SMA_TOOL_RUN, tool_ask(d, 0)->mode);
+    driver_tool(d, 0, SMA_TOOL_ALLOWED, result);
+    driver_durable(d);
+}
+
+static void the_fourth_identical_failing_call_is_not_carried_out(void)
+{
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        driver_start(&d);
+        for (int i = 0; i < SMA_REPEAT_COUNT_MAX; i++)
+            fail_once(&d, twice_spelled[i % 2], "{\"success\":false}");
+        if (is_cut) { /* counted from what is stored */
+            driver_cut(&d);
+            driver_start(&d);
+        }
+        driver_answer(&d, "", SMA_FINISH_TOOLS, twice_spelled[1]);
+        check_kinds(&d, "P"); /* not even checked */
+        driver_durable(&d);
+        CHECK(request_has(&d, "this very call has failed 3 times already"));
+        driver_durable(&d);
+        fail_once(&d, shell, "{\"success\":false}"); /* another one is another one */
+        driver_fini(&d);
+    }
+}
+
+static void a_success_or_a_changed_file_counts_anew(void)
+{
+    static const struct driver_call edit[] = {
+        {"w", "write_file", "{\"path\":\"a\",\"content\":\"b\"}"}, {0}};
+    for (int is_edit = 0; is_edit < 2; is_edit++) {
+        struct driver d;
+        driver_init(&d, SMA_LLM_CHAT);
+        driver_start(&d);
+        for (int i = 0; i < 3; i++)
+            fail_once(&d, shell, i < 2 || is_edit ? "{\"success\":false}" : "{\"success\":true}");
+        if (is_edit)
+            fail_once(&d, edit, "{\"success\":true}");
+        for (int i = 0; i < 3; i++)
+            fail_once(&d, shell, "{\"success\":false}");
+        driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
+        check_kinds(&d, "P");
+        driver_fini(&d);
+    }
+}
+
+int main(void)
+{
+    RUN(an_allowed_call_is_run_after_its_step);
+    RUN(a_refused_call_has_its_result_before_the_step);
+    RUN(calls_run_side_by_side_and_each_answer_finds_its_call);
+    RUN(files_and_reactions_are_deliveries);
+    RUN(each_chat_is_offered_what_its_platform_can);
+    RUN(strangers_only_talk);
+    RUN(a_call_that_must_be_asked_parks_the_run);
+    RUN(a_store_that_does_not_ask_gets_no_effect);
+    RUN(an_unreadable_item_is_a_refusal);
+    RUN(what_was_agreed_to_is_done_once);
+    RUN(a_refusal_reaches_the_model_with_its_reason);
+    RUN(what_has_changed_since_is_not_done);
+    RUN(started_and_interrupted_is_never_repeated);
+    RUN(a_run_may_be_parked_more_than_once);
+    RUN(damaged_decisions_allow_nothing);
+    RUN(stop_ends_what_the_tools_do);
+    RUN(draining_waits_for_tools_and_then_leaves_them);
+    RUN(the_fourth_identical_failing_call_is_not_carried_out);
+    RUN(a_success_or_a_changed_file_counts_anew);
+    return check_summary();
+}
