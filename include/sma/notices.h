@@ -72,6 +72,19 @@
     X(CARD_IS_CANCELLED, "Cancelled", "已取消")                                                                        \
     X(CARD_IS_DECIDED, "Decided", "已决定")                                                                            \
     X(CARD_DECIDED_BY, "Decided by: ", "决定人：") \
+    X(APPROVAL_WAITING, "I am waiting for a decision about: %s. I have your message and will answer it after that.",   \
+      "我正在等待确认：%s。你的消息已收到，之后会回复。")                                                              \
+    X(APPROVAL_NOT_YOURS, "This is for an owner or administrator to decide.", "这需要由所有者或管理员决定。")          \
+    X(APPROVAL_ALREADY, "Already decided by %s.", "已由 %s 决定。")                                                    \
+    X(APPROVAL_EXPIRED, "This request has expired.", "该请求已过期。")                                                 \
+    X(APPROVAL_CANCELLED, "This request was cancelled.", "该请求已取消。")                                             \
+    X(APPROVAL_UNKNOWN, "I know no such request.", "没有这个请求。")                                                   \
+    X(APPROVAL_APPROVED, "Approved.", "已同意。")                                                                      \
+    X(APPROVAL_REFUSED, "Refused.", "已拒绝。")                                                                        \
+    X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。")                                     \
+    X(APPROVAL_SEVERAL, "Several requests wait for a decision here. Please press the button of the one you mean, or use `shipmyagent approvals`.", \
+      "这里有多个请求在等待确认。请点击对应请求的按钮，或使用 `shipmyagent approvals`。")                              \
+    X(GRANT_REFUSED, "For this once only, no lasting permission: %s", "仅限本次，未授予持续权限：%s")                  \
     X(PAIR_CODE, "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s",          \
       "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s")                                               \
     X(NOT_LISTED, "I talk only with people whom the owner of this project has let in.",                                \

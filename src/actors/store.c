@@ -30,6 +30,7 @@ static void init_buffers(struct sma_store *store)
     sma_buf_init(&store->text_buf, SCRATCH_BYTES_MAX);
     sma_buf_init(&store->load_buf, 4 * SCRATCH_BYTES_MAX);
     sma_buf_init(&store->boot_log, 64 * 1024);
+    sma_buf_init(&store->audit, SCRATCH_BYTES_MAX);
 }
 
 static SMA_CHECKED enum sma_err
@@ -81,7 +82,16 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
     if (err != SMA_ERR_OK)
         return sma_fail(error, err, "out of memory");
     err = open_files(store, hooks, error);
-    return err != SMA_ERR_OK ? err : sma_store_recover(store, error);
+    if (err == SMA_ERR_OK)
+        err = sma_store_recover(store, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_store_load_approval_key(store);
+    if (err != SMA_ERR_OK)
+        return sma_fail(error, err, "the key of approval buttons cannot be read or written: %s",
+                        sma_state_error(store->state)->text);
+    sma_store_project_all(store);
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_store_create_hooked(const struct sma_store_options *options,
@@ -161,6 +171,7 @@ void sma_store_destroy(struct sma_store *store)
         sma_store_drop_searches(store);
     if (store->state != NULL)
         sma_store_forget_holds(store);
+    sma_store_forget_approvals(store);
     free_batch(store);
     free_chats(store);
     sma_store_map_fini(&store->questions);
@@ -226,6 +237,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
 static void drain(struct sma_store *store)
 {
     store->is_draining = true;
+    if (sma_store_save_clocks(store) != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "how much time requests have left was not written: %s",
+                    sma_state_error(store->state)->text);
     sma_store_end_batch(store);
     sma_store_send_deferred(store);
     sma_store_answer_all_waiters(store);
@@ -273,6 +287,12 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_MSG_CONTACT:
         sma_store_contact(store, msg);
+        break;
+    case SMA_MSG_DECIDE:
+        sma_store_decide(store, msg);
+        break;
+    case SMA_MSG_JUDGED:
+        sma_store_judged(store, msg);
         break;
     case SMA_MSG_LIFE:
         handle_life(store, *msg);

@@ -17,13 +17,16 @@ static void refuse_now(struct sma_store *store, const struct sma_msg *question,
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
-static void accept_later(struct sma_store *store, const struct sma_msg *question,
-                         const struct sma_accepted *accepted)
+void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
+                            const struct sma_accepted *accepted)
 {
     const struct sma_ingress *ingress =
         SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
-    struct sma_msg *answer = STORE_MSG(store, ACCEPTED, struct sma_accepted, 0);
-    *SMA_MSG_BODY(answer, struct sma_accepted) = *accepted;
+    struct sma_msg *answer =
+        STORE_MSG(store, ACCEPTED, struct sma_accepted, accepted->notice.len + 1);
+    struct sma_accepted *body = SMA_MSG_BODY(answer, struct sma_accepted);
+    *body = *accepted;
+    body->notice = sma_msg_dup(answer, accepted->notice);
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
 }
 
@@ -53,13 +56,6 @@ static struct sma_str find_excess(const struct sma_ingress *in)
 }
 
 /* -- what is written -------------------------------------------------------------------------------------------- */
-/* How a message comes in. */
-struct store_acceptance
-{
-    enum sma_row_state row_state;
-    uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
-    bool wants_role;
-};
 /* How it goes on. */
 struct store_start
 {
@@ -86,8 +82,13 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
         .preparation = in->preparation,
         .wants_role = how->wants_role,
         .control = how->wants_role ? in->control : 0,
-        /* The line would give back something else than what came. */
-        .has_text = !sma_utf8_is_valid(in->text),
+        .is_group = in->is_group,
+        .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,
+        .may_answer = how->may_answer,
+        .is_else_ignored = how->is_else_ignored,
+        .is_judged = how->is_judged,
+        /* The line would give back something else than what came, or there is none. */
+        .has_text = how->is_press || !sma_utf8_is_valid(in->text),
         .text = in->text,
     };
     if (facts.route.message_id.len == 0)
@@ -126,9 +127,11 @@ static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struc
 }
 
 static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
-                                                const struct sma_ingress *in, int64_t *ret_offset)
+                                                const struct sma_ingress *in,
+                                                const struct store_acceptance *how,
+                                                int64_t *ret_offset)
 {
-    if (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE) {
+    if (how->is_press || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
         *ret_offset = SMA_STATE_NO_LINE;
         sma_buf_clear(&store->line_buf);
         return SMA_ERR_OK;
@@ -155,12 +158,12 @@ static uint32_t claim_id_of(const struct sma_store *store, const struct store_ch
     return sma_state_claim_id(store->state, in->route.chat_key);
 }
 
-static SMA_CHECKED enum sma_err write_row(struct sma_store *store, struct store_chat *chat,
-                                          const struct sma_ingress *in,
-                                          const struct store_acceptance *how, uint64_t *ret_seq)
+enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
+                                 const struct sma_ingress *in, const struct store_acceptance *how,
+                                 uint64_t *ret_seq)
 {
     int64_t offset;
-    enum sma_err err = place_user_line(store, chat, in, &offset);
+    enum sma_err err = place_user_line(store, chat, in, how, &offset);
     if (err != SMA_ERR_OK) {
         /* Nothing of the message is in the transaction yet: the others may go on. */
         store->is_refused_alone = store->has_no_place;
@@ -201,7 +204,7 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED, .seq = seq};
     if (start->is_now) {
         sma_store_start_now(store, chat, in, seq);
-        accept_later(store, *msg, &accepted);
+        sma_store_accept_later(store, *msg, &accepted);
         return SMA_ERR_OK;
     }
     enum sma_err err = start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
@@ -213,7 +216,7 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
     if (err != SMA_ERR_OK)
         return err;
     accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
-    accept_later(store, *msg, &accepted);
+    sma_store_accept_later(store, *msg, &accepted);
     if (!start->wants_role)
         sma_store_consider_busy(store, chat, msg, seq);
     return SMA_ERR_OK;
@@ -226,7 +229,7 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_acceptance how = {.row_state = SMA_ROW_WAITING, .leader = group->leader};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
-    enum sma_err err = write_row(store, group->chat, in, &how, &accepted.seq);
+    enum sma_err err = sma_store_write_row(store, group->chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK)
         err = sma_store_group_join(store, group, accepted.seq);
     if (err == SMA_ERR_OK && in->preparation.len > 0)
@@ -235,7 +238,7 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
         return err;
     sma_store_group_settle(store, group);
     accepted.position = sma_queue_position(store->queue, group->chat->id, group->leader);
-    accept_later(store, msg, &accepted);
+    sma_store_accept_later(store, msg, &accepted);
     return SMA_ERR_OK;
 }
 
@@ -247,7 +250,7 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE;
     struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE};
     uint64_t seq;
-    enum sma_err err = write_row(store, chat, in, &how, &seq);
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err != SMA_ERR_OK)
         return err;
     if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
@@ -258,7 +261,7 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
             return SMA_ERR_NOMEM;
         sma_store_group_record(store, group, seq);
     }
-    accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
     return SMA_ERR_OK;
 }
 
@@ -272,7 +275,7 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
         outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE;
     struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY};
     uint64_t seq;
-    enum sma_err err = write_row(store, chat, in, &how, &seq);
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_PAIR)
         err = sma_store_ask_pairing(store, chat, in, seq);
     else if (err == SMA_ERR_OK && !in->is_group)
@@ -280,7 +283,7 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
     else if (err == SMA_ERR_OK)
         err = sma_store_refusal_notice(store, chat, &in->route, seq);
     if (err == SMA_ERR_OK)
-        accept_later(store, msg,
+        sma_store_accept_later(store, msg,
                      &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
     return err;
 }
@@ -292,13 +295,13 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_acceptance how = {.row_state = SMA_ROW_DONE};
     uint64_t seq;
-    enum sma_err err = write_row(store, chat, in, &how, &seq);
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)
         err = sma_store_note_person(store, chat, in);
     if (err == SMA_ERR_OK)
         err = sma_store_answer_pairing(store, in, seq);
     if (err == SMA_ERR_OK)
-        accept_later(store, msg,
+        sma_store_accept_later(store, msg,
                      &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return err;
 }
@@ -311,11 +314,11 @@ static SMA_CHECKED enum sma_err refuse_for_bound(struct sma_store *store, struct
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
                                     .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
                                     .reason = SMA_STR("too many messages are waiting")};
-    enum sma_err err = write_row(store, chat, in, &how, &accepted.seq);
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK)
         err = sma_store_full_notice(store, chat, in, accepted.seq);
     if (err == SMA_ERR_OK)
-        accept_later(store, msg, &accepted);
+        sma_store_accept_later(store, msg, &accepted);
     return err;
 }
 
@@ -357,6 +360,10 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
         return answer_pairing(store, chat, *msg);
     bool is_turned_away =
         outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR;
+    bool is_taken = false;
+    err = sma_store_words(store, chat, *msg, &outcome, &is_taken);
+    if (err != SMA_ERR_OK || is_taken)
+        return err;
     bool is_piece = in->kind == SMA_EVENT_MESSAGE && in->group_key.len > 0 && !in->is_record_only;
     struct store_group *group = is_piece ? sma_store_group_find(store, chat, in->group_key) : NULL;
     if (group != NULL && group->leader != 0 && !is_turned_away)
@@ -375,7 +382,7 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
         return err;
     struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
                                    .wants_role = start.wants_role};
-    err = write_row(store, chat, in, &how, &seq);
+    err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)
         err = sma_store_note_person(store, chat, in);
     if (err == SMA_ERR_OK && !start.wants_role)
@@ -402,7 +409,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     struct store_acceptance how = {.row_state = wants_role ? SMA_ROW_WAITING : SMA_ROW_RUNNING,
                                    .wants_role = wants_role};
     uint64_t seq;
-    err = write_row(store, chat, in, &how, &seq);
+    err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK && wants_role)
         err = sma_store_hold(store, chat, seq, &in->route, NULL, true);
     else if (err == SMA_ERR_OK)
@@ -410,7 +417,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     if (err == SMA_ERR_OK && !wants_role)
         err = sma_store_control(store, chat, in, seq);
     if (err == SMA_ERR_OK)
-        accept_later(store, msg,
+        sma_store_accept_later(store, msg,
                      &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return err;
 }
@@ -428,6 +435,10 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     struct store_chat *chat = sma_store_chat(store, state_chat);
     if (chat == NULL)
         return SMA_ERR_NOMEM;
+    if (in->is_group)
+        sma_store_note_role(store, chat, in->route.user_id, (enum sma_role)in->role);
+    if (in->kind == SMA_EVENT_CALLBACK && sma_card_is_ours(in->text))
+        return sma_store_press(store, chat, *msg);
     return in->kind == SMA_EVENT_CONTROL ? accept_control(store, chat, *msg)
                                          : accept_message(store, chat, msg);
 }
@@ -501,7 +512,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t seq = head->seq;
     if (is_other_event(in, head)) {
-        accept_later(
+        sma_store_accept_later(
             store, *msg,
             &(struct sma_accepted){
                 .verdict = SMA_VERDICT_CONFLICT,
@@ -521,7 +532,7 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
         return err;
     if (outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE)
         return upgrade(store, chat, msg, seq, &outcome);
-    accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+    sma_store_accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
     return SMA_ERR_OK;
 }
 
@@ -548,7 +559,7 @@ static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct
 static struct sma_str find_obstacle(struct sma_store *store, const struct sma_ingress *in)
 {
     sma_store_check_disk(store);
-    bool is_control = in->kind == SMA_EVENT_CONTROL;
+    bool is_control = in->kind == SMA_EVENT_CONTROL || in->kind == SMA_EVENT_CALLBACK;
     if (store->disk_level > (is_control ? 1 : 0) || store->is_history_stuck)
         return SMA_STR("the disk is full; please try again later");
     if (sma_state_is_claims_full(store->state))

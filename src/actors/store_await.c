@@ -10,8 +10,10 @@ struct result_facts
     struct sma_store *store;
     const struct store_waiter *waiter;
     struct sma_state_head head;
-    struct sma_str message_id, chat_id;
+    struct sma_str message_id, chat_id, pending_json;
     bool is_answered;
+    uint64_t run_seq; /* the message whose run answers this one */
+    char event_key[SMA_ID_BYTES_MAX + 1], chat[SMA_ID_BYTES_MAX + 1];
 };
 
 static uint8_t run_state_of(uint8_t row_state)
@@ -40,7 +42,7 @@ static enum sma_err answer_with(void *user, const struct sma_state_result *resul
     struct result_facts *facts = user;
     struct sma_store *store = facts->store;
     size_t space = result->output.len + result->tool_calls_json.len + facts->message_id.len +
-                   facts->chat_id.len + 4;
+                   facts->chat_id.len + facts->pending_json.len + 5;
     struct sma_msg *msg = STORE_MSG(store, RESULT, struct sma_result, space);
     struct sma_result *answer = SMA_MSG_BODY(msg, struct sma_result);
     answer->seq = facts->waiter->seq;
@@ -50,11 +52,49 @@ static enum sma_err answer_with(void *user, const struct sma_state_result *resul
     answer->tool_calls_json = sma_msg_dup(msg, result->tool_calls_json);
     answer->message_id = sma_msg_dup(msg, facts->message_id);
     answer->chat_id = sma_msg_dup(msg, facts->chat_id);
+    answer->pending_json = sma_msg_dup(msg, facts->pending_json);
     if (answer->state == SMA_RUN_WAITING)
         answer->position = sma_queue_position(store->queue, facts->head.chat_id, answer->seq);
     sma_ctx_answer_to(store->ctx, facts->waiter->asker, facts->waiter->ask_id, &msg);
     facts->is_answered = true;
     return SMA_ERR_OK;
+}
+
+static void copy_ids(struct result_facts *facts)
+{
+    snprintf(facts->event_key, sizeof facts->event_key, "%.*s", (int)facts->message_id.len,
+             facts->message_id.len == 0 ? "" : facts->message_id.ptr);
+    snprintf(facts->chat, sizeof facts->chat, "%.*s", (int)facts->chat_id.len,
+             facts->chat_id.len == 0 ? "" : facts->chat_id.ptr);
+    facts->message_id = sma_str(facts->event_key);
+    facts->chat_id = sma_str(facts->chat);
+}
+
+/* A parked run: what is asked, and how to answer. */
+static SMA_CHECKED enum sma_err answer_parked(struct result_facts *facts)
+{
+    struct sma_store *store = facts->store;
+    struct store_approval *approval = sma_store_approval_of_run(store, facts->run_seq);
+    struct sma_buf pending, output;
+    sma_buf_init(&pending, SMA_REQUEST_BYTES_MAX);
+    sma_buf_init(&output, SMA_REQUEST_BYTES_MAX);
+    struct store_case it;
+    enum sma_err err = SMA_ERR_OK;
+    if (approval != NULL)
+        err = sma_store_case_open(store, approval, &it);
+    if (approval != NULL && err == SMA_ERR_OK) {
+        sma_store_put_pending(store, &it, &pending);
+        sma_store_case_fini(&it);
+        err = sma_store_put_explanation(store, approval, &output);
+    }
+    if (pending.err == SMA_ERR_OK)
+        facts->pending_json = sma_buf_str(&pending);
+    enum sma_err answered = answer_with(
+        facts, &(struct sma_state_result){
+                   .output = output.err == SMA_ERR_OK ? sma_buf_str(&output) : SMA_STR("")});
+    sma_buf_fini(&pending);
+    sma_buf_fini(&output);
+    return answered != SMA_ERR_OK ? answered : err;
 }
 
 static enum sma_err with_message(void *user, const struct sma_state_message *message)
@@ -68,6 +108,11 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
     facts->chat_id = stored.route.chat_id;
     uint64_t seq =
         message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
+    if (message->state == SMA_ROW_PARKED) { /* what is asked is in other rows: read after this one */
+        facts->run_seq = seq;
+        copy_ids(facts);
+        return SMA_ERR_OK;
+    }
     if (!sma_row_is_open(message->state)) {
         enum sma_err err = sma_state_result_get(facts->store->state, seq, answer_with, facts);
         if (facts->is_answered || (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND))
@@ -90,6 +135,8 @@ static void answer_waiter(struct sma_store *store, const struct store_waiter *wa
     enum sma_err err = sma_state_head_get(store->state, waiter->seq, &facts.head);
     if (err == SMA_ERR_OK)
         err = sma_state_message_get(store->state, waiter->seq, with_message, &facts);
+    if (err == SMA_ERR_OK && facts.run_seq != 0)
+        err = answer_parked(&facts);
     if (!facts.is_answered)
         answer_unknown(store, waiter);
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
@@ -165,7 +212,12 @@ static void look_at(struct sma_store *store, struct sma_msg *msg)
         answer_unknown(store, &waiter);
         return;
     }
-    bool stays = sma_row_is_open(head.state) && !await->is_peek && !store->is_draining;
+    /* A decided run goes on as soon as there is room for it; one that is not may wait for days. */
+    uint64_t run = head.run_seq != 0 ? head.run_seq : head.seq;
+    bool is_asking =
+        head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run) != NULL;
+    bool stays =
+        sma_row_is_open(head.state) && !is_asking && !await->is_peek && !store->is_draining;
     if (!stays || !add_waiter(store, &waiter))
         answer_waiter(store, &waiter);
 }

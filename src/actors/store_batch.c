@@ -81,7 +81,8 @@ static bool is_chat_idle(const struct sma_store *store, const struct store_chat 
     const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
     return chat->run == NULL && chat->first == NULL && !chat->is_dirty &&
            !chat->is_credit_waiting && !chat->is_rotating && chat->line_count == 0 &&
-           chat->held_count == 0 && !sma_queue_is_busy(store->queue, chat->id) &&
+           chat->held_count == 0 && chat->approval_count == 0 &&
+           !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval &&
            now - chat->refusal_notice_ns > interval;
@@ -117,7 +118,7 @@ static void drop_undone_chats(struct sma_store *store)
             continue;
         }
         SMA_ASSERT(chat->run == NULL && chat->first == NULL && chat->line_count == 0 &&
-                   chat->held_count == 0);
+                   chat->held_count == 0 && chat->approval_count == 0);
         sma_store_chat_free(store, chat);
     }
 }
@@ -356,7 +357,12 @@ static void turn_into_refusal(struct sma_msg *msg)
             .reason = SMA_STR("the message could not be stored; please try again")};
         break;
     }
+    case SMA_MSG_DECIDED:
+        *SMA_MSG_BODY(msg, struct sma_decided) = (struct sma_decided){
+            .status = 503, .text = SMA_STR("it could not be stored; please try again")};
+        break;
     case SMA_MSG_STEP_DONE:
+    case SMA_MSG_JUDGED_DONE:
     case SMA_MSG_DONE_DONE: {
         struct sma_step_done *done = SMA_MSG_BODY(msg, struct sma_step_done);
         done->verdict = SMA_STEP_NO_DISK;
@@ -487,6 +493,7 @@ static void undo(struct sma_store *store, enum sma_err err)
     refuse_effects(store);
     end_marks(store);
     sma_store_reset_holds(store);
+    sma_store_reset_approvals(store);
     drop_undone_chats(store);
     sma_store_answer_asked(store);
     if (sma_store_load_queue(store) != SMA_ERR_OK) {
@@ -517,6 +524,8 @@ static enum sma_err complete(struct sma_store *store)
     sma_store_expire_groups(store);
     if (store->retry_ns == 0) {
         err = sma_store_expire_questions(store);
+        if (err == SMA_ERR_OK)
+            err = sma_store_expire_approvals(store);
         if (err == SMA_ERR_OK)
             err = sma_store_pump_outbox(store);
         if (err == SMA_ERR_OK)
@@ -589,6 +598,9 @@ void sma_store_end_batch(struct sma_store *store)
     send_effects(store);
     sma_store_answer_asked(store);
     sma_store_ask_questions(store);
+    sma_store_send_judgements(store);
+    sma_store_flush_audit(store);
+    sma_store_project(store);
     if (has_answers)
         SMA_CRASH_POINT("store.after_answer");
     sma_store_publish_runs(store);

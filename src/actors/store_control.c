@@ -7,10 +7,11 @@
  */
 #include "store_priv.h"
 
-static SMA_CHECKED enum sma_err cancel_message(struct sma_store *store, uint64_t seq)
+enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
 {
     sma_store_forget_suspect(store, seq);
     sma_store_release(store, seq);
+    sma_store_drop_judgement(store, seq);
     enum sma_err err = sma_state_finish(
         store->state, &(struct sma_state_finish){.seq = seq,
                                                  .state = SMA_ROW_CANCELLED,
@@ -26,11 +27,11 @@ static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store
                                            uint32_t *count)
 {
     for (uint32_t i = 0; i < run->collected_count; i++) {
-        enum sma_err err = cancel_message(store, run->collected[i]);
+        enum sma_err err = sma_store_cancel_message(store, run->collected[i]);
         if (err != SMA_ERR_OK)
             return err;
     }
-    enum sma_err err = cancel_message(store, run->seq);
+    enum sma_err err = sma_store_cancel_message(store, run->seq);
     if (err != SMA_ERR_OK)
         return err;
     sma_store_run_end(store, run);
@@ -56,10 +57,10 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
 {
     uint64_t seq, collected;
     while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
-        enum sma_err err = cancel_message(store, seq);
+        enum sma_err err = sma_store_cancel_message(store, seq);
         /* It may be a run from before this start, not resumed yet, that answers others too. */
         while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
-            err = cancel_message(store, collected);
+            err = sma_store_cancel_message(store, collected);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;
@@ -111,6 +112,10 @@ static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat 
     tell_agent(store, chat, SMA_CONTROL_STOP, seq);
     if (chat->first != NULL)
         tell_dispatcher(store, chat, seq);
+    /* Last: the cards that tell of it are not to be stopped with the rest. */
+    err = sma_store_cancel_parked(store, chat, seq, &count);
+    if (err != SMA_ERR_OK)
+        return err;
     *ret_notice = count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP;
     return SMA_ERR_OK;
 }
@@ -122,9 +127,10 @@ static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat
     enum sma_err err = sma_state_chat_set_clear_mark(store->state, chat->state, seq);
     if (err == SMA_ERR_OK)
         err = cancel_run(store, chat, seq, &count);
-    if (err == SMA_ERR_OK)
-        tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
-    return err;
+    if (err != SMA_ERR_OK)
+        return err;
+    tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
+    return sma_store_cancel_parked(store, chat, seq, &count);
 }
 
 static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_chat *chat,

@@ -14,6 +14,11 @@
 #define FACTS_FIELD_COUNT_MAX 12
 #define FACTS_HAS_TEXT 1
 #define FACTS_WANTS_ROLE 2
+#define FACTS_IS_GROUP 4
+#define FACTS_IS_ADMIN 8
+#define FACTS_MAY_ANSWER 16
+#define FACTS_ELSE_IGNORED 32
+#define FACTS_IS_JUDGED 64
 
 static void put_field(struct sma_buf *buf, struct sma_str field)
 {
@@ -37,7 +42,12 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
                     facts->control != 0;
     sma_buf_put_char(buf, has_more ? FACTS_VERSION_MORE : FACTS_VERSION);
     sma_buf_put_char(buf, (char)((facts->has_text ? FACTS_HAS_TEXT : 0) |
-                                 (facts->wants_role ? FACTS_WANTS_ROLE : 0)));
+                                 (facts->wants_role ? FACTS_WANTS_ROLE : 0) |
+                                 (facts->is_group ? FACTS_IS_GROUP : 0) |
+                                 (facts->is_admin ? FACTS_IS_ADMIN : 0) |
+                                 (facts->may_answer ? FACTS_MAY_ANSWER : 0) |
+                                 (facts->is_else_ignored ? FACTS_ELSE_IGNORED : 0) |
+                                 (facts->is_judged ? FACTS_IS_JUDGED : 0)));
     sma_buf_put(buf, &facts->wall_ms, sizeof facts->wall_ms);
     if (has_more)
         sma_buf_put_char(buf, (char)facts->control);
@@ -54,6 +64,11 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
     bool has_more = bytes.ptr[0] == FACTS_VERSION_MORE;
     facts.has_text = (bytes.ptr[1] & FACTS_HAS_TEXT) != 0;
     facts.wants_role = (bytes.ptr[1] & FACTS_WANTS_ROLE) != 0;
+    facts.is_group = (bytes.ptr[1] & FACTS_IS_GROUP) != 0;
+    facts.is_admin = (bytes.ptr[1] & FACTS_IS_ADMIN) != 0;
+    facts.may_answer = (bytes.ptr[1] & FACTS_MAY_ANSWER) != 0;
+    facts.is_else_ignored = (bytes.ptr[1] & FACTS_ELSE_IGNORED) != 0;
+    facts.is_judged = (bytes.ptr[1] & FACTS_IS_JUDGED) != 0;
     memcpy(&facts.wall_ms, bytes.ptr + 2, sizeof facts.wall_ms);
     if (has_more)
         facts.control = (uint8_t)bytes.ptr[at++];

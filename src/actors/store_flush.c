@@ -313,6 +313,7 @@ void sma_store_set_wake(struct sma_store *store)
             store->last_line_ns + STORE_FLUSH_IDLE_NS);
     earlier(&wake, store->retry_ns != 0, store->retry_ns);
     earlier(&wake, true, sma_store_questions_wake(store));
+    earlier(&wake, store->retry_ns == 0, sma_store_approvals_wake(store));
     earlier(&wake, true, sma_store_groups_wake(store));
     earlier(&wake, store->deferred_count > 0, now + UINT64_C(1000000));
     earlier(&wake, store->is_history_stuck, store->stuck_ns);

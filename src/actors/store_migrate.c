@@ -150,6 +150,7 @@ static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat
 {
     sma_store_reset_holds(store);
     sma_store_groups_reset(store, true);
+    sma_store_reset_approvals(store);
     if (other != NULL) {
         sma_store_merge_rows(store, chat, other);
         merge_runs(store, chat, other);

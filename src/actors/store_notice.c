@@ -59,13 +59,75 @@ enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat
     return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
 }
 
+enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route, uint64_t seq,
+                            struct sma_str text)
+{
+    return is_channel_quiet(route) ? SMA_ERR_OK : deliver_notice(store, route, seq, text);
+}
+
+bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat)
+{
+    return may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx));
+}
+
+/* What a chat waits for, once for each request. */
+enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
+                              const struct sma_route *route, uint64_t seq)
+{
+    struct store_approval *approval = sma_store_approval_of_chat(store, chat);
+    if (approval == NULL || approval->is_told || is_channel_quiet(route))
+        return SMA_ERR_OK;
+    struct store_case it;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    uint64_t mask = sma_store_case_mask(&it);
+    struct sma_str title =
+        mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
+             title.len == 0 ? "" : title.ptr);
+    sma_store_case_fini(&it);
+    approval->is_told = true;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+                      SMA_NOTICE_APPROVAL_WAITING, about);
+    return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
+/* -- the audit -------------------------------------------------------------------------------------------------- */
+void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json)
+{
+    uint32_t len = (uint32_t)details_json.len;
+    sma_buf_put(&store->audit, message, strlen(message) + 1);
+    sma_buf_put(&store->audit, &len, sizeof len);
+    sma_buf_put_str(&store->audit, details_json);
+}
+
+void sma_store_flush_audit(struct sma_store *store)
+{
+    const char *at = store->audit.ptr, *end = at + store->audit.len;
+    if (store->audit.len == 0)
+        return;
+    while (store->audit.err == SMA_ERR_OK && at < end) {
+        struct sma_str message = sma_str(at);
+        uint32_t len;
+        at += message.len + 1;
+        memcpy(&len, at, sizeof len);
+        at += sizeof len;
+        sma_ctx_log_details(store->ctx, SMA_LOG_ACTION, message, (struct sma_str){at, len});
+        at += len;
+    }
+    sma_buf_clear(&store->audit);
+}
+
 void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
                              uint64_t seq)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t now = sma_ctx_now(store->ctx);
     if (is_channel_quiet(&in->route) ||
-        (chat->busy_notice_ns != 0 && now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
+        (chat->approval_count == 0 && chat->busy_notice_ns != 0 && now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
         return;
     if (!sma_store_grow(&store->busy, store->busy_count, &store->busy_cap, sizeof *store->busy))
         return; /* a notice is not worth more */
@@ -88,8 +150,16 @@ enum sma_err sma_store_busy_notices(struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->busy_count; i++) {
         struct store_busy *busy = &store->busy[i];
-        if (!is_waiting(store, busy->chat, busy->seq) ||
-            !may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
+        if (!is_waiting(store, busy->chat, busy->seq))
+            continue;
+        if (sma_store_approval_of_chat(store, busy->chat) != NULL) {
+            enum sma_err err = sma_store_remind(
+                store, busy->chat, &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route, busy->seq);
+            if (err != SMA_ERR_OK)
+                return err;
+            continue;
+        }
+        if (!may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
             continue;
         const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
         uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);

@@ -158,10 +158,6 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
                                          const struct sma_state_delivery *delivery,
                                          const struct sma_stamps *stamps)
 {
-    struct replies replies;
-    enum sma_err err = count_replies(store, row, &replies);
-    if (err != SMA_ERR_OK)
-        return err;
     struct sma_route to = *route;
     to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
     struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
@@ -179,10 +175,17 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
     deliver->is_repeat = row->is_repeat;
     deliver->has_waiter = row->has_waiter;
     deliver->attempt_count = delivery->attempt_count;
-    deliver->reply_count = replies.count;
-    deliver->message_wall_ms = replies.wall_ms;
     if (stamps != NULL)
         deliver->stamps = *stamps;
+    /* Everything is copied by now: the route may be a slice of the very row that is read for this. */
+    struct replies replies;
+    enum sma_err err = count_replies(store, row, &replies);
+    if (err != SMA_ERR_OK) {
+        sma_msg_destroy(msg);
+        return err;
+    }
+    deliver->reply_count = replies.count;
+    deliver->message_wall_ms = replies.wall_ms;
     sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
     return SMA_ERR_OK;
 }
@@ -261,15 +264,41 @@ enum sma_err sma_store_pump_outbox(struct sma_store *store)
     return SMA_ERR_OK;
 }
 
+/* What a card says; everything else is its own text. */
+static SMA_CHECKED enum sma_err put_line_text(struct sma_buf *buf, uint8_t intent,
+                                              struct sma_str text)
+{
+    if (intent != SMA_INTENT_APPROVAL_REQUEST && intent != SMA_INTENT_APPROVAL_OUTCOME) {
+        sma_buf_put_str(buf, text);
+        return buf->err;
+    }
+    struct sma_card card;
+    enum sma_err err = sma_card_parse(text, &card);
+    if (err == SMA_ERR_OK) {
+        sma_buf_put_str(buf, card.text);
+        err = buf->err;
+    }
+    sma_card_fini(&card);
+    return err;
+}
+
+static bool is_notice(uint8_t intent)
+{
+    return intent == SMA_INTENT_NOTICE || intent == SMA_INTENT_APPROVAL_REQUEST ||
+           intent == SMA_INTENT_APPROVAL_OUTCOME;
+}
+
 /* -- adding ----------------------------------------------------------------------------------------------------- */
 enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
                                      const struct sma_route *route, struct sma_str text,
                                      uint8_t intent, uint64_t run_seq, int64_t wall_ms)
 {
+    if (intent == SMA_INTENT_REACTION)
+        return SMA_ERR_OK;
     struct sma_buf meta;
     char bytes[SMA_ID_BYTES_MAX * 6 + 64];
     sma_buf_init(&meta, sizeof bytes);
-    sma_buf_put_text(&meta, intent == SMA_INTENT_NOTICE
+    sma_buf_put_text(&meta, is_notice(intent)
                                 ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
                                 : "{\"via\":\"tool\",\"channel\":");
     sma_buf_put_json_string(&meta, route->channel);
@@ -282,16 +311,23 @@ enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat 
     memcpy(bytes, meta.ptr, meta.len);
     struct sma_str meta_json = {bytes, meta.len};
     sma_buf_fini(&meta);
-    return sma_store_add_line(store, chat,
-                              &(struct sma_history_entry){.wall_ms = wall_ms,
-                                                          .channel = route->channel,
-                                                          .chat_id = route->chat_id,
-                                                          .chat_key = sma_store_chat_key(chat),
-                                                          .user_id = SMA_STR("bot"),
-                                                          .role = SMA_STR("assistant"),
-                                                          .text = text,
-                                                          .meta_json = meta_json},
-                              run_seq);
+    struct sma_buf said;
+    sma_buf_init(&said, SMA_REQUEST_BYTES_MAX);
+    enum sma_err err = is_notice(intent) ? put_line_text(&said, intent, text) : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = sma_store_add_line(
+            store, chat,
+            &(struct sma_history_entry){.wall_ms = wall_ms,
+                                        .channel = route->channel,
+                                        .chat_id = route->chat_id,
+                                        .chat_key = sma_store_chat_key(chat),
+                                        .user_id = SMA_STR("bot"),
+                                        .role = SMA_STR("assistant"),
+                                        .text = is_notice(intent) ? sma_buf_str(&said) : text,
+                                        .meta_json = meta_json},
+            run_seq);
+    sma_buf_fini(&said);
+    return err == SMA_ERR_BADINPUT ? SMA_ERR_OK : err; /* not a card: nothing was shown */
 }
 
 static enum sma_err read_state(void *user, const struct sma_state_delivery *delivery)
@@ -412,22 +448,37 @@ static SMA_CHECKED enum sma_err finish_row(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
+/* One that was begun before this start may have been seen: it is repeated, not called failed. */
+static bool is_unseen(const struct store_row *row)
+{
+    return !row->is_finished && !row->is_handed && !row->is_repeat;
+}
+
+static SMA_CHECKED enum sma_err give_up_row(struct sma_store *store, struct store_row *row)
+{
+    struct sma_state_delivery stopped = {
+        .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
+    enum sma_err err = sma_state_outbox_update(store->state, &stopped);
+    return err == SMA_ERR_OK ? finish_row(store, row) : err;
+}
+
 enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark)
 {
     for (struct store_row *row = chat->first; row != NULL; row = row->next) {
-        /* One that was begun before this start may have been seen: it is repeated, not called failed. */
-        bool is_begun = row->is_handed || row->is_repeat;
-        if (row->is_finished || is_begun || sma_state_outbox_seq(row->id) >= mark)
+        if (!is_unseen(row) || sma_state_outbox_seq(row->id) >= mark)
             continue;
-        struct sma_state_delivery stopped = {
-            .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
-        enum sma_err err = sma_state_outbox_update(store->state, &stopped);
-        if (err == SMA_ERR_OK)
-            err = finish_row(store, row);
+        enum sma_err err = give_up_row(store, row);
         if (err != SMA_ERR_OK)
             return err;
     }
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id, bool *ret_is_gone)
+{
+    struct store_row *row = sma_store_map_get(&store->rows, outbox_id);
+    *ret_is_gone = row != NULL && is_unseen(row);
+    return *ret_is_gone ? give_up_row(store, row) : SMA_ERR_OK;
 }
 
 struct sent_row
@@ -467,6 +518,10 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
     if (err == SMA_ERR_OK)
         err = sma_state_outbox_update(store->state, &update);
     if (err != SMA_ERR_OK || !receipt->is_final)
+        return err;
+    if (sma_state_outbox_call(row->id) >= STORE_CARD_CALL)
+        err = sma_store_approval_delivered(store, row->id);
+    if (err != SMA_ERR_OK)
         return err;
     if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN) {
         struct sent_row sent = {.store = store, .row = row};
@@ -607,7 +662,8 @@ static enum sma_err load_row(void *user, const struct sma_state_delivery *delive
     if (err != SMA_ERR_OK)
         return err;
     /* The agent asks for the outcome of what its resumed run had sent. */
-    row->has_waiter = sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP;
+    row->has_waiter = sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP &&
+                      sma_state_outbox_call(delivery->outbox_id) < STORE_CARD_CALL;
     row->is_repeat = delivery->is_part_begun;
     if (row->is_repeat)
         move_to_front(row);

@@ -183,14 +183,16 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
     *ret_is_held = false;
     if (sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK)
         return SMA_ERR_OK; /* the run will say that the row cannot be read */
-    bool is_control = message->kind == SMA_EVENT_CONTROL;
-    bool has_question = facts.preparation.len > 0 || facts.wants_role;
-    if (!has_question && facts.group_key.len == 0)
+    bool is_control = message->kind != SMA_EVENT_MESSAGE;
+    bool has_question = facts.preparation.len > 0 || facts.wants_role || facts.may_answer;
+    if (!has_question && !facts.is_judged && facts.group_key.len == 0)
         return SMA_ERR_OK;
     struct store_chat *chat = sma_store_chat(store, message->chat);
     struct store_group *group = NULL;
     if (chat == NULL)
         return SMA_ERR_NOMEM;
+    if (facts.is_judged)
+        return sma_store_judge_again(store, chat, message->seq, ret_is_held);
     *ret_is_held = true;
     enum sma_err err = facts.group_key.len > 0 && !is_control
                            ? gather_again(store, chat, message, &facts, &group)
@@ -224,7 +226,7 @@ static enum sma_err make_question(void *user, const struct sma_state_message *me
     prepare->seq = message->seq;
     prepare->route = sma_route_dup(asking->msg, &facts.route);
     prepare->preparation = sma_msg_dup(asking->msg, facts.preparation);
-    prepare->wants_role = facts.wants_role;
+    prepare->wants_role = facts.wants_role || facts.may_answer;
     return SMA_ERR_OK;
 }
 
@@ -275,6 +277,7 @@ struct conclusion
     struct sma_str context;
     /* of the row */
     bool is_waiting, is_control, is_refused;
+    bool may_answer, wants_role; /* an answer to a request is looked at before the rest */
 };
 
 static SMA_CHECKED enum sma_err refuse_row(struct sma_store *store, uint64_t seq)
@@ -325,6 +328,7 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
     facts->context = sma_buf_str(&store->text_buf);
     facts->preparation = SMA_STR("");
     facts->wants_role = false;
+    facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
     sma_buf_clear(&store->facts_buf);
     sma_store_facts_put(&store->facts_buf, facts);
     if (store->text_buf.err != SMA_ERR_OK || store->facts_buf.err != SMA_ERR_OK)
@@ -341,10 +345,16 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
     if (err != SMA_ERR_OK || message->state != SMA_ROW_WAITING)
         return err;
     end->is_waiting = true;
-    end->is_control = message->kind == SMA_EVENT_CONTROL;
+    end->is_control = message->kind != SMA_EVENT_MESSAGE;
     sma_store_follow_route(message->chat, &facts.route);
-    if (facts.wants_role) {
+    if (facts.wants_role || facts.may_answer)
         sma_store_note_role(store, end->chat, facts.route.user_id, (enum sma_role)end->role);
+    if (facts.may_answer) {
+        end->may_answer = true;
+        end->wants_role = facts.wants_role;
+        return SMA_ERR_OK;
+    }
+    if (facts.wants_role) {
         end->is_refused = end->role != SMA_ROLE_ADMIN;
         if (end->is_refused)
             return refuse_all(end, &facts.route);
@@ -370,6 +380,14 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
+    if (err == SMA_ERR_OK && end.may_answer) {
+        bool is_over, may_run = !end.wants_role || end.role == SMA_ROLE_ADMIN;
+        end.may_answer = false;
+        err = sma_store_conclude_answer(store, end.chat, end.seq, may_run, &is_over);
+        if (err != SMA_ERR_OK || is_over)
+            return err;
+        err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
+    }
     if (err == SMA_ERR_CORRUPT || err == SMA_ERR_NOTFOUND) {
         if (sma_state_is_fatal(store->state))
             return err;

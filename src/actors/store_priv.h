@@ -13,6 +13,12 @@
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
  *   store_migrate.c a chat goes on under another key
+ *   store_approval.c  parked runs: open requests, their clock, their end
+ *   store_park.c    a step that parks its run; the cards
+ *   store_decide.c  what somebody says about a request: may he, and what follows; DECIDE
+ *   store_answer.c  presses and words, JUDGE and JUDGED
+ *   store_grant.c   standing permissions
+ *   store_project.c requests as JSON: lists, files, pending results
  *   store_control.c what /stop, /clear, /status and /help do
  *   store_runs.c    which run starts; RUN, STEP, DONE
  *   store_run_order.c  what RUN carries
@@ -31,6 +37,9 @@
 #define SMA_STORE_PRIV_H
 
 #include "runtime/access/access.h"
+#include "runtime/approval/answer.h"
+#include "runtime/approval/card.h"
+#include "runtime/approval/request.h"
 #include "runtime/chat/history.h"
 #include "runtime/chat/queue.h"
 #include "runtime/chat/state.h"
@@ -64,6 +73,24 @@ struct store_row;
 struct store_run;
 struct store_group;
 
+/* What is kept beside the row of a message. */
+struct store_facts
+{
+    struct sma_route route; /* adapter and chat_key are not stored */
+    struct sma_str context, text;
+    bool has_text; /* otherwise the history line has it */
+    int64_t wall_ms;
+    struct sma_str group_key;
+    /* What has to happen before the row may start; gone from the row when it has. */
+    struct sma_str preparation;
+    bool wants_role;
+    uint8_t control; /* of a command that waits for the role of its author */
+    bool is_group, is_admin; /* where it was said; the platform calls its author an administrator there */
+    bool may_answer;         /* may be the answer to a request, once the role of its author is known */
+    bool is_else_ignored;    /* ... and when it is not, it is only recorded */
+    bool is_judged;          /* the agent is asked whether it is the answer to a request */
+};
+
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
 struct store_chat
 {
@@ -80,6 +107,7 @@ struct store_chat
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count; /* lines not yet written to the file */
+    uint32_t approval_count; /* open requests that are its own or are shown here */
     bool has_own_key;    /* key was allocated by itself: the chat got it later */
     bool has_twins;      /* two chats with open runs became one: more than one run may be open */
     uint32_t key_len;
@@ -212,6 +240,43 @@ struct store_adapter
     uint64_t busy_ns; /* when it was last asked to prepare, or answered */
 };
 
+/* A parked run: people are asked. In memory while it is open; state.db has the whole. */
+struct store_approval
+{
+    struct store_approval *prev, *next;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    struct store_chat *chat; /* whose run waits */
+    uint64_t seq;
+    uint32_t step;
+    uint64_t deadline_ns;  /* 0 = the clock stands */
+    int64_t left_ms;       /* then; -1 = it has not begun to run */
+    uint32_t judged_count; /* messages that the agent reads: the clock stands */
+    bool is_told;          /* the chat knows that it waits */
+    uint32_t shown_count;
+    struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */
+};
+
+/* A waiting message that may be the answer to a request. */
+struct store_judgement
+{
+    uint64_t seq;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    struct store_chat *chat;
+    bool is_sent, is_seen; /* is_seen: found again while the queue is read anew */
+};
+
+struct store_grant
+{
+    struct store_grant *next; /* newer */
+    int64_t until_ms, created_ms;
+    struct sma_str id, chat_key, tool, rule, by; /* in bytes */
+    char bytes[];
+};
+
+#define STORE_JUDGEMENT_COUNT_MAX 256 /* messages that the agent reads; further ones are ordinary */
+#define STORE_CARD_CALL 40u           /* outbox keys of cards: own chat, then the homes */
+#define STORE_APPROVAL_KEPT_MS (INT64_C(30) * 86400000) /* who decided is known for so long */
+
 #define STORE_ROLE_COUNT 4096 /* roles remembered; a newer one takes the place of an older */
 struct store_role
 {
@@ -334,6 +399,19 @@ struct sma_store
     struct store_role roles[STORE_ROLE_COUNT];
     uint8_t hash_key[16];
 
+    /* approvals */
+    uint8_t approval_key[SMA_CARD_KEY_BYTES];
+    struct store_approval *approval_first, *approval_last; /* oldest first */
+    struct store_approval *approval_stale; /* what was in memory before the rows are read again */
+    uint32_t approval_count;
+    uint64_t approval_wake_ns; /* no clock runs out before it */
+    struct store_judgement *judgements;
+    uint32_t judgement_count, judgement_cap;
+    struct store_grant *grant_first;
+    char (*projected)[SMA_STATE_APPROVAL_ID_BYTES + 1]; /* changed by the open batch */
+    uint32_t projected_count, projected_cap;
+    struct sma_buf audit; /* lines of the open batch */
+
     struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
     struct sma_buf boot_log;                                /* lines noted before start() */
 };
@@ -394,6 +472,21 @@ void sma_store_set_wake(struct sma_store *store);
 
 /* -- store_accept.c --------------------------------------------------------------------------------------------- */
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
+/* How a message comes in. */
+struct store_acceptance
+{
+    enum sma_row_state row_state;
+    uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
+    bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
+    bool is_press; /* no history line; its data is kept in the facts */
+};
+/** Claim, row, line, cursor, contact; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_ingress *in,
+                                             const struct store_acceptance *how, uint64_t *ret_seq);
+/** ACCEPTED after the commit. notice is copied. */
+void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
+                            const struct sma_accepted *accepted);
 
 /* -- store_notice.c --------------------------------------------------------------------------------------------- */
 /** The message that came (taken when it is kept) may have to wait; that is known only at the end of the batch. */
@@ -407,6 +500,17 @@ SMA_CHECKED enum sma_err sma_store_full_notice(struct sma_store *store, struct s
                                                const struct sma_ingress *in, uint64_t seq);
 SMA_CHECKED enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
                                                   const struct sma_route *route, uint64_t seq);
+/** Any text in the chat of this route, once per message seq. Nothing on channels that see for themselves. */
+SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route,
+                                        uint64_t seq, struct sma_str text);
+/** What a parked chat waits for, once for each request. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
+                                          const struct sma_route *route, uint64_t seq);
+/** May a person hear again in this chat that he may not? At most once in a while. */
+bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
+/** A line for the audit, logged after the commit. details: a JSON object. */
+void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json);
+void sma_store_flush_audit(struct sma_store *store);
 enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
 
 /* -- store_access.c --------------------------------------------------------------------------------------------- */
@@ -559,13 +663,176 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg);
 void sma_store_done(struct sma_store *store, struct sma_msg **msg);
 void sma_store_publish_runs(struct sma_store *store); /* gauges */
 
+/** Finish a waiting or parked message as cancelled, with whatever it holds. */
+SMA_CHECKED enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq);
+
+/* -- store_approval.c ------------------------------------------------------------------------------------------- */
+/** The key that buttons are signed with, made at the first start. */
+SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
+/** Before and after the rows are read again: the list, the clocks and the judgements. */
+void sma_store_reset_approvals(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_approvals(struct sma_store *store);
+void sma_store_forget_approvals(struct sma_store *store); /* the end */
+/** Add to memory; NULL when out of memory. */
+struct store_approval *sma_store_approval_add(struct sma_store *store, const char *id,
+                                              struct store_chat *chat, uint64_t seq, uint32_t step);
+SMA_CHECKED enum sma_err sma_store_approval_show(struct store_approval *approval,
+                                                 struct store_chat *chat);
+struct store_approval *sma_store_approval_by_id(const struct sma_store *store, struct sma_str id);
+struct store_approval *sma_store_approval_of_run(const struct sma_store *store, uint64_t seq);
+/** The chat's own open request, or NULL. */
+struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
+                                                  const struct store_chat *chat);
+/** The one request that words said in this chat can mean. *ret_count: how many could be meant. */
+struct store_approval *sma_store_approval_meant(const struct sma_store *store,
+                                                const struct store_chat *chat, uint32_t *ret_count);
+/** A request was delivered, or will not be: its clock starts. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
+SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
+                                                        struct store_approval *approval);
+/** The clock stands while somebody's words are judged. */
+void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval, int change);
+/** Refuse what nobody answered in time; inside the transaction or opening it. */
+SMA_CHECKED enum sma_err sma_store_expire_approvals(struct sma_store *store);
+uint64_t sma_store_approvals_wake(const struct sma_store *store);
+/** Write down how much time each has left; opens a transaction. */
+SMA_CHECKED enum sma_err sma_store_save_clocks(struct sma_store *store);
+/** /stop and /clear: the chat's parked runs below mark are over. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
+                                                 uint64_t mark, uint32_t *count);
+
+/* One request, read for a decision. */
+struct store_case
+{
+    struct store_approval *approval;
+    struct sma_buf bytes; /* what the slices point into */
+    struct sma_request request;
+    struct store_facts facts; /* of the message whose run waits; route leads to where the chat is now */
+    int64_t created_ms;
+    struct store_case_item
+    {
+        uint8_t outcome; /* enum sma_request_outcome */
+        struct sma_str by, actor, via, response;
+        int64_t at_ms;
+    } items[SMA_TOOL_CALL_COUNT_MAX];
+};
+SMA_CHECKED enum sma_err sma_store_case_open(struct sma_store *store,
+                                             struct store_approval *approval,
+                                             struct store_case *ret_case);
+void sma_store_case_fini(struct store_case *it);
+uint64_t sma_store_case_mask(const struct store_case *it); /* items that are still open */
+/** Write what was decided; when nothing is open any more, the run goes on. In the open transaction. `by` as people are
+ *  told. *ret_is_closed: approval is gone. */
+SMA_CHECKED enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it,
+                                              struct sma_str by, bool *ret_is_closed);
+/** End a request without its run: expired or cancelled items are set by the caller. */
+SMA_CHECKED enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it,
+                                              enum sma_state_approval_state state,
+                                              struct sma_str by);
+/** The facts of a message, copied into bytes. */
+SMA_CHECKED enum sma_err sma_store_read_facts(struct sma_store *store, uint64_t seq,
+                                              struct sma_buf *bytes, struct store_facts *ret_facts);
+
+/* -- store_park.c ----------------------------------------------------------------------------------------------- */
+/** The step just written parks its run. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
+                                        const struct sma_step *step);
+/** Change or follow the cards of a request; step: the number in the keys of what is sent. */
+SMA_CHECKED enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *it,
+                                                uint32_t step, struct sma_str by);
+/** What the card in the run's own chat says to those who cannot press, appended to text. NOTFOUND. */
+SMA_CHECKED enum sma_err sma_store_put_explanation(struct sma_store *store,
+                                                   const struct store_approval *approval,
+                                                   struct sma_buf *text);
+
+/* -- store_decide.c --------------------------------------------------------------------------------------------- */
+/* What somebody says about a request. */
+struct store_word
+{
+    const struct sma_route *route; /* who, and where */
+    bool is_group;                 /* several people talk there */
+    uint64_t approved, refused;    /* items */
+    struct sma_str response, grant_rule;
+    int64_t grant_s;
+    const char *via;
+};
+struct store_ruling
+{
+    int status;        /* as in sma_decided */
+    bool is_role_open; /* 403: the platform may know that he may */
+    bool is_closed;    /* 200: nothing is open any more */
+    bool needs_telling;/* 200: the outcome's card does not say everything */
+    char text[600];    /* one line in the language of the person */
+};
+/** Decide as far as this person may. In the open transaction. An error is of the store, not of the person. */
+SMA_CHECKED enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
+                                        const struct store_word *word,
+                                        struct store_ruling *ret_ruling);
+/** Which items may this person decide? *ret_is_role_open: the platform may know more. */
+uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *it,
+                             const struct sma_route *route, bool *ret_is_role_open);
+/** What became of a request that is not open any more, or was never there. */
+void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
+                         struct store_ruling *ret_ruling);
+void sma_store_decide(struct sma_store *store, struct sma_msg **msg);
+/** A route's person, as people are told. */
+struct sma_str sma_store_name_of(const struct sma_route *route);
+
+/* -- store_answer.c --------------------------------------------------------------------------------------------- */
+/** A button of ours was pressed. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat,
+                                         struct sma_msg *msg);
+/** Words in a chat with an open request. *ret_is_taken: they are dealt with, else the message is ordinary. */
+SMA_CHECKED enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat,
+                                         struct sma_msg *msg,
+                                         const struct sma_access_outcome *outcome,
+                                         bool *ret_is_taken);
+/** The role of the author of a held press or held words is known now. *ret_is_over: nothing is left to do for the row. */
+SMA_CHECKED enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_chat *chat,
+                                                   uint64_t seq, bool may_run, bool *ret_is_over);
+/** A waiting row that was being judged, while the queue is read again. */
+SMA_CHECKED enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, bool *ret_is_held);
+void sma_store_judged(struct sma_store *store, struct sma_msg **msg);
+void sma_store_send_judgements(struct sma_store *store); /* between transactions */
+void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);
+
+/* -- store_grant.c ---------------------------------------------------------------------------------------------- */
+void sma_store_free_grants(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_grants(struct sma_store *store);
+struct store_grant_facts
+{
+    const struct store_chat *chat;
+    struct sma_str tool, rule, by;
+    int64_t length_s; /* SMA_GRANT_ALWAYS or seconds */
+};
+/** In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_add_grant(struct sma_store *store,
+                                             const struct store_grant_facts *facts);
+/** The first, or the one after `grant`, that holds in this chat now; NULL = no more. */
+const struct store_grant *sma_store_next_grant(const struct sma_store *store,
+                                               const struct store_chat *chat,
+                                               const struct store_grant *grant);
+SMA_CHECKED enum sma_err sma_store_sweep_grants(struct sma_store *store);
+void sma_store_revoke(struct sma_store *store, struct sma_msg **question);
+void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
+
+/* -- store_project.c -------------------------------------------------------------------------------------------- */
+/** The file of this request is to be made anew, or to go, after the commit. */
+void sma_store_touch_projection(struct sma_store *store, const char *id);
+void sma_store_project(struct sma_store *store); /* after the commit */
+void sma_store_project_all(struct sma_store *store); /* at start */
+void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
+/** {"id","type","description","data":{...}} of the first open item. */
+void sma_store_put_pending(struct sma_store *store, struct store_case *it, struct sma_buf *json);
+
 /* -- store_run_order.c ------------------------------------------------------------------------------------------ */
 struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
                                              const struct sma_ingress *ingress);
 struct store_order
 {
     const struct store_run *run;
-    bool is_resumed;
+    bool is_resumed, is_decided;
     uint32_t attempt;
 };
 /** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
@@ -597,6 +864,9 @@ SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
 /** Give up the rows of a chat that are not handed out and older than mark. */
 SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
                                                uint64_t mark);
+/** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,
+                                            bool *ret_is_gone);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
 void sma_store_settle_rows(struct sma_store *store, bool is_undone);
 /** The other chat's deliveries come behind the chat's own. */
@@ -628,18 +898,6 @@ void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, cons
     SMA_PRINTF(3, 4);
 
 /* -- store_facts.c ---------------------------------------------------------------------------------------------- */
-struct store_facts
-{
-    struct sma_route route; /* adapter and chat_key are not stored */
-    struct sma_str context, text;
-    bool has_text; /* otherwise the history line has it */
-    int64_t wall_ms;
-    struct sma_str group_key;
-    /* What has to happen before the row may start; gone from the row when it has. */
-    struct sma_str preparation;
-    bool wants_role;
-    uint8_t control; /* of a command that waits for the role of its author */
-};
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
 /** Slices point into bytes. */
 SMA_CHECKED enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts);

@@ -67,6 +67,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_number(buf, "concurrency", (uint64_t)store->config->agent_concurrency);
     put_number(buf, "answered", store->answered_count);
     put_number(buf, "suspect", store->suspect_count);
+    put_number(buf, "parked", store->approval_count);
     sma_buf_put_char(buf, '}');
     put_object(buf, "outbox");
     put_number(buf, "open", store->outbox_open);
@@ -132,12 +133,24 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         return;
     }
     struct sma_buf buf;
-    bool is_people = query->kind == SMA_QUERY_PAIRINGS;
-    sma_buf_init(&buf, is_people ? PEOPLE_BYTES_MAX : STATUS_BYTES_MAX);
-    if (is_people)
+    size_t max = query->kind == SMA_QUERY_STATUS     ? STATUS_BYTES_MAX
+                 : query->kind == SMA_QUERY_PAIRINGS ? PEOPLE_BYTES_MAX
+                                                     : HISTORY_JSON_BYTES_MAX;
+    sma_buf_init(&buf, max);
+    switch (query->kind) {
+    case SMA_QUERY_PAIRINGS:
         sma_store_put_pairings(store, &buf);
-    else
+        break;
+    case SMA_QUERY_APPROVALS:
+        sma_store_put_approvals(store, &buf, query->chat_key);
+        break;
+    case SMA_QUERY_GRANTS:
+        sma_store_put_grants(store, &buf, query->chat_key);
+        break;
+    default:
         put_status(store, &buf);
+        break;
+    }
     answer_json(store, *msg, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("{}"));
     sma_buf_fini(&buf);
 }

@@ -21,12 +21,46 @@ struct load
     struct store_facts main;
     struct sma_collected *collected;
     uint32_t collected_count;
+    enum sma_standing standing; /* the least so far */
     struct step_item *steps;
     uint32_t step_count, step_cap;
     struct sma_step_delivery_state *deliveries;
     uint32_t delivery_count, delivery_cap;
     struct store_facts *facts_to; /* where the next message goes */
 };
+
+/* -- what its author may do ------------------------------------------------------------------------------------- */
+static enum sma_standing standing_of(struct sma_store *store, const struct store_chat *chat,
+                                     const struct sma_route *route, bool is_group, bool is_admin)
+{
+    enum sma_standing standing = sma_store_standing(store, chat, route, is_group);
+    return is_admin && is_group && standing < SMA_STANDING_ADMIN ? SMA_STANDING_ADMIN : standing;
+}
+
+static size_t grants_space(const struct sma_store *store, const struct store_chat *chat)
+{
+    size_t space = 0;
+    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
+        space += sizeof(struct sma_grant) + at->id.len + at->tool.len + at->rule.len + 3;
+    return space == 0 ? 0 : space + 16;
+}
+
+static void put_grants(const struct sma_store *store, const struct store_chat *chat,
+                       struct sma_msg *msg, struct sma_run_order *order)
+{
+    uint32_t count = 0;
+    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
+        count++;
+    if (count == 0)
+        return;
+    order->grants = sma_msg_space(msg, count * sizeof *order->grants);
+    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
+        order->grants[order->grant_count++] =
+            (struct sma_grant){.id = sma_msg_dup(msg, at->id),
+                               .tool = sma_msg_dup(msg, at->tool),
+                               .rule = sma_msg_dup(msg, at->rule),
+                               .until_ms = at->until_ms};
+}
 
 static void fill_order(struct sma_run_order *order, const struct store_run *run)
 {
@@ -45,13 +79,17 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
         route.message_id = ingress->event_key; /* as in the facts of the row */
     struct sma_msg *msg =
         STORE_MSG(store, RUN, struct sma_run_order,
-                  sma_route_space(&route) + ingress->text.len + ingress->context.len + 2);
+                  sma_route_space(&route) + ingress->text.len + ingress->context.len + 2 +
+                      grants_space(store, run->chat));
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     fill_order(order, run);
     order->route = sma_route_dup(msg, &route);
     order->text = sma_msg_dup(msg, ingress->text);
     order->context = sma_msg_dup(msg, ingress->context);
     order->wall_ms = ingress->wall_ms;
+    order->standing = (uint8_t)standing_of(store, run->chat, &route, ingress->is_group,
+                                           ingress->role == SMA_ROLE_ADMIN);
+    put_grants(store, run->chat, msg, order);
     return msg;
 }
 
@@ -70,6 +108,13 @@ static enum sma_err load_message(void *user, const struct sma_state_message *mes
     enum sma_err err = sma_store_facts_get(message->facts, &facts);
     if (err != SMA_ERR_OK)
         return err;
+    struct store_chat *chat = sma_store_chat(load->store, message->chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_standing standing =
+        standing_of(load->store, chat, &facts.route, facts.is_group, facts.is_admin);
+    if (standing < load->standing)
+        load->standing = standing;
     struct store_facts *to = load->facts_to;
     *to = (struct store_facts){.wall_ms = facts.wall_ms};
     to->route.chat_key = keep(load, message->chat->key);
@@ -107,7 +152,9 @@ static enum sma_err load_step(void *user, uint32_t number, uint8_t kind, struct 
 static enum sma_err load_delivery(void *user, const struct sma_state_delivery *delivery)
 {
     struct load *load = user;
-    if (sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP)
+    /* The store's own: no call of the run made them. */
+    if (sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP ||
+        sma_state_outbox_call(delivery->outbox_id) >= STORE_CARD_CALL)
         return SMA_ERR_OK;
     if (!sma_store_grow(&load->deliveries, load->delivery_count, &load->delivery_cap,
                         sizeof *load->deliveries))
@@ -216,7 +263,8 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
 {
     size_t space = load->buf->len + 1 + 3 * 16 + load->step_count * sizeof(struct sma_stored_step) +
                    load->delivery_count * sizeof(struct sma_step_delivery_state) +
-                   load->collected_count * sizeof(struct sma_collected);
+                   load->collected_count * sizeof(struct sma_collected) +
+                   grants_space(load->store, from->run->chat);
     struct sma_msg *msg = STORE_MSG(load->store, RUN, struct sma_run_order, space);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     const char *base = sma_msg_dup(msg, sma_buf_str(load->buf)).ptr;
@@ -228,6 +276,9 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
     order->is_resumed = from->is_resumed;
     order->is_suspect = from->run->is_suspect;
     order->attempt = from->attempt;
+    order->is_decided = from->is_decided;
+    order->standing = (uint8_t)load->standing;
+    put_grants(load->store, from->run->chat, msg, order);
     put_lists(msg, order, load, base);
     return msg;
 }
@@ -235,7 +286,8 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
 enum sma_err sma_store_order_from_rows(struct sma_store *store, const struct store_order *order,
                                        struct sma_msg **ret_msg)
 {
-    struct load load = {.store = store, .buf = &store->load_buf};
+    struct load load = {
+        .store = store, .buf = &store->load_buf, .standing = SMA_STANDING_OWNER};
     sma_buf_clear(load.buf);
     enum sma_err err = load_all(&load, order);
     if (err == SMA_ERR_OK)

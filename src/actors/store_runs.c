@@ -259,7 +259,10 @@ struct sent_texts
 static enum sma_err add_sent_text(void *user, const struct sma_state_delivery *delivery)
 {
     struct sent_texts *sent = user;
-    if (delivery->chat != sent->chat || delivery->state == SMA_DELIVERY_FAILED ||
+    bool is_text = delivery->intent != SMA_INTENT_APPROVAL_REQUEST &&
+                   delivery->intent != SMA_INTENT_APPROVAL_OUTCOME &&
+                   delivery->intent != SMA_INTENT_REACTION;
+    if (!is_text || delivery->chat != sent->chat || delivery->state == SMA_DELIVERY_FAILED ||
         sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP)
         return SMA_ERR_OK;
     if (sent->is_any)
@@ -325,6 +328,15 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
     return sma_state_set_attempt(store->state, run->seq, *ret_attempt);
 }
 
+/* What was approved counts as started from this commit on: it is never carried out twice. */
+static SMA_CHECKED enum sma_err unpark(struct sma_store *store, const struct store_run *run)
+{
+    enum sma_err err = sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
+    for (uint32_t i = 0; i < run->collected_count && err == SMA_ERR_OK; i++)
+        err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
+    return err;
+}
+
 static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t chat_id)
 {
     struct sma_state_chat *state_chat = sma_state_chat_by_id(store->state, chat_id);
@@ -340,10 +352,14 @@ static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t c
         err = sma_state_head_get(store->state, seq, &head);
     if (err != SMA_ERR_OK)
         return err;
-    struct store_order order = {
-        .run = run, .attempt = 1, .is_resumed = head.state != SMA_ROW_WAITING};
+    struct store_order order = {.run = run,
+                                .attempt = 1,
+                                .is_resumed = head.state != SMA_ROW_WAITING,
+                                .is_decided = head.state == SMA_ROW_PARKED};
     err =
         order.is_resumed ? prepare_resumed(store, run, &head, &order.attempt) : collect(store, run);
+    if (err == SMA_ERR_OK && order.is_decided)
+        err = unpark(store, run);
     if (err != SMA_ERR_OK)
         return err;
     if (order.attempt > SMA_RUN_ATTEMPT_COUNT_MAX)
@@ -448,7 +464,7 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store,
 {
     bool is_held;
     enum sma_err err = sma_store_hold_again(store, message, &is_held);
-    if (err != SMA_ERR_OK || message->kind == SMA_EVENT_CONTROL)
+    if (err != SMA_ERR_OK || message->kind != SMA_EVENT_MESSAGE)
         return err;
     if (message->run_seq != 0)
         return sma_store_add_orphan(store, message->run_seq, message->seq);
@@ -460,8 +476,10 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
 {
     struct sma_store *store = user;
     uint32_t chat = message->chat->id;
-    if (message->state == SMA_ROW_PARKED)
-        return SMA_ERR_OK;
+    bool is_parked = message->state == SMA_ROW_PARKED;
+    if (is_parked && message->run_seq == 0 &&
+        sma_store_approval_of_run(store, message->seq) != NULL)
+        return sma_queue_hold(store->queue, chat);
     if (sma_store_run_find(store, message->seq) != NULL)
         return sma_queue_hold(store->queue, chat);
     if (message->state == SMA_ROW_WAITING)
@@ -477,7 +495,9 @@ enum sma_err sma_store_load_queue(struct sma_store *store)
 {
     sma_queue_clear(store->queue);
     store->orphan_count = 0;
-    enum sma_err err = sma_state_each_open(store->state, queue_row, store);
+    enum sma_err err = sma_store_load_approvals(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_each_open(store->state, queue_row, store);
     sma_store_drop_lost_questions(store);
     return err;
 }
@@ -535,6 +555,17 @@ static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct stor
     return SMA_ERR_OK;
 }
 
+static SMA_CHECKED enum sma_err clear_suspicion(struct sma_store *store, struct store_run *run)
+{
+    enum sma_err err = sma_state_set_attempt(store->state, run->seq, 0);
+    if (err == SMA_ERR_OK) {
+        run->is_suspect = false;
+        store->suspect_run = NULL;
+        sma_store_forget_suspect(store, run->seq);
+    }
+    return err;
+}
+
 static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store_run *run,
                                            const struct sma_step *step, struct sma_step_done *done)
 {
@@ -550,15 +581,12 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     }
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, step->number, step->deliveries, done);
-    if (err != SMA_ERR_OK || !run->is_suspect)
+    if (err == SMA_ERR_OK && run->is_suspect)
+        err = clear_suspicion(store, run);
+    if (err != SMA_ERR_OK || step->request_json.len == 0)
         return err;
-    err = sma_state_set_attempt(store->state, run->seq, 0);
-    if (err == SMA_ERR_OK) {
-        run->is_suspect = false;
-        store->suspect_run = NULL;
-        sma_store_forget_suspect(store, run->seq);
-    }
-    return err;
+    done->verdict = SMA_STEP_PARKED;
+    return sma_store_park(store, run, step);
 }
 
 void sma_store_step(struct sma_store *store, struct sma_msg **msg)

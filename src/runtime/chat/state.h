@@ -16,6 +16,7 @@
  *   runs      stored results, kept as long as the claim
  *   turns     the last SMA_STATE_TURN_COUNT_MAX turns of each chat, after its clear mark
  *   outbox    deliveries, id = f(seq, step, call): idempotent by construction
+ *   approvals what people are asked, and who decided it
  *   cursors, contacts, access, meta
  *
  * Invariants: seq > 0, rises by one per row, is never used again, also after undo of a *committed* row by expiry.
@@ -366,6 +367,46 @@ SMA_CHECKED enum sma_err sma_state_each_outbox_open(struct sma_state *state,
 /** Every delivery of one run, open or not, in order of step and call. */
 SMA_CHECKED enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
                                                  sma_state_delivery_fn *each, void *user);
+
+/* ---- approvals ------------------------------------------------------------------------------------------------ */
+
+#define SMA_STATE_APPROVAL_ID_BYTES 32 /* hex digits of 128 random bits */
+enum sma_state_approval_state
+{
+    SMA_STATE_APPROVAL_OPEN, /* numbers are on disk */
+    SMA_STATE_APPROVAL_DECIDED,
+    SMA_STATE_APPROVAL_EXPIRED,
+    SMA_STATE_APPROVAL_CANCELLED,
+};
+struct sma_state_approval
+{
+    struct sma_str id;
+    uint64_t run_seq;
+    struct sma_state_chat *chat; /* of the run; where it goes on, if it has moved */
+    uint8_t state;               /* enum sma_state_approval_state */
+    uint32_t step;               /* number of the answer that is asked about */
+    int64_t created_ms, responded_ms; /* wall clock */
+    int64_t left_ms; /* until it expires, when the clock last stood still; -1 = it has not begun to run */
+    struct sma_str request; /* opaque; empty when it is not open any more */
+    struct sma_str doc;     /* opaque: what was decided, by whom */
+};
+/** @return OK | EXISTS | BADINPUT | ... */
+SMA_CHECKED enum sma_err sma_state_approval_add(struct sma_state *state,
+                                                const struct sma_state_approval *approval);
+/** Write state, left_ms, responded_ms and doc of the row with this id; a state other than OPEN drops the request. NOTFOUND. */
+SMA_CHECKED enum sma_err sma_state_approval_update(struct sma_state *state,
+                                                   const struct sma_state_approval *approval);
+SMA_CHECKED enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str id,
+                                                     int64_t left_ms);
+typedef enum sma_err sma_state_approval_fn(void *user, const struct sma_state_approval *approval);
+/** At most two rows whose id begins so, open or not: two tell that the beginning says too little. NOTFOUND: none. */
+SMA_CHECKED enum sma_err sma_state_approval_find(struct sma_state *state, struct sma_str beginning,
+                                                 sma_state_approval_fn *each, void *user);
+/** Every open one, oldest run first. */
+SMA_CHECKED enum sma_err sma_state_each_approval_open(struct sma_state *state,
+                                                      sma_state_approval_fn *each, void *user);
+/** Remove those that were decided before this time. */
+SMA_CHECKED enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms);
 
 /* ---- cursors, contacts, access, meta -------------------------------------------------------------------------- */
 

@@ -106,6 +106,21 @@
     X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                    \
     X(ACCESS_UNDER, "SELECT key,value FROM access WHERE key>=?1 AND key<?2 ORDER BY key")          \
     X(MESSAGE_AUTHORS, "SELECT DISTINCT chat,person FROM messages WHERE person<>''")               \
+    X(APPROVAL_INSERT,                                                                             \
+      "INSERT INTO approvals(id,run,chat,state,step,created,left_ms,responded,request,doc) "       \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(id) DO NOTHING")                         \
+    X(APPROVAL_UPDATE,                                                                             \
+      "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5 WHERE id=?1")                  \
+    X(APPROVAL_END,                                                                                \
+      "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5,request='' WHERE id=?1")       \
+    X(APPROVAL_LEFT, "UPDATE approvals SET left_ms=?2 WHERE id=?1")                                \
+    X(APPROVAL_FIND,                                                                               \
+      "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
+      "WHERE id>=?1 AND id<?2 LIMIT 2")                                                            \
+    X(APPROVAL_OPEN,                                                                               \
+      "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
+      "WHERE state=0 ORDER BY run")                                                                \
+    X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
     X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
                 "value=excluded.value")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \

@@ -1,0 +1,614 @@
+/*
+ * Presses of buttons and words, JUDGE and JUDGED: how answers of people come out of a chat.
+ *
+ * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words are read by rules
+ * (runtime/approval/answer.h). What only looks like an answer waits in the queue as any message while the agent reads it,
+ * and is an ordinary message if it is none. In a group the platform may have to be asked first whether somebody
+ * administers it: then the row waits for PREPARED as commands do.
+ * Invariant: a message that decided something starts no run; one that did not is treated as any other.
+ */
+#include "store_priv.h"
+
+#define TEXT_BYTES_MAX ((size_t)4 * 1024 * 1024)
+
+/* -- what is said about a request ------------------------------------------------------------------------------- */
+struct reading
+{
+    struct store_case it;
+    struct sma_answer answer;
+    uint64_t permitted;
+    bool is_role_open;
+};
+
+static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store_approval *approval,
+                                           const struct sma_route *route, struct sma_str text,
+                                           struct reading *ret_reading)
+{
+    enum sma_err err = sma_store_case_open(store, approval, &ret_reading->it);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
+    ret_reading->is_role_open = false;
+    ret_reading->permitted = 0;
+    if (ret_reading->answer.kind != SMA_ANSWER_NO)
+        ret_reading->permitted =
+            sma_store_permitted(store, &ret_reading->it, route, &ret_reading->is_role_open);
+    return SMA_ERR_OK;
+}
+
+static bool decides(const struct reading *reading)
+{
+    uint64_t said = reading->answer.approved_mask | reading->answer.refused_mask;
+    return reading->answer.kind == SMA_ANSWER_DECIDES && (said & reading->permitted) != 0;
+}
+
+static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct reading *reading,
+                                           const struct sma_route *route, bool is_group,
+                                           struct store_ruling *ret_ruling)
+{
+    struct store_word word = {.route = route,
+                              .is_group = is_group,
+                              .approved = reading->answer.approved_mask,
+                              .refused = reading->answer.refused_mask,
+                              .response = reading->answer.response,
+                              .grant_rule = reading->answer.grant_rule,
+                              .grant_s = reading->answer.grant_s,
+                              .via = "words"};
+    return sma_store_rule(store, &reading->it, &word, ret_ruling);
+}
+
+/* The row is over: what was decided is its result. */
+static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
+                                       const struct store_ruling *ruling)
+{
+    enum sma_err err = sma_state_finish(
+        store->state, &(struct sma_state_finish){.seq = seq,
+                                                 .state = SMA_ROW_DONE,
+                                                 .outcome = SMA_OUTCOME_OK,
+                                                 .is_success = ruling->status == 200,
+                                                 .output = sma_str(ruling->text),
+                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err;
+}
+
+/* Words that decided: the outcome's card is the answer, unless there is more to say or nothing was decided. */
+static SMA_CHECKED enum sma_err finish_words(struct sma_store *store, const struct sma_route *route,
+                                             uint64_t seq, const struct store_ruling *ruling)
+{
+    enum sma_err err = finish(store, seq, ruling);
+    if (err == SMA_ERR_OK && (ruling->needs_telling || ruling->status != 200))
+        err = sma_store_tell(store, route, seq, sma_str(ruling->text));
+    return err;
+}
+
+/* A person who may not: told once in a while. */
+static SMA_CHECKED enum sma_err tell_refusal(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route, uint64_t seq,
+                                             enum sma_notice notice)
+{
+    if (!sma_store_may_refuse_again(store, chat))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), notice);
+    return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
+/* -- presses ---------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct sma_route *route,
+                                           struct sma_str data, struct store_ruling *ret_ruling)
+{
+    struct sma_card_press press;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1] = "";
+    if (sma_card_verify(store->approval_key, data, &press) != SMA_ERR_OK) {
+        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        return SMA_ERR_OK;
+    }
+    for (size_t i = 0; i < sizeof press.id; i++)
+        snprintf(id + 2 * i, 3, "%02x", press.id[i]);
+    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
+    if (approval == NULL) {
+        sma_store_rule_late(store, route, sma_str(id), ret_ruling);
+        return SMA_ERR_OK;
+    }
+    struct store_case it;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    uint64_t mask = press.item == 0 ? sma_store_case_mask(&it) : UINT64_C(1) << (press.item - 1);
+    bool is_refusal = press.action == SMA_CARD_REFUSE;
+    struct store_word word = {.route = route,
+                              .approved = is_refusal ? 0 : mask,
+                              .refused = is_refusal ? mask : 0,
+                              .via = "button"};
+    if (press.action == SMA_CARD_TEN_MINUTES)
+        word.grant_s = 600;
+    if (press.action == SMA_CARD_ALWAYS)
+        word.grant_s = SMA_GRANT_ALWAYS;
+    err = sma_store_rule(store, &it, &word, ret_ruling);
+    sma_store_case_fini(&it);
+    return err;
+}
+
+enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_ruling ruling;
+    enum sma_err err = rule_press(store, &in->route, in->text, &ruling);
+    if (err != SMA_ERR_OK)
+        return err;
+    bool is_held = ruling.status == 403 && ruling.is_role_open &&
+                   chat->held_count < SMA_CHAT_WAITING_COUNT_MAX;
+    struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
+                                   .may_answer = is_held,
+                                   .is_press = true};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK && is_held)
+        err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (!is_held)
+        accepted.notice = sma_str(ruling.text);
+    sma_store_accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+/* -- judgements ------------------------------------------------------------------------------------------------- */
+static struct store_judgement *find_judgement(struct sma_store *store, uint64_t seq)
+{
+    for (uint32_t i = 0; i < store->judgement_count; i++)
+        if (store->judgements[i].seq == seq)
+            return &store->judgements[i];
+    return NULL;
+}
+
+static struct store_approval *approval_of(const struct sma_store *store,
+                                          const struct store_judgement *judgement)
+{
+    return sma_store_approval_by_id(store, sma_str(judgement->id));
+}
+
+void sma_store_drop_judgement(struct sma_store *store, uint64_t seq)
+{
+    struct store_judgement *judgement = find_judgement(store, seq);
+    if (judgement == NULL)
+        return;
+    struct store_approval *approval = approval_of(store, judgement);
+    if (approval != NULL && approval->judged_count > 0)
+        sma_store_approval_judging(store, approval, -1);
+    *judgement = store->judgements[--store->judgement_count];
+}
+
+static SMA_CHECKED enum sma_err begin_judgement(struct sma_store *store, struct store_chat *chat,
+                                                uint64_t seq, struct store_approval *approval)
+{
+    struct store_judgement *judgement = find_judgement(store, seq);
+    if (judgement == NULL) {
+        if (!sma_store_grow(&store->judgements, store->judgement_count, &store->judgement_cap,
+                            sizeof *store->judgements))
+            return SMA_ERR_NOMEM;
+        judgement = &store->judgements[store->judgement_count++];
+        *judgement = (struct store_judgement){.seq = seq};
+    }
+    snprintf(judgement->id, sizeof judgement->id, "%s", approval->id);
+    judgement->chat = chat;
+    judgement->is_seen = true;
+    sma_store_approval_judging(store, approval, 1);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                                   bool *ret_is_held)
+{
+    uint32_t count;
+    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
+    *ret_is_held = approval != NULL && store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+    return *ret_is_held ? begin_judgement(store, chat, seq, approval) : SMA_ERR_OK;
+}
+
+struct judge_parts
+{
+    struct sma_buf text, request;
+};
+
+static enum sma_err copy_text(void *user, const struct sma_state_message *message)
+{
+    struct sma_buf *text = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err == SMA_ERR_OK && facts.has_text)
+        sma_buf_put_str(text, facts.text);
+    else if (err == SMA_ERR_OK)
+        err = sma_store_line_text(message->line, text);
+    return err == SMA_ERR_OK ? text->err : err;
+}
+
+static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
+{
+    struct sma_buf *request = user;
+    sma_buf_clear(request);
+    sma_buf_put_str(request, row->request);
+    return request->err;
+}
+
+static void send_judge(struct sma_store *store, const struct store_judgement *judgement,
+                       const struct judge_parts *parts)
+{
+    struct sma_str id = sma_str(judgement->id), key = sma_store_chat_key(judgement->chat);
+    struct sma_msg *msg = STORE_MSG(store, JUDGE, struct sma_judge,
+                                    id.len + key.len + parts->text.len + parts->request.len + 4);
+    struct sma_judge *judge = SMA_MSG_BODY(msg, struct sma_judge);
+    judge->seq = judgement->seq;
+    judge->approval_id = sma_msg_dup(msg, id);
+    judge->chat_key = sma_msg_dup(msg, key);
+    judge->text = sma_msg_dup(msg, sma_buf_str(&parts->text));
+    judge->request_json = sma_msg_dup(msg, sma_buf_str(&parts->request));
+    sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
+}
+
+void sma_store_send_judgements(struct sma_store *store)
+{
+    if (store->is_draining)
+        return;
+    for (uint32_t i = 0; i < store->judgement_count;) {
+        struct store_judgement *judgement = &store->judgements[i];
+        if (!judgement->is_seen) { /* its row is not there any more */
+            *judgement = store->judgements[--store->judgement_count];
+            continue;
+        }
+        i++;
+        if (judgement->is_sent)
+            continue;
+        struct judge_parts parts;
+        sma_buf_init(&parts.text, TEXT_BYTES_MAX);
+        sma_buf_init(&parts.request, (size_t)64 * 1024 * 1024);
+        enum sma_err err =
+            sma_state_message_get(store->state, judgement->seq, copy_text, &parts.text);
+        if (err == SMA_ERR_OK)
+            err = sma_state_approval_find(store->state, sma_str(judgement->id), copy_request,
+                                          &parts.request);
+        if (err == SMA_ERR_OK) {
+            judgement->is_sent = true;
+            send_judge(store, judgement, &parts);
+        }
+        sma_buf_fini(&parts.text);
+        sma_buf_fini(&parts.request);
+    }
+}
+
+/* -- words ------------------------------------------------------------------------------------------------------ */
+static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg, struct reading *reading)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_RUNNING};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    struct store_ruling ruling;
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = rule_words(store, reading, &in->route, in->is_group, &ruling);
+    if (err == SMA_ERR_OK)
+        err = finish_words(store, &in->route, accepted.seq, &ruling);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg, &accepted);
+    return err;
+}
+
+/* Waits in the queue until its author's role is known, or until the agent has read it. */
+static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg, struct store_approval *approval,
+                                           const struct sma_access_outcome *outcome, bool is_judged)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
+    struct store_acceptance how = {.row_state = SMA_ROW_WAITING,
+                                   .wants_role = !is_judged && asks,
+                                   .may_answer = !is_judged,
+                                   .is_judged = is_judged,
+                                   .is_else_ignored =
+                                       !asks && outcome->decision != SMA_ACCESS_RUN};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_RUN)
+        err = sma_store_admit(store, chat, &in->route, outcome);
+    if (err == SMA_ERR_OK)
+        err = sma_queue_push_held(store->queue, chat->id, accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = is_judged ? begin_judgement(store, chat, accepted.seq, approval)
+                        : sma_store_hold(store, chat, accepted.seq, &in->route, NULL, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    accepted.position = sma_queue_waiting(store->queue) - 1;
+    sma_store_accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+enum what_to_do
+{
+    WORDS_ARE_ORDINARY,
+    WORDS_DECIDE,
+    WORDS_WAIT_FOR_ROLE,
+    WORDS_ARE_JUDGED,
+    WORDS_ARE_REFUSED, /* ordinary, and their author is told that he may not */
+};
+
+/* In a group what is not addressed to us counts only when it decides. */
+static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
+                             const struct sma_ingress *in, const struct sma_access_outcome *outcome)
+{
+    bool is_addressed = in->addressed != SMA_ADDRESSED_NONE;
+    bool may_run = outcome->decision == SMA_ACCESS_RUN;
+    bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
+    switch (reading->answer.kind) {
+    case SMA_ANSWER_DECIDES:
+        if (decides(reading))
+            return WORDS_DECIDE;
+        if (reading->is_role_open)
+            return WORDS_WAIT_FOR_ROLE;
+        return is_addressed ? WORDS_ARE_REFUSED : WORDS_ARE_ORDINARY;
+    case SMA_ANSWER_MAYBE:
+        if (!is_addressed || (!may_run && !asks))
+            return WORDS_ARE_ORDINARY;
+        if (reading->is_role_open && (asks || reading->permitted == 0))
+            return WORDS_WAIT_FOR_ROLE;
+        return reading->permitted != 0 && may_run &&
+                       store->judgement_count < STORE_JUDGEMENT_COUNT_MAX
+                   ? WORDS_ARE_JUDGED
+                   : WORDS_ARE_ORDINARY;
+    default:
+        return WORDS_ARE_ORDINARY;
+    }
+}
+
+static SMA_CHECKED enum sma_err
+act_on_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
+             struct reading *reading, const struct sma_access_outcome *outcome, bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_approval *approval = reading->it.approval;
+    enum what_to_do what = weigh(store, reading, in, outcome);
+    bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+    *ret_is_taken = what == WORDS_DECIDE ||
+                    (has_room && (what == WORDS_WAIT_FOR_ROLE || what == WORDS_ARE_JUDGED));
+    if (what == WORDS_ARE_REFUSED)
+        return tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
+                            SMA_NOTICE_APPROVAL_NOT_YOURS);
+    if (!*ret_is_taken)
+        return SMA_ERR_OK;
+    if (what == WORDS_DECIDE)
+        return decide_now(store, chat, msg, reading);
+    return hold_words(store, chat, msg, approval, outcome, what == WORDS_ARE_JUDGED);
+}
+
+enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
+                             const struct sma_access_outcome *outcome, bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    uint32_t count;
+    *ret_is_taken = false;
+    if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE || in->is_record_only ||
+        in->group_key.len > 0 || in->preparation.len > 0 || in->text.len == 0)
+        return SMA_ERR_OK;
+    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
+    if (approval == NULL)
+        return SMA_ERR_OK;
+    struct reading reading;
+    enum sma_err err = read_words(store, approval, &in->route, in->text, &reading);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (count == 1)
+        err = act_on_words(store, chat, msg, &reading, outcome, ret_is_taken);
+    else if (decides(&reading)) /* which one is meant, nobody can tell */
+        err = tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
+                           SMA_NOTICE_APPROVAL_SEVERAL);
+    sma_store_case_fini(&reading.it);
+    return err;
+}
+
+/* -- held rows -------------------------------------------------------------------------------------------------- */
+struct held
+{
+    struct sma_buf bytes; /* facts, then the text */
+    struct store_facts facts;
+    struct sma_str text;
+    size_t facts_len;
+    uint8_t kind;
+};
+
+static enum sma_err copy_held(void *user, const struct sma_state_message *message)
+{
+    struct held *held = user;
+    held->kind = message->kind;
+    sma_buf_put_str(&held->bytes, message->facts);
+    held->facts_len = held->bytes.len;
+    return copy_text(&held->bytes, message);
+}
+
+static SMA_CHECKED enum sma_err read_held(struct sma_store *store, const struct store_chat *chat,
+                                          uint64_t seq, struct held *held)
+{
+    *held = (struct held){0};
+    sma_buf_init(&held->bytes, TEXT_BYTES_MAX);
+    enum sma_err err = sma_state_message_get(store->state, seq, copy_held, held);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get((struct sma_str){held->bytes.ptr, held->facts_len}, &held->facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    held->text = (struct sma_str){held->bytes.ptr + held->facts_len,
+                                  held->bytes.len - held->facts_len};
+    sma_store_follow_route(chat->state, &held->facts.route);
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err write_facts(struct sma_store *store, uint64_t seq,
+                                            const struct store_facts *facts)
+{
+    sma_buf_clear(&store->facts_buf);
+    sma_store_facts_put(&store->facts_buf, facts);
+    enum sma_err err = store->facts_buf.err;
+    return err == SMA_ERR_OK
+               ? sma_state_set_facts(store->state, seq, sma_buf_str(&store->facts_buf))
+               : err;
+}
+
+static SMA_CHECKED enum sma_err conclude_press(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, const struct held *held)
+{
+    struct store_ruling ruling;
+    enum sma_err err = rule_press(store, &held->facts.route, held->text, &ruling);
+    if (err == SMA_ERR_OK)
+        err = finish(store, seq, &ruling);
+    if (err == SMA_ERR_OK && (ruling.needs_telling || ruling.status != 200) &&
+        sma_store_may_refuse_again(store, chat))
+        err = sma_store_tell(store, &held->facts.route, seq, sma_str(ruling.text));
+    return err;
+}
+
+/* Only recorded: it was no answer, and would not have run without one. */
+static SMA_CHECKED enum sma_err ignore(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq)
+{
+    (void)sma_queue_remove(store->queue, chat->id, seq);
+    sma_store_note_finished(store, seq);
+    return sma_state_set_row_state(store->state, seq, SMA_ROW_IGNORED);
+}
+
+static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, bool may_run, struct held *held,
+                                               bool *ret_is_over)
+{
+    uint32_t count;
+    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
+    struct reading reading;
+    enum sma_err err = SMA_ERR_OK;
+    bool is_judged = false;
+    held->facts.may_answer = false;
+    if (approval != NULL && count == 1) {
+        err = read_words(store, approval, &held->facts.route, held->text, &reading);
+        if (err != SMA_ERR_OK)
+            return err;
+        *ret_is_over = decides(&reading);
+        is_judged = reading.answer.kind == SMA_ANSWER_MAYBE && reading.permitted != 0 && may_run &&
+                    store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+        struct store_ruling ruling;
+        if (*ret_is_over) {
+            err = rule_words(store, &reading, &held->facts.route, held->facts.is_group, &ruling);
+            if (err == SMA_ERR_OK)
+                err = finish_words(store, &held->facts.route, seq, &ruling);
+            (void)sma_queue_remove(store->queue, chat->id, seq);
+        }
+        sma_store_case_fini(&reading.it);
+    }
+    if (err != SMA_ERR_OK || *ret_is_over)
+        return err;
+    if (held->facts.is_else_ignored) {
+        *ret_is_over = true;
+        return ignore(store, chat, seq);
+    }
+    if (!is_judged)
+        return write_facts(store, seq, &held->facts);
+    *ret_is_over = true;
+    held->facts.is_judged = true;
+    held->facts.wants_role = false;
+    err = write_facts(store, seq, &held->facts);
+    return err == SMA_ERR_OK ? begin_judgement(store, chat, seq, approval) : err;
+}
+
+enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq, bool may_run, bool *ret_is_over)
+{
+    struct held held;
+    *ret_is_over = false;
+    enum sma_err err = read_held(store, chat, seq, &held);
+    if (err == SMA_ERR_OK && held.kind == SMA_EVENT_CALLBACK) {
+        *ret_is_over = true;
+        err = conclude_press(store, chat, seq, &held);
+    } else if (err == SMA_ERR_OK) {
+        err = conclude_words(store, chat, seq, may_run, &held, ret_is_over);
+    }
+    sma_buf_fini(&held.bytes);
+    return err;
+}
+
+/* -- JUDGED ----------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store, const struct sma_judged *judged,
+                                            struct store_approval *approval,
+                                            const struct held *held, struct store_ruling *ret_ruling)
+{
+    struct store_case it;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_word word = {.route = &held->facts.route,
+                              .is_group = held->facts.is_group,
+                              .approved = judged->approved_mask,
+                              .refused = judged->refused_mask,
+                              .response = judged->response,
+                              .via = "model"};
+    err = sma_store_rule(store, &it, &word, ret_ruling);
+    sma_store_case_fini(&it);
+    return err;
+}
+
+/* No answer after all: it waits as any message, and the chat is told what it waits for. */
+static SMA_CHECKED enum sma_err make_ordinary(struct sma_store *store, struct store_chat *chat,
+                                              uint64_t seq, struct held *held)
+{
+    held->facts.is_judged = false;
+    enum sma_err err = write_facts(store, seq, &held->facts);
+    sma_queue_set_held(store->queue, chat->id, seq, false);
+    return err == SMA_ERR_OK ? sma_store_remind(store, chat, &held->facts.route, seq) : err;
+}
+
+static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct store_chat *chat,
+                                                const struct sma_judged *judged)
+{
+    struct held held;
+    struct store_ruling ruling = {.status = 404};
+    struct store_approval *approval = sma_store_approval_by_id(store, judged->approval_id);
+    enum sma_err err = sma_store_begin(store);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_drop_judgement(store, judged->seq);
+    err = read_held(store, chat, judged->seq, &held);
+    if (err == SMA_ERR_OK && judged->is_answer && approval != NULL)
+        err = rule_judged(store, judged, approval, &held, &ruling);
+    if (err == SMA_ERR_OK && ruling.status == 200) {
+        (void)sma_queue_remove(store->queue, chat->id, judged->seq);
+        err = finish_words(store, &held.facts.route, judged->seq, &ruling);
+    } else if (err == SMA_ERR_OK) {
+        err = make_ordinary(store, chat, judged->seq, &held);
+    }
+    sma_buf_fini(&held.bytes);
+    return err;
+}
+
+void sma_store_judged(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_judged *judged = SMA_MSG_BODY(*msg, struct sma_judged);
+    struct store_judgement *judgement = find_judgement(store, judged->seq);
+    struct sma_msg *answer = STORE_MSG(store, JUDGED_DONE, struct sma_step_done, 0);
+    struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
+    done->seq = judged->seq;
+    sma_store_check_disk(store);
+    if (judgement == NULL || !sma_str_is_equal(sma_str(judgement->id), judged->approval_id)) {
+        done->verdict = SMA_STEP_STOPPED;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    enum sma_err err = SMA_ERR_NOSPACE;
+    bool can_write = store->disk_level < 2 && store->retry_ns == 0;
+    if (can_write)
+        err = conclude_judged(store, judgement->chat, judged);
+    if (err == SMA_ERR_OK) {
+        done->verdict = SMA_STEP_DURABLE;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    if (can_write)
+        sma_store_fail_batch(store, err);
+    done->verdict = SMA_STEP_NO_DISK;
+    sma_ctx_answer(store->ctx, *msg, &answer);
+}

@@ -1,0 +1,663 @@
+/*
+ * Parked runs: open requests to people, their clock, their end.
+ *
+ * The row in state.db is the truth; what is in memory is made from it, at start and after a failed transaction. A
+ * request's clock starts when its card was delivered (or will not be), stands while the service is down or somebody's
+ * words are judged, and is written down when it starts and at an orderly end: after a crash it has a little more left.
+ * Whoever comes first ends a request: the store handles one message after the other, and expiry is looked at before
+ * each decision.
+ */
+#include "store_priv.h"
+
+#include "runtime/agent/codec.h"
+#include "runtime/json/json_read.h"
+
+#include <stdlib.h>
+
+#define KEY_MARK "approval.key"
+#define CASE_BYTES_MAX ((size_t)96 * 1024 * 1024)
+#define MS_NS UINT64_C(1000000)
+
+/* -- the key of the buttons ------------------------------------------------------------------------------------- */
+static bool read_hex(const char *text, uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        unsigned byte;
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+            return false;
+        bytes[i] = (uint8_t)byte;
+    }
+    return strlen(text) == 2 * count;
+}
+
+enum sma_err sma_store_load_approval_key(struct sma_store *store)
+{
+    char text[2 * SMA_CARD_KEY_BYTES + 2];
+    enum sma_err err =
+        sma_state_meta_get(store->state, SMA_STR(KEY_MARK), text, sizeof text);
+    if (err == SMA_ERR_OK && read_hex(text, store->approval_key, SMA_CARD_KEY_BYTES))
+        return SMA_ERR_OK;
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        return err;
+    store->sys->random_bytes(store->sys->self, store->approval_key, SMA_CARD_KEY_BYTES);
+    for (size_t i = 0; i < SMA_CARD_KEY_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", store->approval_key[i]);
+    err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_meta_set(store->state, SMA_STR(KEY_MARK), sma_str(text));
+    int64_t before_ms = store->sys->wall_ms(store->sys->self) - STORE_APPROVAL_KEPT_MS;
+    if (err == SMA_ERR_OK)
+        err = sma_state_approvals_forget(store->state, before_ms);
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
+    return err == SMA_ERR_NOSPACE ? SMA_ERR_OK : err; /* the next start makes another one */
+}
+
+/* -- the list --------------------------------------------------------------------------------------------------- */
+struct store_approval *sma_store_approval_add(struct sma_store *store, const char *id,
+                                              struct store_chat *chat, uint64_t seq, uint32_t step)
+{
+    struct store_approval *approval = calloc(1, sizeof *approval);
+    if (approval == NULL)
+        return NULL;
+    snprintf(approval->id, sizeof approval->id, "%s", id);
+    approval->chat = chat;
+    approval->seq = seq;
+    approval->step = step;
+    approval->left_ms = -1;
+    approval->prev = store->approval_last;
+    *(store->approval_last != NULL ? &store->approval_last->next : &store->approval_first) =
+        approval;
+    store->approval_last = approval;
+    store->approval_count++;
+    chat->approval_count++;
+    return approval;
+}
+
+enum sma_err sma_store_approval_show(struct store_approval *approval, struct store_chat *chat)
+{
+    if (chat == approval->chat)
+        return SMA_ERR_OK;
+    for (uint32_t i = 0; i < approval->shown_count; i++)
+        if (approval->shown[i] == chat)
+            return SMA_ERR_OK;
+    if (approval->shown_count == SMA_APPROVAL_HOME_COUNT_MAX)
+        return SMA_ERR_TOOBIG;
+    approval->shown[approval->shown_count++] = chat;
+    chat->approval_count++;
+    return SMA_ERR_OK;
+}
+
+static void unlink_approval(struct sma_store *store, struct store_approval *approval)
+{
+    *(approval->prev != NULL ? &approval->prev->next : &store->approval_first) = approval->next;
+    *(approval->next != NULL ? &approval->next->prev : &store->approval_last) = approval->prev;
+    store->approval_count--;
+    approval->chat->approval_count--;
+    for (uint32_t i = 0; i < approval->shown_count; i++)
+        approval->shown[i]->approval_count--;
+}
+
+struct store_approval *sma_store_approval_by_id(const struct sma_store *store, struct sma_str id)
+{
+    struct store_approval *approval = store->approval_first;
+    while (approval != NULL && !sma_str_is_equal(sma_str(approval->id), id))
+        approval = approval->next;
+    return approval;
+}
+
+struct store_approval *sma_store_approval_of_run(const struct sma_store *store, uint64_t seq)
+{
+    struct store_approval *approval = store->approval_first;
+    while (approval != NULL && approval->seq != seq)
+        approval = approval->next;
+    return approval;
+}
+
+struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
+                                                  const struct store_chat *chat)
+{
+    struct store_approval *approval = chat->approval_count > 0 ? store->approval_first : NULL;
+    while (approval != NULL && approval->chat != chat)
+        approval = approval->next;
+    return approval;
+}
+
+static bool is_shown_in(const struct store_approval *approval, const struct store_chat *chat)
+{
+    for (uint32_t i = 0; i < approval->shown_count; i++)
+        if (approval->shown[i] == chat)
+            return true;
+    return approval->chat == chat;
+}
+
+struct store_approval *sma_store_approval_meant(const struct sma_store *store,
+                                                const struct store_chat *chat, uint32_t *ret_count)
+{
+    struct store_approval *meant = NULL;
+    *ret_count = 0;
+    if (chat->approval_count == 0)
+        return NULL;
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
+        if (is_shown_in(at, chat) && (*ret_count)++ == 0)
+            meant = at;
+    return meant;
+}
+
+/* -- the clock -------------------------------------------------------------------------------------------------- */
+static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
+{
+    if (approval->left_ms < 0 || approval->judged_count > 0 || approval->deadline_ns != 0 ||
+        store->config->approvals_expire_s <= 0)
+        return;
+    approval->deadline_ns = now + (uint64_t)approval->left_ms * MS_NS;
+    if (approval->deadline_ns < store->approval_wake_ns)
+        store->approval_wake_ns = approval->deadline_ns;
+}
+
+static void stop_clock(struct store_approval *approval, uint64_t now)
+{
+    if (approval->deadline_ns == 0)
+        return;
+    approval->left_ms =
+        approval->deadline_ns > now ? (int64_t)((approval->deadline_ns - now) / MS_NS) : 0;
+    approval->deadline_ns = 0;
+}
+
+enum sma_err sma_store_approval_start_clock(struct sma_store *store,
+                                            struct store_approval *approval)
+{
+    if (approval->left_ms >= 0 || store->config->approvals_expire_s <= 0)
+        return SMA_ERR_OK;
+    approval->left_ms = store->config->approvals_expire_s * 1000;
+    run_clock(store, approval, sma_ctx_now(store->ctx));
+    return sma_state_approval_set_left(store->state, sma_str(approval->id), approval->left_ms);
+}
+
+enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id)
+{
+    struct store_approval *approval =
+        sma_store_approval_of_run(store, sma_state_outbox_seq(outbox_id));
+    if (approval == NULL || approval->step != sma_state_outbox_step(outbox_id))
+        return SMA_ERR_OK;
+    return sma_store_approval_start_clock(store, approval);
+}
+
+void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval, int change)
+{
+    approval->judged_count += (uint32_t)change;
+    if (store->ctx == NULL)
+        return; /* before the start all clocks stand */
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (approval->judged_count > 0)
+        stop_clock(approval, now);
+    else
+        run_clock(store, approval, now);
+}
+
+static SMA_CHECKED enum sma_err expire(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_case it;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    for (uint32_t i = 0; i < it.request.item_count; i++)
+        if (it.items[i].outcome == SMA_REQUEST_OPEN)
+            it.items[i] = (struct store_case_item){.outcome = SMA_REQUEST_EXPIRED,
+                                                   .via = SMA_STR("clock"),
+                                                   .response = SMA_STR("expired"),
+                                                   .at_ms = sma_ctx_wall(store->ctx)};
+    err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_EXPIRED, SMA_STR(""));
+    sma_store_case_fini(&it);
+    return err;
+}
+
+enum sma_err sma_store_expire_approvals(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx), wake = UINT64_MAX;
+    if (store->is_draining || store->disk_level >= 2 || now < store->approval_wake_ns)
+        return SMA_ERR_OK;
+    for (struct store_approval *at = store->approval_first, *next; at != NULL; at = next) {
+        next = at->next;
+        if (store->config->approvals_expire_s <= 0)
+            stop_clock(at, now); /* a reload said never */
+        run_clock(store, at, now);
+        if (at->deadline_ns != 0 && at->deadline_ns <= now) {
+            enum sma_err err = expire(store, at);
+            if (err != SMA_ERR_OK)
+                return err;
+        } else if (at->deadline_ns != 0 && at->deadline_ns < wake) {
+            wake = at->deadline_ns;
+        }
+    }
+    store->approval_wake_ns = wake;
+    return SMA_ERR_OK;
+}
+
+uint64_t sma_store_approvals_wake(const struct sma_store *store)
+{
+    bool can_end = !store->is_draining && store->disk_level < 2 && store->approval_first != NULL;
+    return can_end ? store->approval_wake_ns : UINT64_MAX;
+}
+
+enum sma_err sma_store_save_clocks(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next) {
+        stop_clock(at, now);
+        if (at->left_ms < 0)
+            continue;
+        enum sma_err err = sma_store_begin(store);
+        if (err == SMA_ERR_OK)
+            err = sma_state_approval_set_left(store->state, sma_str(at->id), at->left_ms);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+/* -- reading the rows again ------------------------------------------------------------------------------------- */
+void sma_store_reset_approvals(struct sma_store *store)
+{
+    while (store->approval_first != NULL) {
+        struct store_approval *approval = store->approval_first;
+        unlink_approval(store, approval);
+        approval->next = store->approval_stale;
+        store->approval_stale = approval;
+    }
+    for (uint32_t i = 0; i < store->judgement_count; i++) {
+        store->judgements[i].chat = NULL;
+        store->judgements[i].is_seen = false;
+    }
+    store->projected_count = 0;
+    sma_buf_clear(&store->audit);
+}
+
+static void drop_stale(struct sma_store *store)
+{
+    while (store->approval_stale != NULL) {
+        struct store_approval *approval = store->approval_stale;
+        store->approval_stale = approval->next;
+        free(approval);
+    }
+}
+
+void sma_store_forget_approvals(struct sma_store *store)
+{
+    sma_store_reset_approvals(store);
+    drop_stale(store);
+    free(store->judgements);
+    free(store->projected);
+    sma_buf_fini(&store->audit);
+    sma_store_free_grants(store);
+}
+
+struct showing
+{
+    struct sma_store *store;
+    struct store_approval *approval;
+};
+
+static enum sma_err note_shown(void *user, const struct sma_state_delivery *delivery)
+{
+    struct showing *showing = user;
+    if (delivery->intent != SMA_INTENT_APPROVAL_REQUEST ||
+        sma_state_outbox_step(delivery->outbox_id) != showing->approval->step)
+        return SMA_ERR_OK;
+    struct store_chat *chat = sma_store_chat(showing->store, delivery->chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_err err = sma_store_approval_show(showing->approval, chat);
+    return err == SMA_ERR_TOOBIG ? SMA_ERR_OK : err;
+}
+
+static enum sma_err load_approval(void *user, const struct sma_state_approval *row)
+{
+    struct sma_store *store = user;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    snprintf(id, sizeof id, "%.*s", (int)row->id.len, row->id.ptr);
+    struct store_chat *chat = sma_store_chat(store, row->chat);
+    struct store_approval *approval =
+        chat == NULL ? NULL : sma_store_approval_add(store, id, chat, row->run_seq, row->step);
+    if (approval == NULL)
+        return SMA_ERR_NOMEM;
+    approval->left_ms = row->left_ms;
+    for (const struct store_approval *old = store->approval_stale; old != NULL; old = old->next) {
+        if (strcmp(old->id, id) != 0)
+            continue;
+        approval->is_told = old->is_told;
+        if (row->left_ms >= 0 && old->left_ms >= 0) {
+            approval->deadline_ns = old->deadline_ns;
+            approval->left_ms = old->left_ms;
+        }
+    }
+    struct showing showing = {.store = store, .approval = approval};
+    return sma_state_each_delivery(store->state, row->run_seq, note_shown, &showing);
+}
+
+enum sma_err sma_store_load_approvals(struct sma_store *store)
+{
+    sma_store_reset_approvals(store);
+    enum sma_err err = sma_state_each_approval_open(store->state, load_approval, store);
+    drop_stale(store);
+    store->approval_wake_ns = 0; /* clocks start with the next batch: time is known then */
+    return err == SMA_ERR_OK ? sma_store_load_grants(store) : err;
+}
+
+/* -- one request ------------------------------------------------------------------------------------------------ */
+struct case_rows
+{
+    struct store_case *it;
+    size_t facts_at, facts_len, request_at, request_len, doc_at, doc_len;
+    bool is_found;
+};
+
+static enum sma_err copy_facts(void *user, const struct sma_state_message *message)
+{
+    struct sma_buf *bytes = user;
+    sma_buf_put_str(bytes, message->facts);
+    return bytes->err;
+}
+
+static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
+{
+    struct case_rows *rows = user;
+    struct sma_buf *bytes = &rows->it->bytes;
+    rows->it->created_ms = row->created_ms;
+    rows->request_at = bytes->len;
+    sma_buf_put_str(bytes, row->request);
+    rows->request_len = row->request.len;
+    rows->doc_at = bytes->len;
+    sma_buf_put_str(bytes, row->doc);
+    rows->doc_len = row->doc.len;
+    rows->is_found = true;
+    return bytes->err;
+}
+
+enum sma_err sma_store_read_facts(struct sma_store *store, uint64_t seq, struct sma_buf *bytes,
+                                  struct store_facts *ret_facts)
+{
+    sma_buf_clear(bytes);
+    enum sma_err err = sma_state_message_get(store->state, seq, copy_facts, bytes);
+    return err == SMA_ERR_OK ? sma_store_facts_get(sma_buf_str(bytes), ret_facts) : err;
+}
+
+/* What was decided, one object for each item. */
+static struct sma_str keep(struct store_case *it, struct sma_str text)
+{
+    /* Reserved by the caller: the buffer does not move. */
+    char *at = it->bytes.ptr + it->bytes.len;
+    sma_buf_put_str(&it->bytes, text);
+    return (struct sma_str){at, text.len};
+}
+
+static SMA_CHECKED enum sma_err read_doc(struct store_case *it, const json_t *root)
+{
+    size_t index;
+    json_t *item;
+    json_array_foreach(root, index, item)
+    {
+        if (index >= it->request.item_count)
+            break;
+        struct store_case_item *to = &it->items[index];
+        to->outcome =
+            (uint8_t)sma_json_int(item, "outcome", 0, SMA_REQUEST_CANCELLED, SMA_REQUEST_OPEN);
+        to->by = keep(it, sma_json_str(item, "by"));
+        to->actor = keep(it, sma_json_str(item, "actor"));
+        to->via = keep(it, sma_json_str(item, "via"));
+        to->response = keep(it, sma_json_str(item, "response"));
+        to->at_ms = sma_json_int(item, "at", 0, INT64_MAX, 0);
+    }
+    return it->bytes.err;
+}
+
+static SMA_CHECKED enum sma_err parse_case(struct sma_store *store, struct store_case *it,
+                                           const struct case_rows *rows)
+{
+    /* Room for everything that the doc says, so that no slice moves. */
+    if (sma_buf_reserve(&it->bytes, rows->doc_len + 64) == NULL)
+        return it->bytes.err;
+    const char *base = it->bytes.ptr;
+    enum sma_err err = sma_store_facts_get(
+        (struct sma_str){base + rows->facts_at, rows->facts_len}, &it->facts);
+    if (err == SMA_ERR_OK)
+        err = sma_request_parse((struct sma_str){base + rows->request_at, rows->request_len},
+                                &it->request);
+    json_t *root = NULL;
+    if (err == SMA_ERR_OK && rows->doc_len > 0)
+        err = sma_json_load((struct sma_str){base + rows->doc_at, rows->doc_len}, &root);
+    if (err == SMA_ERR_OK)
+        err = read_doc(it, root);
+    json_decref(root);
+    if (err == SMA_ERR_OK)
+        sma_store_follow_route(it->approval->chat->state, &it->facts.route);
+    (void)store;
+    return err == SMA_ERR_BADINPUT ? SMA_ERR_CORRUPT : err;
+}
+
+enum sma_err sma_store_case_open(struct sma_store *store, struct store_approval *approval,
+                                 struct store_case *ret_case)
+{
+    struct store_case *it = ret_case;
+    memset(it, 0, sizeof *it);
+    it->approval = approval;
+    sma_buf_init(&it->bytes, CASE_BYTES_MAX);
+    struct case_rows rows = {.it = it};
+    enum sma_err err = sma_state_message_get(store->state, approval->seq, copy_facts, &it->bytes);
+    rows.facts_len = it->bytes.len;
+    if (err == SMA_ERR_OK)
+        err = sma_state_approval_find(store->state, sma_str(approval->id), copy_request, &rows);
+    if (err == SMA_ERR_OK)
+        err = parse_case(store, it, &rows);
+    if (err != SMA_ERR_OK)
+        sma_store_case_fini(it);
+    return err;
+}
+
+void sma_store_case_fini(struct store_case *it)
+{
+    sma_request_fini(&it->request);
+    sma_buf_fini(&it->bytes);
+}
+
+uint64_t sma_store_case_mask(const struct store_case *it)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < it->request.item_count; i++)
+        if (it->items[i].outcome == SMA_REQUEST_OPEN)
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+/* -- writing ---------------------------------------------------------------------------------------------------- */
+static void put_doc(struct sma_buf *buf, const struct store_case *it)
+{
+    sma_buf_put_char(buf, '[');
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct store_case_item *item = &it->items[i];
+        sma_buf_put_text(buf, i == 0 ? "{" : ",{");
+        sma_buf_put_json_key(buf, "outcome");
+        sma_buf_put_u64(buf, item->outcome);
+        sma_buf_put_json_key(buf, "by");
+        sma_buf_put_json_string(buf, item->by);
+        sma_buf_put_json_key(buf, "actor");
+        sma_buf_put_json_string(buf, item->actor);
+        sma_buf_put_json_key(buf, "via");
+        sma_buf_put_json_string(buf, item->via);
+        sma_buf_put_json_key(buf, "response");
+        sma_buf_put_json_string(buf, item->response);
+        sma_buf_put_json_key(buf, "at");
+        sma_buf_put_i64(buf, item->at_ms);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_char(buf, ']');
+}
+
+static SMA_CHECKED enum sma_err write_row(struct sma_store *store, const struct store_case *it,
+                                          enum sma_state_approval_state state)
+{
+    struct sma_buf doc;
+    sma_buf_init(&doc, CASE_BYTES_MAX);
+    put_doc(&doc, it);
+    enum sma_err err = doc.err;
+    bool is_open = state == SMA_STATE_APPROVAL_OPEN;
+    if (err == SMA_ERR_OK)
+        err = sma_state_approval_update(
+            store->state, &(struct sma_state_approval){
+                              .id = sma_str(it->approval->id),
+                              .state = (uint8_t)state,
+                              .left_ms = it->approval->left_ms,
+                              .responded_ms = is_open ? 0 : sma_ctx_wall(store->ctx),
+                              .doc = sma_buf_str(&doc)});
+    sma_buf_fini(&doc);
+    if (err == SMA_ERR_OK)
+        sma_store_touch_projection(store, it->approval->id);
+    return err;
+}
+
+/* The reason of a refusal names who refused: the model is to know that it was not the clock. */
+static void put_response(struct sma_buf *buf, const struct store_case_item *item)
+{
+    if (item->outcome != SMA_REQUEST_REFUSED) {
+        sma_buf_put_str(buf, item->response);
+        return;
+    }
+    sma_buf_put_text(buf, "refused by ");
+    sma_buf_put_str(buf, item->by);
+    if (item->response.len > 0)
+        sma_buf_put_text(buf, ": ");
+    sma_buf_put_str(buf, item->response);
+}
+
+static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const struct store_case *it,
+                                             uint32_t number)
+{
+    struct sma_stored_decision list[SMA_TOOL_CALL_COUNT_MAX];
+    size_t starts[SMA_TOOL_CALL_COUNT_MAX + 1];
+    struct sma_buf words, data;
+    sma_buf_init(&words, CASE_BYTES_MAX);
+    sma_buf_init(&data, SMA_STEP_BYTES_MAX);
+    sma_buf_put_text(&words, "");
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        starts[i] = words.len;
+        put_response(&words, &it->items[i]);
+    }
+    starts[it->request.item_count] = words.len;
+    for (uint32_t i = 0; i < it->request.item_count && words.err == SMA_ERR_OK; i++) {
+        list[i] = (struct sma_stored_decision){
+            .call = it->request.items[i].call,
+            .is_approved = it->items[i].outcome == SMA_REQUEST_APPROVED,
+            .response = {words.ptr + starts[i], starts[i + 1] - starts[i]}};
+        memcpy(list[i].digest, it->request.items[i].digest, sizeof list[i].digest);
+    }
+    enum sma_err err = words.err;
+    if (err == SMA_ERR_OK) {
+        sma_codec_put_decisions(&data, list, it->request.item_count);
+        err = data.err;
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_state_step_add(store->state, it->approval->seq, number, SMA_STEP_DECISION,
+                                 sma_buf_str(&data));
+    sma_buf_fini(&words);
+    sma_buf_fini(&data);
+    return err;
+}
+
+/* The chat is free for the run, unless it waits for another one too (two chats became one). */
+static SMA_CHECKED enum sma_err resume(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq)
+{
+    if (chat->run == NULL && sma_store_approval_of_chat(store, chat) == NULL)
+        sma_queue_finish(store->queue, chat->id);
+    return seq == 0 ? SMA_ERR_OK : sma_queue_push_resumed(store->queue, chat->id, seq);
+}
+
+static void audit_end(struct sma_store *store, const struct store_approval *approval,
+                      enum sma_state_approval_state state)
+{
+    struct sma_buf *buf = &store->text_buf;
+    sma_buf_clear(buf);
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "id");
+    sma_buf_put_json_string(buf, sma_str(approval->id));
+    sma_buf_put_json_key(buf, "chat");
+    sma_buf_put_json_string(buf, sma_store_chat_key(approval->chat));
+    sma_buf_put_char(buf, '}');
+    if (state == SMA_STATE_APPROVAL_EXPIRED)
+        sma_store_audit(store, "approval: expired", sma_buf_str(buf));
+    if (state == SMA_STATE_APPROVAL_CANCELLED)
+        sma_store_audit(store, "approval: cancelled", sma_buf_str(buf));
+}
+
+enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it,
+                                  enum sma_state_approval_state state, struct sma_str by)
+{
+    struct store_approval *approval = it->approval;
+    uint32_t number = approval->step + 1;
+    bool goes_on = state != SMA_STATE_APPROVAL_CANCELLED;
+    enum sma_err err = goes_on ? add_decision(store, it, number) : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = write_row(store, it, state);
+    if (err == SMA_ERR_OK)
+        err = sma_store_send_outcome(store, it, number, by);
+    if (err != SMA_ERR_OK)
+        return err;
+    audit_end(store, approval, state);
+    struct store_chat *chat = approval->chat;
+    uint64_t seq = approval->seq;
+    unlink_approval(store, approval);
+    free(approval);
+    it->approval = NULL;
+    return resume(store, chat, goes_on ? seq : 0);
+}
+
+enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it, struct sma_str by,
+                                  bool *ret_is_closed)
+{
+    *ret_is_closed = sma_store_case_mask(it) == 0;
+    return *ret_is_closed ? sma_store_case_close(store, it, SMA_STATE_APPROVAL_DECIDED, by)
+                          : write_row(store, it, SMA_STATE_APPROVAL_OPEN);
+}
+
+/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_case it;
+    uint64_t seq = approval->seq, collected;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    for (uint32_t i = 0; i < it.request.item_count; i++)
+        if (it.items[i].outcome == SMA_REQUEST_OPEN)
+            it.items[i] = (struct store_case_item){.outcome = SMA_REQUEST_CANCELLED,
+                                                   .via = SMA_STR("stop"),
+                                                   .at_ms = sma_ctx_wall(store->ctx)};
+    err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_CANCELLED, SMA_STR(""));
+    sma_store_case_fini(&it);
+    if (err == SMA_ERR_OK)
+        err = sma_store_cancel_message(store, seq);
+    while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+        err = sma_store_cancel_message(store, collected);
+    return err;
+}
+
+enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
+                                     uint64_t mark, uint32_t *count)
+{
+    if (chat->approval_count == 0)
+        return SMA_ERR_OK;
+    for (struct store_approval *at = store->approval_first, *next; at != NULL; at = next) {
+        next = at->next;
+        if (at->chat != chat || at->seq >= mark)
+            continue;
+        enum sma_err err = cancel_one(store, at);
+        if (err != SMA_ERR_OK)
+            return err;
+        (*count)++;
+    }
+    return SMA_ERR_OK;
+}

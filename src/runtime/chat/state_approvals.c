@@ -1,0 +1,139 @@
+/* Requests to people: open ones, and who decided the others. */
+#include "runtime/chat/state_priv.h"
+
+static void bind_int(sqlite3_stmt *stmt, int index, int64_t number)
+{
+    (void)sqlite3_bind_int64(stmt, index, number); /* a valid index cannot fail */
+}
+
+enum sma_err sma_state_approval_add(struct sma_state *state,
+                                    const struct sma_state_approval *approval)
+{
+    if (approval->id.len == 0 || approval->id.len > SMA_STATE_APPROVAL_ID_BYTES)
+        return SMA_ERR_BADINPUT;
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_APPROVAL_INSERT) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    sma_state_bind(stmt, 1, approval->id, true);
+    bind_int(stmt, 2, (int64_t)approval->run_seq);
+    bind_int(stmt, 3, approval->chat->id);
+    bind_int(stmt, 4, approval->state);
+    bind_int(stmt, 5, approval->step);
+    bind_int(stmt, 6, approval->created_ms);
+    bind_int(stmt, 7, approval->left_ms);
+    bind_int(stmt, 8, approval->responded_ms);
+    sma_state_bind(stmt, 9, approval->request, false);
+    sma_state_bind(stmt, 10, approval->doc, false);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
+}
+
+enum sma_err sma_state_approval_update(struct sma_state *state,
+                                       const struct sma_state_approval *approval)
+{
+    enum sma_err err = sma_state_change(state);
+    bool is_open = approval->state == SMA_STATE_APPROVAL_OPEN;
+    sqlite3_stmt *stmt =
+        err != SMA_ERR_OK
+            ? NULL
+            : sma_state_statement(state, is_open ? SMA_SQL_APPROVAL_UPDATE : SMA_SQL_APPROVAL_END);
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    sma_state_bind(stmt, 1, approval->id, true);
+    bind_int(stmt, 2, approval->state);
+    bind_int(stmt, 3, approval->left_ms);
+    bind_int(stmt, 4, approval->responded_ms);
+    sma_state_bind(stmt, 5, approval->doc, false);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
+}
+
+enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str id,
+                                         int64_t left_ms)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_APPROVAL_LEFT) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    sma_state_bind(stmt, 1, id, true);
+    bind_int(stmt, 2, left_ms);
+    return sma_state_run(state, stmt);
+}
+
+static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_approval_fn *each,
+                         void *user)
+{
+    struct sma_state_approval approval = {
+        .id = sma_state_column(stmt, 0),
+        .run_seq = (uint64_t)sqlite3_column_int64(stmt, 1),
+        .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 2)),
+        .state = (uint8_t)sqlite3_column_int(stmt, 3),
+        .step = (uint32_t)sqlite3_column_int64(stmt, 4),
+        .created_ms = sqlite3_column_int64(stmt, 5),
+        .left_ms = sqlite3_column_int64(stmt, 6),
+        .responded_ms = sqlite3_column_int64(stmt, 7),
+        .request = sma_state_column(stmt, 8),
+        .doc = sma_state_column(stmt, 9),
+    };
+    if (approval.chat == NULL)
+        return sma_state_fail(state, SQLITE_CORRUPT, "read an approval: its chat is not there");
+    return each(user, &approval);
+}
+
+static enum sma_err give_all(struct sma_state *state, sqlite3_stmt *stmt,
+                             sma_state_approval_fn *each, void *user, uint32_t *ret_count)
+{
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    *ret_count = 0;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        err = give(state, stmt, each, user);
+        (*ret_count)++;
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read approvals");
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_approval_find(struct sma_state *state, struct sma_str beginning,
+                                     sma_state_approval_fn *each, void *user)
+{
+    char low[SMA_STATE_APPROVAL_ID_BYTES + 2];
+    if (beginning.len == 0 || beginning.len > SMA_STATE_APPROVAL_ID_BYTES)
+        return SMA_ERR_NOTFOUND;
+    memcpy(low, beginning.ptr, beginning.len);
+    low[beginning.len] = '~'; /* behind every hex digit */
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_FIND);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, beginning, true);
+    sma_state_bind(stmt, 2, (struct sma_str){low, beginning.len + 1}, true);
+    uint32_t count;
+    enum sma_err err = give_all(state, stmt, each, user, &count);
+    return err == SMA_ERR_OK && count == 0 ? SMA_ERR_NOTFOUND : err;
+}
+
+enum sma_err sma_state_each_approval_open(struct sma_state *state, sma_state_approval_fn *each,
+                                          void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_OPEN);
+    if (stmt == NULL)
+        return state->error.code;
+    uint32_t count;
+    return give_all(state, stmt, each, user, &count);
+}
+
+enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt =
+        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_APPROVAL_FORGET) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_int(stmt, 1, before_ms);
+    return sma_state_run(state, stmt);
+}
