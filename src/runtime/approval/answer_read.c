@@ -123,17 +123,15 @@ static uint32_t take_negation(struct reading *reading, const struct words *words
 {
     const struct token *next = next_word(words, index, end);
     const struct element *last = last_element(reading);
-    bool is_after_yes =
-        last != NULL && last->kind == ELEMENT_VERDICT && last->is_agreed && !reading->has_break;
-    if (is_after_yes) /* "可以不", "ok not" */
+    bool is_behind_verdict = last != NULL && last->kind == ELEMENT_VERDICT && !reading->has_break;
+    if (is_behind_verdict) /* "可以不", "ok not" */
         return 0;
     if (next != NULL && next->kind == TOKEN_AGREE) {
         add_verdict(reading, false, next->is_strong);
         return (uint32_t)(next - &words->tokens[index]) + 1;
     }
     bool may_end = words->tokens[index].is_strong && (next == NULL || next->kind == TOKEN_COMMA);
-    bool has_target =
-        next != NULL && (next->kind == TOKEN_NUMBERS || next->kind == TOKEN_QUOTED);
+    bool has_target = next != NULL && (next->kind == TOKEN_NUMBERS || next->kind == TOKEN_QUOTED);
     if (!may_end && !has_target)
         return 0;
     add_verdict(reading, false, false);
@@ -145,8 +143,8 @@ static bool take_only(struct reading *reading, const struct token *next)
     const struct element *last = last_element(reading);
     bool is_before = next != NULL && (next->kind == TOKEN_AGREE || next->kind == TOKEN_NUMBERS ||
                                       next->kind == TOKEN_QUOTED);
-    bool is_behind = last != NULL && last->kind == ELEMENT_TARGET &&
-                     (next == NULL || next->kind == TOKEN_COMMA);
+    bool is_behind =
+        last != NULL && last->kind == ELEMENT_TARGET && (next == NULL || next->kind == TOKEN_COMMA);
     if (reading->is_only || (!is_before && !is_behind))
         return false;
     reading->is_only = true;
@@ -165,9 +163,9 @@ static bool take_time(struct reading *reading, const struct token *token)
 static bool take_all(struct reading *reading, const struct token *token)
 {
     const struct element *last = last_element(reading);
-    bool is_after_target = last != NULL && last->kind == ELEMENT_TARGET &&
-                           (last->target == TARGET_ITEMS || last->target == TARGET_ALL ||
-                            last->target == TARGET_REST);
+    bool is_after_target =
+        last != NULL && last->kind == ELEMENT_TARGET &&
+        (last->target == TARGET_ITEMS || last->target == TARGET_ALL || last->target == TARGET_REST);
     if (is_after_target && !token->is_strong && !reading->is_except)
         return true; /* "1和2都" */
     add_target(reading, TARGET_ALL, all_items(reading->request));
@@ -279,7 +277,8 @@ static bool join_exception(struct reading *reading)
     if (reading->is_only || first + 1 >= reading->count)
         return false;
     struct element *a = &reading->elements[first], *b = a + 1;
-    bool is_pair = b->kind == ELEMENT_TARGET && ((a->target == TARGET_ALL) != (b->target == TARGET_ALL)) &&
+    bool is_pair = b->kind == ELEMENT_TARGET &&
+                   ((a->target == TARGET_ALL) != (b->target == TARGET_ALL)) &&
                    (a->target == TARGET_ITEMS || b->target == TARGET_ITEMS);
     if (!is_pair)
         return false;
@@ -362,10 +361,39 @@ static bool apply_pairs(const struct reading *reading, struct sma_answer *answer
     return true;
 }
 
-static bool apply_elements(const struct reading *reading, struct sma_answer *answer)
+/* "approve 2, the rest no": between breaks one verdict and its target each, in either order. */
+static bool is_in_pieces(const struct reading *reading)
+{
+    if (reading->count < 4 || reading->count % 2 != 0)
+        return false;
+    for (uint32_t i = 0; i < reading->count; i += 2) {
+        const struct element *first = &reading->elements[i], *second = first + 1;
+        if (first->has_break != (i > 0) || second->has_break || first->kind == second->kind)
+            return false;
+    }
+    return true;
+}
+
+static bool apply_pieces(const struct reading *reading, struct sma_answer *answer)
+{
+    for (uint32_t i = 0; i < reading->count; i += 2) {
+        const struct element *first = &reading->elements[i], *second = first + 1;
+        bool is_verdict_first = first->kind == ELEMENT_VERDICT;
+        if (!apply(reading, is_verdict_first ? first : second, is_verdict_first ? second : first,
+                   answer))
+            return false;
+    }
+    return true;
+}
+
+static bool apply_elements(struct reading *reading, struct sma_answer *answer)
 {
     static const struct element yes = {.kind = ELEMENT_VERDICT, .is_agreed = true};
     const struct element *first = &reading->elements[0];
+    if (is_in_pieces(reading))
+        return apply_pieces(reading, answer);
+    if (!join_verdicts(reading))
+        return false;
     if (reading->count > 1)
         return apply_pairs(reading, answer);
     if (first->kind == ELEMENT_VERDICT) {
@@ -416,15 +444,14 @@ static bool is_strong(const struct reading *reading)
 }
 
 /* The first `end` words as a whole. */
-static bool decide_words(const struct words *words, uint32_t end,
-                         const struct sma_request *request, struct reading *reading,
-                         struct sma_answer *answer)
+static bool decide_words(const struct words *words, uint32_t end, const struct sma_request *request,
+                         struct reading *reading, struct sma_answer *answer)
 {
     *reading = (struct reading){.request = request};
     struct sma_answer read = {.kind = SMA_ANSWER_DECIDES};
     if (!collect(reading, words, end) || reading->count == 0 || !join_exception(reading) ||
-        !join_verdicts(reading) || !apply_elements(reading, &read) ||
-        !apply_only(reading, &read) || !apply_time(reading, &read))
+        !apply_elements(reading, &read) || !apply_only(reading, &read) ||
+        !apply_time(reading, &read))
         return false;
     if (reading->has_thanks && read.approved_mask != 0 && !is_strong(reading))
         return false; /* "ok thanks" may be no more than that */
@@ -486,9 +513,8 @@ static bool decide_because(struct sma_str text, const struct words *words,
 static bool decide_refusal(struct sma_str text, const struct words *words,
                            const struct sma_request *request, struct sma_answer *answer)
 {
-    static const enum token_kind deciding[] = {TOKEN_AGREE, TOKEN_NUMBERS, TOKEN_ALL,
-                                               TOKEN_ONLY,  TOKEN_EXCEPT,  TOKEN_QUOTED,
-                                               TOKEN_TIME,  TOKEN_REST};
+    static const enum token_kind deciding[] = {TOKEN_AGREE,  TOKEN_NUMBERS, TOKEN_ALL,  TOKEN_ONLY,
+                                               TOKEN_EXCEPT, TOKEN_QUOTED,  TOKEN_TIME, TOKEN_REST};
     struct reading reading;
     for (uint32_t i = 0; i < words->count; i++) {
         if (words->tokens[i].kind == TOKEN_UNKNOWN)

@@ -29,7 +29,7 @@ enum token_kind
     TOKEN_AGREE,
     TOKEN_REFUSE,
     TOKEN_NEGATE, /* turns the AGREE after it into REFUSE */
-    TOKEN_ALL, /* strong when it stands for itself; the weak one may also follow numbers */
+    TOKEN_ALL,    /* strong when it stands for itself; the weak one may also follow numbers */
     TOKEN_NONE,
     TOKEN_REST,
     TOKEN_ONLY,
@@ -50,7 +50,8 @@ enum token_kind
 struct token
 {
     enum token_kind kind;
-    bool is_strong;      /* verdicts: a verb that may have what is meant behind it; NEGATE: may stand alone */
+    bool
+        is_strong; /* verdicts: a verb that may have what is meant behind it; NEGATE: may stand alone */
     uint64_t mask;       /* NUMBERS */
     int64_t seconds;     /* TIME; or SMA_GRANT_ALWAYS */
     struct sma_str text; /* QUOTED: the inside; slice of the message */
