@@ -133,6 +133,17 @@ static void check_button(struct reading *reading, const json_t *button)
             json_pack("{s:s,s:O}", "label", platform_text(label, "content", ""), "value", value));
 }
 
+static void check_columns(struct reading *reading, const json_t *set)
+{
+    static const char *const modes[] = {"none", "stretch", "flow", "bisect", "trisect"};
+    const json_t *columns = json_object_get(set, "columns");
+    if (!is_word_of(platform_text(set, "flex_mode", "none"), modes, SMA_COUNT_OF(modes)))
+        refuse_card(reading, 200621, "parse card json err: flex_mode");
+    for (size_t i = 0; i < json_array_size(columns); i++)
+        if (strcmp(platform_text(json_array_get(columns, i), "tag", ""), "column") != 0)
+            refuse_card(reading, 200621, "parse card json err: a column_set holds columns");
+}
+
 static void check_element_id(struct reading *reading, const char *id)
 {
     bool is_good = isalpha((unsigned char)id[0]) && strlen(id) <= ELEMENT_ID_LEN_MAX;
@@ -198,6 +209,8 @@ static void check_element(struct reading *reading, const json_t *element, unsign
     } else if (strcmp(tag, "table") == 0 && ++reading->tables > CARD_TABLES_MAX) {
         refuse_card(reading, 11310, "card table number over limit");
     }
+    if (strcmp(tag, "column_set") == 0)
+        check_columns(reading, element);
     static const char *const inside[] = {"elements", "columns", "actions"};
     for (size_t i = 0; i < SMA_COUNT_OF(inside); i++)
         if (json_object_get(element, inside[i]) != NULL)
@@ -260,6 +273,69 @@ json_t *fake_feishu_buttons(const char *content)
     json_decref(reading.element_ids);
     json_decref(card);
     return reading.buttons;
+}
+
+/* -- reactions, answers to buttons ----------------------------------------------------------------------------------------- */
+bool fake_feishu_is_reaction(const char *emoji_type)
+{
+    /* Source: the platform's list of emoji_type; case counts */
+    static const char known[] =
+        " OK THUMBSUP THANKS MUSCLE FINGERHEART APPLAUSE FISTBUMP JIAYI DONE SMILE BLUSH LAUGH SMIRK LOL "
+        "FACEPALM LOVE WINK PROUD WITTY SMART SCOWL THINKING SOB CRY ERROR NOSEPICK HAUGHTY SLAP "
+        "SPITBLOOD TOASTED GLANCE DULL INNOCENTSMILE JOYFUL WOW TRICK YEAH ENOUGH TEARS EMBARRASSED "
+        "KISS SMOOCH DROOL OBSESSED MONEY TEASE SHOWOFF COMFORT CLAP PRAISE STRIVE XBLUSH SILENT WAVE "
+        "WHAT FROWN SHY DIZZY LOOKDOWN CHUCKLE WAIL CRAZY WHIMPER HUG BLUBBER WRONGED HUSKY SHHH SMUG "
+        "ANGRY HAMMER SHOCKED TERROR PETRIFIED SKULL SWEAT SPEECHLESS SLEEP DROWSY YAWN SICK PUKE "
+        "BETRAYED HEADSET EatingFood MeMeMe Sigh Typing Lemon Get LGTM OnIt OneSecond VRHeadset "
+        "YouAreTheBest SALUTE SHAKE HIGHFIVE UPPERLEFT ThumbsDown SLIGHT TONGUE EYESCLOSED RoarForYou "
+        "CALF BEAR BULL RAINBOWPUKE ROSE HEART PARTY LIPS BEER CAKE GIFT CUCUMBER Drumstick Pepper "
+        "CANDIEDHAWS BubbleTea Coffee Yes No OKR CheckMark CrossMark MinusOne Hundred AWESOMEN Pin Alarm "
+        "Loudspeaker Trophy Fire BOMB Music XmasTree Snowman XmasHat FIREWORKS 2022 REDPACKET FORTUNE "
+        "LUCK FIRECRACKER StickyRiceBalls HEARTBROKEN POOP StatusFlashOfInspiration 18X CLEAVER Soccer "
+        "Basketball GeneralDoNotDisturb Status_PrivateMessage GeneralInMeetingBusy StatusReading "
+        "StatusInFlight GeneralBusinessTrip GeneralWorkFromHome StatusEnjoyLife GeneralTravellingCar "
+        "StatusBus GeneralSun GeneralMoonRest MoonRabbit Mooncake JubilantRabbit TV Movie Pumpkin "
+        "BeamingFace Delighted ColdSweat FullMoonFace Partying GoGoGo ThanksFace SaluteFace Shrug "
+        "ClownFace HappyDragon ";
+    char word[64];
+    if (emoji_type[0] == '\0' || strchr(emoji_type, ' ') != NULL ||
+        strlen(emoji_type) > sizeof word - 3)
+        return false;
+    snprintf(word, sizeof word, " %s ", emoji_type);
+    return strstr(known, word) != NULL;
+}
+
+const char *fake_feishu_check_answer(const struct fake_feishu *fake, const json_t *answer)
+{
+    static const char *const types[] = {"info", "success", "warning", "error"};
+    const json_t *toast = json_object_get(answer, "toast"), *card = json_object_get(answer, "card");
+    const char *key;
+    json_t *value;
+    if (!json_is_object(answer))
+        return "it is no object";
+    json_object_foreach((json_t *)(uintptr_t)answer, key, value)
+    {
+        if (strcmp(key, "toast") != 0 && strcmp(key, "card") != 0)
+            return "it has a member that is neither toast nor card";
+    }
+    if (toast != NULL && !is_word_of(platform_text(toast, "type", ""), types, SMA_COUNT_OF(types)))
+        return "the toast is of no type";
+    if (toast != NULL && platform_text(toast, "content", "")[0] == '\0' &&
+        json_object_size(json_object_get(toast, "i18n")) == 0)
+        return "the toast says nothing";
+    if (card == NULL)
+        return NULL;
+    if (strcmp(platform_text(card, "type", ""), "raw") != 0)
+        return strcmp(platform_text(card, "type", ""), "template") == 0 ? NULL
+                                                                         : "the card is of no type";
+    char *text = NULL, *content = json_dumps(json_object_get(card, "data"), JSON_COMPACT);
+    bool is_shared = false;
+    struct fake_feishu_wrong wrong;
+    bool is_good = content != NULL && fake_feishu_check_content(fake, "interactive", content, &text,
+                                                                &is_shared, &wrong);
+    free(text);
+    free(content);
+    return is_good ? NULL : "the card is refused";
 }
 
 /* -- the other types ---------------------------------------------------------------------------------------------------------- */

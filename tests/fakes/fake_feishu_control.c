@@ -6,10 +6,15 @@
  *   say chat user [text type content file reply_to thread clock_ms members]
  *        text: "@{bot}", "@{ou_..}", "@{all}" mention; file: {kind image|file|audio|media|sticker, name, text or size};
  *        user "app": another bot -> message_id, thread, event_id, is_queued (false: the bot is not told)
- *   press message_id user value          value: what comes back, or the number of the button -> event_id
+ *   press message_id user value | button   value: the number of the button (0, 1, ...), or what a made-up press brings;
+ *        button: its label -> event_id. The press is over after 3 s (ack_limit), and never brought again
+ *   toast event_id                       what that press got -> is_answered, is_late, type, text (of the toast, "" = none),
+ *        has_card, ms. Ask until is_answered or is_late
  *   bot_added chat user; bot_removed chat user; recall message_id [quietly]; event type event | bytes
  *   dissolve chat; stop user on; mute chat on; disable on; forbid on (the long connection); reads_all on; secret secret
- *   list chat [from] -> messages;  events [from] -> events with what became of them;  counters;  complaints;  reactions
+ *   list chat [from] -> messages: id is_ours from type text (as people see it now) raw root parent thread uuid edits
+ *        is_recalled; of cards buttons: [{label, value}]; reactions: [emoji_type]; file_name file_size file_text
+ *   events [from] -> events with what became of them;  counters;  complaints;  reactions
  *   latencies [skip] -> of load: acks and replies, in us
  *   fault method kind [times skip ms bytes status code seconds chat text]; clear_faults
  *        methods: endpoint token bot send reply patch edit delete get react unreact resource image file own_file chat
@@ -103,6 +108,18 @@ static void describe_file(const struct fake_feishu *fake, const struct note *not
     json_decref(content);
 }
 
+static json_t *reactions_of(const struct fake_feishu *fake, const struct note *note)
+{
+    json_t *list = json_array(), *entry;
+    size_t i;
+    json_array_foreach(fake->reactions, i, entry)
+    {
+        if (strcmp(platform_text(entry, "message_id", ""), note->id) == 0)
+            json_array_append(list, json_object_get(entry, "emoji"));
+    }
+    return list;
+}
+
 static json_t *describe(const struct fake_feishu *fake, const struct note *note)
 {
     const struct event *event = note->event == 0 ? NULL : fake->events[note->event - 1];
@@ -120,8 +137,28 @@ static json_t *describe(const struct fake_feishu *fake, const struct note *note)
                                          (int)event->sent_count, "is_acked", event->done_ns != 0));
     if (note->is_ours && strcmp(note->type, "interactive") == 0)
         json_object_set_new(tree, "buttons", fake_feishu_buttons(note->content));
+    json_object_set_new(tree, "reactions", reactions_of(fake, note));
     describe_file(fake, note, tree);
     return tree;
+}
+
+static json_t *tell_toast(void *user, const json_t *command)
+{
+    struct fake_feishu *fake = user;
+    for (size_t i = 0; i < fake->event_count; i++) {
+        const struct event *event = fake->events[i];
+        if (!event->is_callback || strcmp(event->id, platform_text(command, "event_id", "")) != 0)
+            continue;
+        const json_t *toast = json_object_get(event->result, "toast");
+        bool is_done = event->state == EVENT_DONE;
+        uint64_t ns = is_done ? event->done_ns - event->made_ns : 0;
+        return json_pack("{s:b,s:b,s:s,s:s,s:b,s:I}", "is_answered", is_done, "is_late",
+                         event->state == EVENT_LOST, "type", platform_text(toast, "type", ""),
+                         "text", platform_text(toast, "content", ""), "has_card",
+                         json_object_get(event->result, "card") != NULL, "ms",
+                         (json_int_t)(ns / 1000000));
+    }
+    return platform_problem("no such press");
 }
 
 static json_t *list_chat(void *user, const json_t *command)
@@ -425,6 +462,7 @@ json_t *fake_feishu_control(void *fake, const json_t *command)
                                                        {"chat", add_chat},
                                                        {"say", fake_feishu_say},
                                                        {"press", fake_feishu_press},
+                                                       {"toast", tell_toast},
                                                        {"bot_added", fake_feishu_change_bot},
                                                        {"bot_removed", fake_feishu_change_bot},
                                                        {"recall", fake_feishu_recall},

@@ -230,10 +230,19 @@ json_t *fake_feishu_press(void *user, const json_t *command)
     json_t *value = json_object_get(command, "value");
     if (note == NULL || !note->is_ours || strcmp(note->type, "interactive") != 0)
         return platform_problem("no such card of the bot");
-    json_t *buttons = fake_feishu_buttons(note->content);
+    if (note->is_recalled)
+        return platform_problem("the card was recalled");
+    const char *label = platform_text(command, "button", NULL);
+    json_t *buttons = fake_feishu_buttons(note->content), *button;
+    size_t i;
     if (json_is_integer(value))
         value =
             json_object_get(json_array_get(buttons, (size_t)json_integer_value(value)), "value");
+    json_array_foreach(buttons, i, button)
+    {
+        if (value == NULL && label != NULL && strcmp(platform_text(button, "label", ""), label) == 0)
+            value = json_object_get(button, "value");
+    }
     if (value == NULL) {
         json_decref(buttons);
         return platform_problem("no such button");

@@ -348,6 +348,11 @@ void fake_feishu_delivery_answered(struct fake_feishu *fake, struct delivery *de
     }
     json_decref(event->result);
     event->result = result;
+    const char *wrong = code == 200 && event->is_callback && result != NULL
+                            ? fake_feishu_check_answer(fake, result)
+                            : NULL;
+    if (wrong != NULL)
+        fake_feishu_complain(fake, "the answer to a button: %s", wrong);
     if (code == 200)
         finish(fake, event);
     else

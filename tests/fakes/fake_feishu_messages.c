@@ -322,17 +322,12 @@ void fake_feishu_get(struct fake_feishu_call *call)
 /* -- reactions ------------------------------------------------------------------------------------------------------------------ */
 void fake_feishu_react(struct fake_feishu_call *call)
 {
-    static const char *const known[] = {"SMILE", "OK",   "THUMBSUP", "Typing",
-                                        "DONE",  "OnIt", "Get",      "HEART"};
     const struct note *note = target_of(call);
     const char *emoji =
         platform_text(json_object_get(call->body, "reaction_type"), "emoji_type", "");
-    size_t i = 0;
     if (note == NULL)
         return;
-    while (i < SMA_COUNT_OF(known) && strcmp(known[i], emoji) != 0)
-        i++;
-    if (i == SMA_COUNT_OF(known) || note->is_recalled) {
+    if (!fake_feishu_is_reaction(emoji) || note->is_recalled) {
         fake_feishu_refuse(call, 400, note->is_recalled ? 231003 : 231001,
                            "reaction type is invalid, or the message is gone");
         return;

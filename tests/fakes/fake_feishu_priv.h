@@ -301,6 +301,10 @@ bool fake_feishu_check_content(const struct fake_feishu *fake, const char *type,
                                struct fake_feishu_wrong *ret_wrong);
 /** Values of the buttons of a card, in order. */
 json_t *fake_feishu_buttons(const char *content);
+/** Is this one of the platform's emoji_type? */
+bool fake_feishu_is_reaction(const char *emoji_type);
+/** What is wrong with the answer to a pressed button; NULL: nothing. */
+const char *fake_feishu_check_answer(const struct fake_feishu *fake, const json_t *answer);
 
 /* -- fake_feishu_control.c ----------------------------------------------------------------------------------------------------------------------- */
 json_t *fake_feishu_control(void *fake, const json_t *command);

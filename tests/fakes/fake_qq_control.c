@@ -8,10 +8,16 @@
  *        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no optional member; times: pushed so often;
  *        both: a group message that comes as both types; age: seconds; members: put into "d" as they are
  *        attachments: [{type name text|size bare asr url}]     -> id, event, is_pushed (false: nobody was to have it)
- *   press chat data [user button]                a button -> id of the interaction, event
+ *   press chat data [user button]                a made-up press -> id of the interaction, event, is_pushed
+ *   press chat message_id button [user]          a button of one of the bot's messages, by its number (0, 1, ... over all
+ *                                                rows) or its label; refused when its permission does not let the user
+ *   toast id                                     what became of that press -> is_answered, code (what the client shows:
+ *                                                0 done, 1 failed, 2 too often, 3 again, 4 not allowed, 5 admins only), ms
  *   relate chat type [user]                      FRIEND_ADD ... GROUP_MSG_RECEIVE;   emit type data: any of some others
  *   membership chat what on                      what: refuses gone muted refuses_active
  *   list chat [from] -> messages, typing;  counters;  interactions;  refusals;  sessions
+ *        ours: id text kind (text markdown media) detail replied (msg_id or event_id, "" = active) msg_seq is_active
+ *        is_recalled buttons: [{id, label, data, row, permission}]
  *   fault method kind [...] (see fake_platform.h; methods are the names in fake_qq_rest.c); clear_faults
  *   clock seconds                                 the platform's clock runs ahead by that much: windows, tokens, files
  *   token_life seconds [overlap number]; expire_token
@@ -70,6 +76,74 @@ static json_t *change_membership(void *user, const json_t *command)
     return platform_done();
 }
 
+/* -- buttons --------------------------------------------------------------------------------------------------------------- */
+static json_t *buttons_of(const struct message *message)
+{
+    json_t *list = json_array(), *keyboard = json_loads(message->detail, 0, NULL);
+    const json_t *rows = json_object_get(json_object_get(keyboard, "content"), "rows");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *buttons = json_object_get(json_array_get(rows, i), "buttons");
+        for (size_t j = 0; j < json_array_size(buttons); j++) {
+            const json_t *button = json_array_get(buttons, j),
+                         *action = json_object_get(button, "action"),
+                         *permission = json_object_get(action, "permission");
+            json_array_append_new(
+                list, json_pack("{s:s,s:s,s:s,s:i,s:I}", "id", platform_text(button, "id", ""),
+                                "label",
+                                platform_text(json_object_get(button, "render_data"), "label", ""),
+                                "data", platform_text(action, "data", ""), "row", (int)i,
+                                "permission", (json_int_t)platform_number(permission, "type", -1)));
+        }
+    }
+    json_decref(keyboard);
+    return list;
+}
+
+/* Press a button that is there: find it, then as if its data had been given. */
+static json_t *press(void *user, const json_t *command)
+{
+    struct fake_qq *fake = user;
+    struct chat *chat = NULL;
+    const char *id = platform_text(command, "message_id", NULL),
+               *label = platform_text(command, "button", "");
+    if (id == NULL)
+        return fake_qq_press(user, command);
+    struct message *message = fake_qq_message(fake, id, &chat);
+    if (message == NULL || !message->is_ours || message->is_recalled)
+        return platform_problem("no such message of the bot");
+    int64_t index = platform_number(command, "button", -1);
+    json_t *buttons = buttons_of(message), *answer = NULL, *button;
+    size_t i;
+    json_array_foreach(buttons, i, button)
+    {
+        if (answer != NULL ||
+            ((int64_t)i != index && strcmp(platform_text(button, "label", ""), label) != 0))
+            continue;
+        json_t *made = json_deep_copy(command);
+        json_object_set(made, "data", json_object_get(button, "data"));
+        json_object_set(made, "button", json_object_get(button, "id"));
+        answer = platform_number(button, "permission", -1) == 2
+                     ? fake_qq_press(user, made)
+                     : platform_problem("the client does not let this user press");
+        json_decref(made);
+    }
+    json_decref(buttons);
+    return answer == NULL ? platform_problem("no such button") : answer;
+}
+
+static json_t *tell_toast(void *user, const json_t *command)
+{
+    struct fake_qq *fake = user;
+    for (size_t i = 0; i < fake->interaction_count; i++) {
+        const struct interaction *interaction = &fake->interactions[i];
+        if (strcmp(interaction->id, platform_text(command, "id", "")) == 0)
+            return json_pack("{s:b,s:I,s:I}", "is_answered", interaction->code >= 0, "code",
+                             (json_int_t)interaction->code, "ms",
+                             (json_int_t)interaction->took_ms);
+    }
+    return platform_problem("no such press");
+}
+
 /* -- looking ----------------------------------------------------------------------------------------------------------------- */
 static json_t *tree_of_message(const struct fake_qq *fake, const struct message *message)
 {
@@ -82,6 +156,7 @@ static json_t *tree_of_message(const struct fake_qq *fake, const struct message 
                                          message->detail, "replied", message->replied, "msg_seq",
                                          (json_int_t)message->msg_seq, "is_active",
                                          message->replied[0] == '\0'));
+        json_object_set_new(tree, "buttons", buttons_of(message));
     } else {
         const struct session *session = fake->payloads[message->payload].session;
         json_object_set_new(tree, "reply_count", json_integer(message->replies.count));
@@ -490,7 +565,8 @@ json_t *fake_qq_control(struct fake_qq *fake, const json_t *command)
         {"chat", add_chat},
         {"membership", change_membership},
         {"say", fake_qq_say},
-        {"press", fake_qq_press},
+        {"press", press},
+        {"toast", tell_toast},
         {"relate", fake_qq_relate},
         {"emit", fake_qq_emit},
         {"list", list_chat},

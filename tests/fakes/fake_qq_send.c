@@ -43,6 +43,15 @@ static bool is_blank(const char *text)
 }
 
 /* -- content --------------------------------------------------------------------------------------------------------------- */
+/* type 0 names its people, 3 the roles of a guild. */
+static bool is_permission(const json_t *permission)
+{
+    int64_t type = platform_number(permission, "type", -1);
+    const char *wanted = type == 0 ? "specify_user_ids" : type == 3 ? "specify_role_ids" : NULL;
+    return type >= 0 && type <= 3 &&
+           (wanted == NULL || json_array_size(json_object_get(permission, wanted)) > 0);
+}
+
 static bool is_button(const json_t *button)
 {
     const json_t *render = json_object_get(button, "render_data"),
@@ -52,7 +61,19 @@ static bool is_button(const json_t *button)
     return label[0] != '\0' && count_characters(label) <= BUTTON_LABEL_CHARS_MAX && style >= 0 &&
            style <= 4 && type >= 0 && type <= 2 &&
            json_is_string(json_object_get(action, "data")) &&
-           json_is_object(json_object_get(action, "permission"));
+           is_permission(json_object_get(action, "permission"));
+}
+
+/* @return false: two of them have the same id */
+static bool note_ids(json_t *ids, const json_t *buttons)
+{
+    for (size_t i = 0; i < json_array_size(buttons); i++) {
+        const char *id = platform_text(json_array_get(buttons, i), "id", "");
+        if (id[0] != '\0' && json_object_get(ids, id) != NULL)
+            return false;
+        json_object_set_new(ids, id, json_true());
+    }
+    return true;
 }
 
 static struct verdict check_keyboard(const struct fake_qq *fake, const json_t *keyboard)
@@ -69,16 +90,21 @@ static struct verdict check_keyboard(const struct fake_qq *fake, const json_t *k
         return no(305007, "keyboard is not valid");
     if (row_count > BUTTON_ROWS_MAX)
         return no(40034029, "keyboard is too large");
+    struct verdict verdict = fine;
+    json_t *ids = json_object();
     for (size_t i = 0; i < row_count; i++) {
         const json_t *buttons = json_object_get(json_array_get(rows, i), "buttons");
         size_t count = json_array_size(buttons);
         if (count == 0 || count > BUTTON_ROWS_MAX)
-            return no(40034029, "a row of a keyboard has one to five buttons");
+            verdict = no(40034029, "a row of a keyboard has one to five buttons");
+        else if (!note_ids(ids, buttons))
+            verdict = no(305007, "two buttons have the same id");
         for (size_t j = 0; j < count; j++)
             if (!is_button(json_array_get(buttons, j)))
-                return no(305007, "button is not valid");
+                verdict = no(305007, "button is not valid");
     }
-    return fine;
+    json_decref(ids);
+    return verdict;
 }
 
 static struct verdict check_text(const struct fake_qq *fake, const char *text)

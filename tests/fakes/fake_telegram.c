@@ -321,6 +321,8 @@ static void free_chat(struct chat *chat)
     for (size_t i = 0; i < chat->message_count; i++) {
         free(chat->messages[i].text);
         free(chat->messages[i].raw);
+        free(chat->messages[i].markup);
+        free(chat->messages[i].reaction);
         free(chat->messages[i].json);
     }
     free(chat->messages);

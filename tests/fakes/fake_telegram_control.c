@@ -7,9 +7,14 @@
  *   say chat user [text entities caption thread reply_to quote group forward file date members]
  *        file: {kind, name, size or text}; members: anything that is put into the Message as it is
  *        -> message_id, is_queued (false: its type is not allowed, or privacy mode hides it)
- *   press chat user message_id data              -> id of the callback query
+ *   press chat user message_id data | button     a button is pressed -> id of the callback query, is_queued. button: its
+ *        number (0, 1, ... over all rows) or its text; data: whatever a made-up client sends, shown or not
+ *   toast id                                     what the press with this id got -> is_answered, text, is_alert, ms (from
+ *        the press to the answer), is_late (not answered, and the platform takes no answer any more). Ask until one is true
  *   migrate chat to; block chat on; kick chat on
- *   list chat -> messages, draft, actions;  callbacks;  counters;  commands;  latencies (us, of load)
+ *   list chat [from] -> messages, draft, actions;  callbacks;  counters;  commands;  latencies (us, of load)
+ *        a message: id is_ours from thread reply_to kind text (as people see it now) raw edits is_deleted has_markup
+ *        buttons: [{text, data, row}]; reaction: the bot's emoji or ""; file_name file_size file_text
  *   fault method kind [times skip ms bytes status seconds chat text]; clear_faults
  *        kind: close half_open lose_answer cut slow delay status html garbage
  *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
@@ -350,30 +355,89 @@ static json_t *change_membership(struct fake_telegram *fake, const json_t *comma
     return done();
 }
 
+/* [{text, data, row}] of a message's keyboard. */
+static json_t *buttons_of(const struct message *message)
+{
+    json_t *list = json_array(),
+           *rows = message->markup == NULL ? NULL : json_loads(message->markup, 0, NULL);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        for (size_t j = 0; j < json_array_size(json_array_get(rows, i)); j++) {
+            const json_t *button = json_array_get(json_array_get(rows, i), j);
+            json_array_append_new(list, json_pack("{s:s,s:s,s:i}", "text",
+                                                  text_of(button, "text", ""), "data",
+                                                  text_of(button, "callback_data", ""), "row",
+                                                  (int)i));
+        }
+    json_decref(rows);
+    return list;
+}
+
+/* Data of the button that is meant, to be freed; NULL: there is none such. */
+static char *pressed_data(const struct message *message, const json_t *command)
+{
+    const json_t *wanted = json_object_get(command, "button");
+    const char *label = text_of(command, "button", "");
+    if (wanted == NULL)
+        return fake_copy(sma_str(text_of(command, "data", "")));
+    json_t *buttons = buttons_of(message), *button;
+    char *data = NULL;
+    size_t i;
+    json_array_foreach(buttons, i, button)
+    {
+        bool is_wanted = json_is_integer(wanted)
+                             ? (size_t)json_integer_value(wanted) == i
+                             : strcmp(text_of(button, "text", ""), label) == 0;
+        if (is_wanted && data == NULL)
+            data = fake_copy(sma_str(text_of(button, "data", "")));
+    }
+    json_decref(buttons);
+    return data;
+}
+
 static json_t *press(struct fake_telegram *fake, const json_t *command)
 {
     struct chat *chat = fake_chat(fake, number_of(command, "chat"));
     const struct message *message = fake_message(chat, number_of(command, "message_id"));
-    if (message == NULL)
+    if (message == NULL || message->is_deleted)
         return problem("no such message");
+    char *data = pressed_data(message, command);
+    if (data == NULL)
+        return problem("no such button");
     fake->callbacks = fake_grow(fake->callbacks, fake->callback_count, &fake->callback_room,
                                 sizeof *fake->callbacks);
     struct callback *callback = &fake->callbacks[fake->callback_count++];
-    *callback = (struct callback){.ns = fake_now_ns()};
+    *callback = (struct callback){.ns = fake_now_ns(), .user = number_of(command, "user")};
     snprintf(callback->id, sizeof callback->id, "%llu", 4000000000000000000ull + ++fake->number);
     json_t *tree = json_pack("{s:s,s:o,s:o,s:s,s:s}", "id", callback->id, "from",
                              tree_of_user(fake, number_of(command, "user")), "message",
                              json_loads(message->json, 0, NULL), "chat_instance", "-1", "data",
-                             text_of(command, "data", ""));
+                             data);
     char *text = json_dumps(tree, JSON_COMPACT);
     struct sma_buf member;
     sma_buf_init(&member, 1u << 20);
     sma_buf_printf(&member, "\"callback_query\":%s", text);
-    (void)fake_queue_update(fake, "callback_query", member.ptr, chat->id, 0);
+    bool is_queued = fake_queue_update(fake, "callback_query", member.ptr, chat->id, 0);
     sma_buf_fini(&member);
     free(text);
+    free(data);
     json_decref(tree);
-    return json_pack("{s:s}", "id", callback->id);
+    return json_pack("{s:s,s:b}", "id", callback->id, "is_queued", is_queued);
+}
+
+static json_t *tell_toast(struct fake_telegram *fake, const json_t *command)
+{
+    for (size_t i = 0; i < fake->callback_count; i++) {
+        const struct callback *callback = &fake->callbacks[i];
+        if (strcmp(callback->id, text_of(command, "id", "")) != 0)
+            continue;
+        uint64_t now = fake_now_ns(),
+                 ns = (callback->is_answered ? callback->answered_ns : now) - callback->ns;
+        return json_pack("{s:b,s:s,s:b,s:I,s:b}", "is_answered", callback->is_answered, "text",
+                         callback->text == NULL ? "" : callback->text, "is_alert",
+                         callback->is_alert, "ms", (json_int_t)(ns / 1000000u), "is_late",
+                         !callback->is_answered && ns > fake->callback_ms_max * 1000000u);
+    }
+    return problem("no such press");
 }
 
 /* -- looking ---------------------------------------------------------------------------------------------------------------- */
@@ -385,9 +449,12 @@ static json_t *describe(const struct fake_telegram *fake, const struct message *
         "thread", (json_int_t)message->thread, "reply_to", (json_int_t)message->reply_to, "kind",
         message->kind, "text", message->text, "raw", message->raw == NULL ? "" : message->raw,
         "is_plain", message->is_plain, "is_deleted", message->is_deleted, "has_markup",
-        message->has_markup, "edits", (int)message->edit_count, "ns", (json_int_t)message->ns,
+        message->markup != NULL, "edits", (int)message->edit_count, "ns", (json_int_t)message->ns,
         "handed_ns", (json_int_t)message->handed_ns, "reply_ns", (json_int_t)message->reply_ns,
         "is_confirmed", message->is_confirmed);
+    json_object_set_new(tree, "buttons", buttons_of(message));
+    json_object_set_new(tree, "reaction",
+                        json_string(message->reaction == NULL ? "" : message->reaction));
     if (message->file > 0 && tree != NULL) {
         const struct file *file = &fake->files[message->file - 1];
         size_t len = sma_utf8_cut((struct sma_str){file->bytes, file->len}, 4096);
@@ -420,9 +487,11 @@ static json_t *list_callbacks(struct fake_telegram *fake, const json_t *command)
     (void)command;
     for (size_t i = 0; i < fake->callback_count; i++) {
         const struct callback *callback = &fake->callbacks[i];
-        json_array_append_new(list, json_pack("{s:s,s:b,s:s}", "id", callback->id, "is_answered",
-                                              callback->is_answered, "text",
-                                              callback->text == NULL ? "" : callback->text));
+        json_array_append_new(
+            list, json_pack("{s:s,s:I,s:b,s:b,s:s}", "id", callback->id, "user",
+                            (json_int_t)callback->user, "is_answered", callback->is_answered,
+                            "is_alert", callback->is_alert, "text",
+                            callback->text == NULL ? "" : callback->text));
     }
     return json_pack("{s:o}", "callbacks", list);
 }
@@ -639,6 +708,7 @@ json_t *fake_control(struct fake_telegram *fake, const json_t *command)
                     {"topic", add_topic},
                     {"say", say},
                     {"press", press},
+                    {"toast", tell_toast},
                     {"migrate", migrate},
                     {"block", change_membership},
                     {"kick", change_membership},

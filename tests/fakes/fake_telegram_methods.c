@@ -176,29 +176,18 @@ static bool take_reply(struct call *call, const struct chat *chat, int64_t *ret_
     return true;
 }
 
-static bool take_markup(struct call *call, bool *ret_has_markup)
+/* *ret_markup is the keyboard as JSON, to be freed; NULL: none. @return false: refused */
+static bool take_markup(struct call *call, char **ret_markup)
 {
+    bool is_given = json_object_get(call->params, "reply_markup") != NULL;
     json_t *markup = tree_of(call, "reply_markup");
+    const char *wrong = is_given ? fake_check_keyboard(markup) : NULL;
     const json_t *rows = json_object_get(markup, "inline_keyboard");
-    const char *wrong = NULL;
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        for (size_t j = 0; j < json_array_size(json_array_get(rows, i)); j++) {
-            const json_t *button = json_array_get(json_array_get(rows, i), j);
-            const json_t *data = json_object_get(button, "callback_data");
-            if (json_string_length(json_object_get(button, "text")) == 0)
-                wrong = "Bad Request: can't parse inline keyboard button: Field \"text\" must be "
-                        "of type String";
-            else if (data == NULL && json_object_get(button, "url") == NULL)
-                wrong = "Bad Request: can't parse inline keyboard button: Text buttons are "
-                        "unallowed in the inline keyboard";
-            else if (data != NULL &&
-                     (json_string_length(data) == 0 || json_string_length(data) > 64))
-                wrong = "Bad Request: BUTTON_DATA_INVALID";
-        }
-    *ret_has_markup = rows != NULL;
-    json_decref(markup);
     if (wrong != NULL)
         refuse(call, 400, wrong);
+    else
+        *ret_markup = json_array_size(rows) == 0 ? NULL : json_dumps(rows, JSON_COMPACT);
+    json_decref(markup);
     return wrong == NULL;
 }
 
@@ -275,6 +264,8 @@ static void put_message(const struct call *call, const struct chat *chat,
     }
     if (entities != NULL && entities[0] != '\0')
         sma_buf_printf(out, ",\"%s\":[%s]", is_text ? "entities" : "caption_entities", entities);
+    if (message->markup != NULL)
+        sma_buf_printf(out, ",\"reply_markup\":{\"inline_keyboard\":%s}", message->markup);
     sma_buf_put_char(out, '}');
 }
 
@@ -323,10 +314,12 @@ static void send_message(struct call *call)
     char *plain, *entities;
     if (chat == NULL || !take_thread(call, chat, &ready.thread) ||
         !take_reply(call, chat, &ready.reply_to, &ready.thread) ||
-        !take_markup(call, &ready.has_markup) ||
-        !take_text(call, "text", TEXT_UNITS_MAX, false, &plain, &entities))
+        !take_markup(call, &ready.markup))
         return;
-    post(call, chat, ready, plain, entities);
+    if (take_text(call, "text", TEXT_UNITS_MAX, false, &plain, &entities))
+        post(call, chat, ready, plain, entities);
+    else
+        free(ready.markup);
 }
 
 static bool take_file(struct call *call, const char *kind, size_t *ret_file)
@@ -365,10 +358,13 @@ static void send_file(struct call *call, const char *kind)
     char *plain, *entities;
     if (chat == NULL || !take_thread(call, chat, &ready.thread) ||
         !take_reply(call, chat, &ready.reply_to, &ready.thread) ||
-        !take_markup(call, &ready.has_markup) || !take_file(call, kind, &ready.file) ||
-        !take_text(call, "caption", CAPTION_UNITS_MAX, true, &plain, &entities))
+        !take_markup(call, &ready.markup))
         return;
-    post(call, chat, ready, plain, entities);
+    if (take_file(call, kind, &ready.file) &&
+        take_text(call, "caption", CAPTION_UNITS_MAX, true, &plain, &entities))
+        post(call, chat, ready, plain, entities);
+    else
+        free(ready.markup);
 }
 
 static void send_draft(struct call *call)
@@ -414,41 +410,55 @@ static void send_action(struct call *call)
     answer(call, SMA_STR("true"));
 }
 
+static bool is_same(const char *one, const char *other)
+{
+    return strcmp(one == NULL ? "" : one, other == NULL ? "" : other) == 0;
+}
+
 static void edit_text(struct call *call)
 {
     struct chat *chat = take_chat(call);
     struct message *message =
         chat == NULL ? NULL : fake_message(chat, number_of(call, "message_id"));
-    bool has_markup;
-    char *plain, *entities;
+    char *plain, *entities, *markup = NULL;
     if (chat == NULL)
         return;
-    if (message == NULL)
+    if (message == NULL || message->is_deleted)
         refuse(call, 400, "Bad Request: message to edit not found");
     else if (!message->is_ours || strcmp(message->kind, "text") != 0)
         refuse(call, 400, "Bad Request: message can't be edited");
-    if (call->is_answered || !take_markup(call, &has_markup) ||
-        !take_text(call, "text", TEXT_UNITS_MAX, false, &plain, &entities))
+    if (call->is_answered || !take_markup(call, &markup))
         return;
-    if (strcmp(message->raw, text_of(call, "text")) == 0 && message->has_markup == has_markup) {
+    if (!take_text(call, "text", TEXT_UNITS_MAX, false, &plain, &entities)) {
+        free(markup);
+        return;
+    }
+    bool is_plain = text_of(call, "parse_mode")[0] == '\0';
+    if (strcmp(message->raw, text_of(call, "text")) == 0 && message->is_plain == is_plain &&
+        is_same(message->markup, markup)) {
         refuse(call, 400,
                "Bad Request: message is not modified: specified new message content and reply "
                "markup are exactly the "
                "same as a current content and reply markup of the message");
         free(plain);
         free(entities);
+        free(markup);
         return;
     }
     free(message->text);
     free(message->raw);
+    free(message->markup);
+    free(message->json);
     message->text = plain;
     message->raw = fake_copy(sma_str(text_of(call, "text")));
-    message->has_markup = has_markup;
+    message->markup = markup; /* none given: the keyboard goes */
+    message->is_plain = is_plain;
     message->edit_count++;
     struct sma_buf out;
     sma_buf_init(&out, BODY_BYTES_MAX);
     put_message(call, chat, message, entities, &out);
     free(entities);
+    message->json = fake_copy(sma_buf_str(&out));
     answer(call, sma_buf_str(&out));
     sma_buf_fini(&out);
     note_answer(call->fake, message);
@@ -469,6 +479,29 @@ static void delete_message(struct call *call)
     answer(call, SMA_STR("true"));
 }
 
+/* -- reactions ------------------------------------------------------------------------------------------------------------ */
+static void set_reaction(struct call *call)
+{
+    struct chat *chat = take_chat(call);
+    struct message *message =
+        chat == NULL ? NULL : fake_message(chat, number_of(call, "message_id"));
+    const char *emoji = NULL;
+    if (chat == NULL)
+        return;
+    json_t *list = tree_of(call, "reaction");
+    const char *wrong = fake_check_reactions(list, &emoji);
+    if (message == NULL || message->is_deleted)
+        wrong = "Bad Request: message to react not found";
+    if (wrong == NULL) {
+        free(message->reaction);
+        message->reaction = emoji == NULL ? NULL : fake_copy(sma_str(emoji));
+        answer(call, SMA_STR("true"));
+    } else {
+        refuse(call, 400, wrong);
+    }
+    json_decref(list);
+}
+
 /* -- the rest ------------------------------------------------------------------------------------------------------------- */
 static void answer_callback(struct call *call)
 {
@@ -487,30 +520,13 @@ static void answer_callback(struct call *call)
         refuse(call, 400, "Bad Request: MESSAGE_TOO_LONG");
         return;
     }
+    if (!found->is_answered)
+        found->answered_ns = fake_now_ns();
     found->is_answered = true;
+    found->is_alert = truth_of(call->params, "show_alert");
     free(found->text);
     found->text = fake_copy(sma_str(text_of(call, "text")));
     answer(call, SMA_STR("true"));
-}
-
-static const char *check_commands(const json_t *list)
-{
-    if (!json_is_array(list))
-        return "Bad Request: parameter \"commands\" is required";
-    if (json_array_size(list) > 100)
-        return "Bad Request: too many bot commands";
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *entry = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(entry, "command"));
-        const json_t *about = json_object_get(entry, "description");
-        size_t len = name == NULL ? 0 : strlen(name + (name[0] == '/'));
-        if (len < 1 || len > 32 ||
-            strspn(name + (name[0] == '/'), "abcdefghijklmnopqrstuvwxyz0123456789_") != len)
-            return "Bad Request: BOT_COMMAND_INVALID";
-        if (json_string_length(about) < 1 || json_string_length(about) > 256)
-            return "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID";
-    }
-    return NULL;
 }
 
 static void set_commands(struct call *call)
@@ -519,7 +535,7 @@ static void set_commands(struct call *call)
         "default", "all_private_chats",   "all_group_chats", "all_chat_administrators",
         "chat",    "chat_administrators", "chat_member"};
     json_t *list = tree_of(call, "commands"), *scope = tree_of(call, "scope");
-    const char *wrong = check_commands(list);
+    const char *wrong = fake_check_commands(list);
     const char *type = json_string_value(json_object_get(scope, "type"));
     bool is_known = scope == NULL;
     for (size_t i = 0; type != NULL && i < SMA_COUNT_OF(scopes); i++)
@@ -731,6 +747,7 @@ static const struct
     {"sendchataction", send_action},
     {"sendmessagedraft", send_draft},
     {"editmessagetext", edit_text},
+    {"setmessagereaction", set_reaction},
     {"deletemessage", delete_message},
     {"answercallbackquery", answer_callback},
     {"setmycommands", set_commands},

@@ -33,9 +33,11 @@ struct user
 struct message
 {
     int64_t id, from, thread, reply_to;
-    bool is_ours, is_deleted, has_markup, is_plain; /* is_plain: no parse_mode */
+    bool is_ours, is_deleted, is_plain; /* is_plain: no parse_mode */
     char *text;                                     /* as people read it; the caption of a file */
     char *raw;                                      /* ours: as the bot sent it */
+    char *markup;                                   /* ours: the inline keyboard as JSON; NULL = none */
+    char *reaction;                                 /* the emoji the bot has put on it; NULL = none */
     const char *kind;                               /* "text", "document" ... */
     char *json;                                     /* the Message object */
     size_t file;                                    /* index into files + 1; 0 = none */
@@ -79,8 +81,10 @@ struct callback
 {
     char id[32];
     uint64_t ns;
-    bool is_answered;
+    uint64_t answered_ns;
+    bool is_answered, is_alert;
     char *text;
+    int64_t user;
 };
 
 struct update
@@ -262,6 +266,14 @@ void fake_webhook_event(struct fake_telegram *fake, struct connection *connectio
 const char *fake_parse_html(struct sma_str html, struct sma_buf *plain, struct sma_buf *entities);
 /** The same for MarkdownV2, without entities: escapes and reserved characters are checked. */
 const char *fake_parse_markdown(struct sma_str text, struct sma_buf *plain);
+
+/* -- fake_telegram_rules.c ----------------------------------------------------------------------------------------------------- */
+/** What is wrong with a reply_markup; NULL: nothing. */
+const char *fake_check_keyboard(const json_t *markup);
+/** What is wrong with a list of reactions; NULL: nothing. *ret_emoji: of the first, NULL to take it away. */
+const char *fake_check_reactions(const json_t *list, const char **ret_emoji);
+/** The same of setMyCommands. */
+const char *fake_check_commands(const json_t *list);
 
 /* -- fake_telegram_methods.c -------------------------------------------------------------------------------------------------- */
 /** Do one method and answer it. `method` in lower case. */

@@ -1,0 +1,101 @@
+/* fake_telegram_rules.c — what the platform takes as a keyboard, a reaction, a list of commands. */
+#include "fake_telegram_priv.h"
+
+/* What is wrong with a button; NULL: nothing. */
+static const char *check_button(const json_t *button)
+{
+    const json_t *data = json_object_get(button, "callback_data"),
+                 *url = json_object_get(button, "url"), *text = json_object_get(button, "text");
+    if (!json_is_object(button))
+        return "Bad Request: can't parse inline keyboard button: InlineKeyboardButton must be an "
+               "Object";
+    if (!json_is_string(text))
+        return "Bad Request: can't parse inline keyboard button: Field \"text\" must be of type "
+               "String";
+    if (sma_str_trim(sma_str(json_string_value(text))).len == 0)
+        return "Bad Request: can't parse inline keyboard button: BUTTON_TEXT_INVALID";
+    if (data == NULL && url == NULL)
+        return "Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the "
+               "inline keyboard";
+    if (data != NULL && url != NULL)
+        return "Bad Request: can't parse inline keyboard button: BUTTON_TYPE_INVALID";
+    if (data != NULL && !json_is_string(data))
+        return "Bad Request: can't parse inline keyboard button: Field \"callback_data\" must be of "
+               "type String";
+    if (data != NULL && (json_string_length(data) == 0 || json_string_length(data) > 64))
+        return "Bad Request: BUTTON_DATA_INVALID"; /* bytes of UTF-8 */
+    return NULL;
+}
+
+const char *fake_check_keyboard(const json_t *markup)
+{
+    const json_t *rows = json_object_get(markup, "inline_keyboard");
+    size_t count = 0;
+    if (!json_is_object(markup))
+        return "Bad Request: object expected as reply markup";
+    if (rows == NULL)
+        return NULL; /* of another kind, or none */
+    if (!json_is_array(rows))
+        return "Bad Request: can't parse inline keyboard: Field \"inline_keyboard\" must be of "
+               "type Array";
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (!json_is_array(row))
+            return "Bad Request: can't parse inline keyboard: an inline keyboard row must be an "
+                   "Array";
+        count += json_array_size(row);
+        for (size_t j = 0; j < json_array_size(row); j++) {
+            const char *wrong = check_button(json_array_get(row, j));
+            if (wrong != NULL)
+                return wrong;
+        }
+    }
+    return count > 100 ? "Bad Request: REPLY_MARKUP_TOO_LONG" : NULL;
+}
+
+const char *fake_check_reactions(const json_t *list, const char **ret_emoji)
+{
+    /* the whole list of ReactionTypeEmoji */
+    static const char *const known[] = {
+        "👍",    "👎", "❤",  "🔥", "🥰", "👏",   "😁",   "🤔",  "🤯", "😱", "🤬", "😢", "🎉", "🤩",  "🤮",
+        "💩",    "🙏", "👌", "🕊",  "🤡", "🥱",   "🥴",   "😍",  "🐳", "❤‍🔥", "🌚", "🌭", "💯", "🤣",  "⚡",
+        "🍌",    "🏆", "💔", "🤨", "😐", "🍓",   "🍾",   "💋",  "🖕", "😈", "😴", "😭", "🤓", "👻",  "👨‍💻",
+        "👀",    "🎃", "🙈", "😇", "😨", "🤝",   "✍",    "🤗",  "🫡", "🎅", "🎄", "☃",  "💅", "🤪",  "🗿",
+        "🆒",    "💘", "🙉", "🦄", "😘", "💊",   "🙊",   "😎",  "👾", "🤷‍♂", "🤷", "🤷‍♀", "😡"};
+    const json_t *first = json_array_get(list, 0);
+    const char *type = json_string_value(json_object_get(first, "type"));
+    const char *emoji = json_string_value(json_object_get(first, "emoji"));
+    *ret_emoji = emoji;
+    if (list != NULL && !json_is_array(list))
+        return "Bad Request: can't parse reaction types JSON object";
+    if (json_array_size(list) == 0)
+        return NULL;
+    if (json_array_size(list) > 1)
+        return "Bad Request: REACTIONS_TOO_MANY";
+    if (type == NULL || strcmp(type, "emoji") != 0 || emoji == NULL)
+        return "Bad Request: REACTION_INVALID";
+    for (size_t i = 0; i < SMA_COUNT_OF(known); i++)
+        if (strcmp(known[i], emoji) == 0)
+            return NULL;
+    return "Bad Request: REACTION_INVALID";
+}
+
+const char *fake_check_commands(const json_t *list)
+{
+    if (!json_is_array(list))
+        return "Bad Request: parameter \"commands\" is required";
+    if (json_array_size(list) > 100)
+        return "Bad Request: too many bot commands";
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(entry, "command"));
+        const json_t *about = json_object_get(entry, "description");
+        size_t len = name == NULL ? 0 : strlen(name + (name[0] == '/'));
+        if (len < 1 || len > 32 ||
+            strspn(name + (name[0] == '/'), "abcdefghijklmnopqrstuvwxyz0123456789_") != len)
+            return "Bad Request: BOT_COMMAND_INVALID";
+        if (json_string_length(about) < 1 || json_string_length(about) > 256)
+            return "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID";
+    }
+    return NULL;
+}
