@@ -18,7 +18,7 @@ struct knowing
     struct sma_store *store;
     uint64_t count;
     uint32_t batch_count;
-    bool may_commit;    /* no statement is being read */
+    bool may_commit;     /* no statement is being read */
     struct sma_buf last; /* "<channel>/<user id>" of the line before */
 };
 
@@ -55,10 +55,9 @@ static SMA_CHECKED enum sma_err know(struct knowing *knowing, struct sma_str cha
 static struct sma_str person_of_chat(const struct sma_history_entry *entry)
 {
     int64_t number;
-    bool is_person =
-        (sma_str_is_equal(entry->channel, SMA_STR("telegram")) &&
-         sma_parse_i64(entry->chat_id, 1, INT64_MAX, &number) == SMA_ERR_OK) ||
-        sma_str_starts_with(entry->chat_key, SMA_STR("qq:c2c:"));
+    bool is_person = (sma_str_is_equal(entry->channel, SMA_STR("telegram")) &&
+                      sma_parse_i64(entry->chat_id, 1, INT64_MAX, &number) == SMA_ERR_OK) ||
+                     sma_str_starts_with(entry->chat_key, SMA_STR("qq:c2c:"));
     return is_person ? entry->chat_id : SMA_STR("");
 }
 
@@ -168,8 +167,11 @@ enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *
 {
     char done[8], path[4096];
     (void)snprintf(path, sizeof path, "%s/people.imported", store->config->state_dir);
-    enum sma_err err = SMA_ERR_OK;
-    if (sma_state_meta_get(store->state, SMA_STR(KNOWN_MARK), done, sizeof done) != SMA_ERR_OK) {
+    enum sma_err err = sma_state_meta_get(store->state, SMA_STR(KNOWN_MARK), done, sizeof done);
+    bool is_done = err == SMA_ERR_OK && strcmp(done, "1") == 0;
+    if (err == SMA_ERR_NOTFOUND)
+        err = SMA_ERR_OK;
+    if (err == SMA_ERR_OK && !is_done) {
         bool is_lost = has_file(store, path);
         if (is_lost)
             sma_store_boot_line(store, SMA_LOG_WARN,

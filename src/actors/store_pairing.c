@@ -22,7 +22,7 @@ struct pairing
     char code[CODE_LEN + 1];
     int64_t created_ms;
     struct sma_route route;
-    uint64_t seq; /* of the message that brought the code */
+    uint64_t seq;  /* of the message that brought the code */
     bool has_more; /* more was written than is kept */
 };
 
@@ -109,8 +109,8 @@ static SMA_CHECKED enum sma_err remove_code(struct sma_store *store, const struc
     if (err == SMA_ERR_OK)
         err = sma_store_people_write(store, SMA_STR(""));
     if (err == SMA_ERR_OK)
-        err = sma_store_people_key(store, "pairing/", pairing->route.channel,
-                                   pairing->route.user_id);
+        err =
+            sma_store_people_key(store, "pairing/", pairing->route.channel, pairing->route.user_id);
     if (err == SMA_ERR_OK)
         err = sma_store_people_read(store);
     if (err == SMA_ERR_NOTFOUND)
@@ -292,8 +292,8 @@ static SMA_CHECKED enum sma_err write_new(struct sma_store *store, struct pairin
     if (err == SMA_ERR_OK)
         err = write_root(store, pairing);
     if (err == SMA_ERR_OK)
-        err = sma_store_people_key(store, "pairing/", pairing->route.channel,
-                                   pairing->route.user_id);
+        err =
+            sma_store_people_key(store, "pairing/", pairing->route.channel, pairing->route.user_id);
     return err == SMA_ERR_OK ? sma_store_people_write(store, sma_str(pairing->code)) : err;
 }
 
@@ -303,8 +303,8 @@ static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct 
     enum sma_err err = make_room(store);
     if (err != SMA_ERR_OK)
         return err;
-    *ret_pairing = (struct pairing){
-        .route = *route, .created_ms = sma_ctx_wall(store->ctx), .seq = seq};
+    *ret_pairing =
+        (struct pairing){.route = *route, .created_ms = sma_ctx_wall(store->ctx), .seq = seq};
     do {
         draw_code(store, ret_pairing->code);
         err = key_of_code(store, ret_pairing->code);
@@ -435,9 +435,8 @@ static enum sma_err release_row(void *user, const struct sma_state_message *mess
         facts.group_key = SMA_STR("");
         sma_buf_init(&alone, 4 * SMA_TEXT_BYTES_MAX);
         sma_store_facts_put(&alone, &facts);
-        err = alone.err != SMA_ERR_OK
-                  ? alone.err
-                  : sma_state_set_facts(store->state, seq, sma_buf_str(&alone));
+        err = alone.err != SMA_ERR_OK ? alone.err
+                                      : sma_state_set_facts(store->state, seq, sma_buf_str(&alone));
         sma_buf_fini(&alone);
     }
     if (err == SMA_ERR_OK)
@@ -648,8 +647,8 @@ struct pair_word
     bool is_only_pairing; /* else it may be meant for an approval */
 };
 static const struct pair_word pair_words[] = {
-    {"pair", true, true},     {"配对", true, true},     {"approve", true, false},
-    {"批准", true, false},    {"同意", true, false},    {"reject", false, false},
+    {"pair", true, true},     {"配对", true, true},   {"approve", true, false},
+    {"批准", true, false},    {"同意", true, false},  {"reject", false, false},
     {"refuse", false, false}, {"拒绝", false, false},
 };
 
@@ -688,8 +687,7 @@ enum sma_err sma_store_is_pairing_answer(struct sma_store *store, const struct s
         sma_access_is_trusted_channel(in->route.channel))
         return SMA_ERR_OK;
     const struct pair_word *word = read_words(in->text, code);
-    if (word == NULL ||
-        sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
+    if (word == NULL || sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
         return SMA_ERR_OK;
     enum sma_err err = has_code(store, code, ret_is_answer);
     *ret_is_answer = *ret_is_answer || word->is_only_pairing;

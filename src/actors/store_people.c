@@ -123,13 +123,12 @@ static enum sma_access_standing higher(enum sma_access_standing a, enum sma_acce
 static enum sma_err find_standing(struct sma_store *store, const struct sma_route *route,
                                   struct sma_access_facts *facts)
 {
-    facts->standing = sma_access_roles_find(store->named, route->channel, route->chat_id,
-                                            route->user_id);
+    facts->standing =
+        sma_access_roles_find(store->named, route->channel, route->chat_id, route->user_id);
     if (facts->standing == SMA_ACCESS_OWNER)
         return SMA_ERR_OK;
     struct store_person person;
-    enum sma_err err =
-        sma_store_person_get(store, route->channel, route->user_id, &person);
+    enum sma_err err = sma_store_person_get(store, route->channel, route->user_id, &person);
     if (err != SMA_ERR_OK)
         return err;
     const struct sma_access_rules *rules = sma_store_rules_of(store, route);
@@ -229,8 +228,8 @@ enum sma_err sma_store_note_home(struct sma_store *store, const struct sma_route
         err = sma_store_people_key(store, "home/", route->channel, route->user_id);
         if (err == SMA_ERR_OK)
             err = sma_store_people_read(store);
-        is_same = err == SMA_ERR_OK && sma_str_is_equal(sma_buf_str(&store->people->value),
-                                                        sma_buf_str(&home));
+        is_same = err == SMA_ERR_OK &&
+                  sma_str_is_equal(sma_buf_str(&store->people->value), sma_buf_str(&home));
         if (err == SMA_ERR_NOTFOUND)
             err = SMA_ERR_OK;
         if (err == SMA_ERR_OK && !is_same)
@@ -273,15 +272,15 @@ static enum sma_err note_home(void *user, struct sma_str key, struct sma_str val
     json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
     struct sma_route route = sma_store_people_get_route(root);
     struct sma_access_facts facts = {0};
-    bool is_wanted = list->count < list->max && route.chat_key.len > 0 &&
-                     !sma_str_is_equal(route.chat_key, list->not_chat_key) &&
-                     sma_store_adapter_of(list->store, &route) >= 0 &&
-                     find_standing(list->store, &route, &facts) == SMA_ERR_OK &&
-                     facts.standing == list->wanted &&
-                     (list->wanted == SMA_ACCESS_OWNER ||
-                      sma_str_is_equal(route.channel, list->channel));
+    bool is_wanted =
+        list->count < list->max && route.chat_key.len > 0 &&
+        !sma_str_is_equal(route.chat_key, list->not_chat_key) &&
+        sma_store_adapter_of(list->store, &route) >= 0 &&
+        find_standing(list->store, &route, &facts) == SMA_ERR_OK &&
+        facts.standing == list->wanted &&
+        (list->wanted == SMA_ACCESS_OWNER || sma_str_is_equal(route.channel, list->channel));
     if (is_wanted) {
-        const struct sma_str fields[] = {route.channel,   route.chat_key, route.chat_id,
+        const struct sma_str fields[] = {route.channel,   route.chat_key,  route.chat_id,
                                          route.chat_type, route.thread_id, route.user_id,
                                          route.user_name, route.language};
         list->starts[list->count++] = list->storage->len;
@@ -305,9 +304,10 @@ uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
                          struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage)
 {
     struct home_list list = {.store = store, .not_chat_key = not_chat_key, .storage = storage};
-    const char *colon = not_chat_key.len == 0 ? NULL : memchr(not_chat_key.ptr, ':', not_chat_key.len);
-    list.channel = (struct sma_str){not_chat_key.ptr,
-                                    colon == NULL ? 0 : (size_t)(colon - not_chat_key.ptr)};
+    const char *colon =
+        not_chat_key.len == 0 ? NULL : memchr(not_chat_key.ptr, ':', not_chat_key.len);
+    list.channel =
+        (struct sma_str){not_chat_key.ptr, colon == NULL ? 0 : (size_t)(colon - not_chat_key.ptr)};
     list.max = max < SMA_COUNT_OF(list.starts) ? max : (uint32_t)SMA_COUNT_OF(list.starts);
     enum sma_err err = SMA_ERR_OK;
     for (list.wanted = SMA_ACCESS_OWNER;

@@ -12,14 +12,15 @@
 #ifndef SMA_STORE_PEOPLE_H
 #define SMA_STORE_PEOPLE_H
 
-#include "store_priv.h"
+#include "actors/store_priv.h"
 
 #include <jansson.h>
 
 #define STORE_PERSON_COUNT 4096 /* people remembered; a newer one takes the place of an older */
 #define STORE_KEPT_COUNT_MAX 4  /* messages of one person that are kept until his pairing */
-#define STORE_PAIRED_CALL 2u    /* outbox keys, with step 0: the notice that a pairing is confirmed */
-#define STORE_PAIR_NEW_CALL 3u  /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
+#define STORE_PAIRED_CALL 2u /* outbox keys, with step 0: the notice that a pairing is confirmed */
+#define STORE_PAIR_NEW_CALL \
+    3u /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
 
 struct store_person
 {

@@ -161,8 +161,8 @@ bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str c
     const json_t *item;
     if (user_id.len == 0 || channel.len == 0)
         return false;
-    json_array_foreach(rules->listed, i, item) if (is_same_person(item, channel, user_id))
-        return true;
+    json_array_foreach(rules->listed, i,
+                       item) if (is_same_person(item, channel, user_id)) return true;
     return false;
 }
 

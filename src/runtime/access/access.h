@@ -86,7 +86,8 @@ struct sma_access_facts
     struct sma_str initiator; /* user id of who addressed the bot first here; empty = nobody yet */
     bool is_role_known;
     enum sma_access_role role;
-    enum sma_access_standing standing; /* by configuration and pairing, without the platform's role */
+    enum sma_access_standing
+        standing;     /* by configuration and pairing, without the platform's role */
     bool is_rejected; /* somebody on the owner's side has said no: no further code is shown */
 };
 

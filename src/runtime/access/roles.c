@@ -80,8 +80,7 @@ bool sma_access_key_split(struct sma_str key, struct sma_str *ret_channel, struc
     struct sma_str rest = {colon + 1, key.len - ret_channel->len - 1};
     *ret_chat = SMA_STR("");
     *ret_user = rest;
-    if (sma_str_starts_with(rest, SMA_STR("chat:")) &&
-        !split_long_form(rest, ret_chat, ret_user))
+    if (sma_str_starts_with(rest, SMA_STR("chat:")) && !split_long_form(rest, ret_chat, ret_user))
         return false;
     return is_plain(*ret_channel) && is_plain(*ret_user);
 }

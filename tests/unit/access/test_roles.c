@@ -35,11 +35,11 @@ static void names_go_both_ways(void)
 
 static void people_are_found_by_their_keys(void)
 {
-    struct sma_access_roles *roles = roles_of(
-        "{\"exec_shell\":true,\"roles\":{"
-        "\"owner\":[\"telegram:1001\",\"feishu:ou_a\"],"
-        "\"admin\":[\"telegram:chat:-100:user:7\",\"telegram:1001\",\"qq:AB\"],"
-        "\"member\":[\"telegram:7\",\"telegram:8\",\"feishu:chat:oc_1:user:ou_b\"]}}");
+    struct sma_access_roles *roles =
+        roles_of("{\"exec_shell\":true,\"roles\":{"
+                 "\"owner\":[\"telegram:1001\",\"feishu:ou_a\"],"
+                 "\"admin\":[\"telegram:chat:-100:user:7\",\"telegram:1001\",\"qq:AB\"],"
+                 "\"member\":[\"telegram:7\",\"telegram:8\",\"feishu:chat:oc_1:user:ou_b\"]}}");
     static const struct
     {
         const char *channel, *chat, *user;
@@ -51,7 +51,7 @@ static void people_are_found_by_their_keys(void)
         {"feishu", "x", "ou_a", SMA_ACCESS_OWNER},
         {"qq", "x", "AB", SMA_ACCESS_ADMIN},
         {"qq", "x", "ab", SMA_ACCESS_STRANGER},
-        {"telegram", "-100", "7", SMA_ACCESS_ADMIN}, /* the long form holds in that chat, */
+        {"telegram", "-100", "7", SMA_ACCESS_ADMIN},  /* the long form holds in that chat, */
         {"telegram", "-101", "7", SMA_ACCESS_MEMBER}, /* elsewhere the short one */
         {"telegram", "-100", "8", SMA_ACCESS_MEMBER},
         {"feishu", "oc_1", "ou_b", SMA_ACCESS_MEMBER},
@@ -93,7 +93,8 @@ static void wrong_entries_are_named_with_the_remedy(void)
         {"{\"roles\":{\"boss\":[]}}", "permissions.roles.boss", "owner, admin and member"},
         {"{\"roles\":{\"stranger\":[]}}", "permissions.roles.stranger", "owner, admin and member"},
         {"{\"roles\":{\"owner\":\"telegram:1\"}}", "permissions.roles.owner", "list"},
-        {"{\"roles\":{\"owner\":[\"telegram:1\",5]}}", "permissions.roles.owner[1]", "telegram:1001"},
+        {"{\"roles\":{\"owner\":[\"telegram:1\",5]}}", "permissions.roles.owner[1]",
+         "telegram:1001"},
         {"{\"roles\":{\"owner\":[\"1001\"]}}", "owner[0] \"1001\"", "<channel>:<user id>"},
         {"{\"roles\":{\"owner\":[\":1001\"]}}", "owner[0]", "<channel>:<user id>"},
         {"{\"roles\":{\"owner\":[\"telegram:\"]}}", "owner[0]", "<channel>:<user id>"},
@@ -109,9 +110,9 @@ static void wrong_entries_are_named_with_the_remedy(void)
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_access_roles *roles = NULL;
         struct sma_error error = {0};
-        CHECK_INT(SMA_ERR_BADINPUT,
-                  sma_access_roles_parse(sma_str(rows[i].json), &roles, &error));
-        if (strstr(error.text, rows[i].entry) == NULL || strstr(error.text, rows[i].remedy) == NULL) {
+        CHECK_INT(SMA_ERR_BADINPUT, sma_access_roles_parse(sma_str(rows[i].json), &roles, &error));
+        if (strstr(error.text, rows[i].entry) == NULL ||
+            strstr(error.text, rows[i].remedy) == NULL) {
             fprintf(stderr, "%s: %s\n", rows[i].json, error.text);
             CHECK(false);
         }

@@ -1,0 +1,281 @@
+/* Aim: nobody who was there before people were paired is locked out, and nobody else gets in that way. Method: projects
+ * as older programs left them, opened by the store actor; the file of state.db lost or the import cut off. */
+#include "store_support.h"
+
+#include "actors/store_people.h"
+
+static struct world w;
+
+static void put_file(const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", w.state_dir, name);
+    FILE *out = fopen(path, "w");
+    CHECK(out != NULL);
+    CHECK(fputs(text, out) >= 0);
+    CHECK_INT(0, fclose(out));
+}
+
+static void make_project(void)
+{
+    char path[256];
+    make_world(&w);
+    w.test_json = "{}";
+    CHECK_INT(0, mkdir(w.state_dir, 0700));
+    snprintf(path, sizeof path, "%s/chats", w.state_dir);
+    CHECK_INT(0, mkdir(path, 0700));
+}
+
+static enum sma_standing standing_of(const char *channel, const char *user)
+{
+    struct sma_route route = route_of(TEST, "test:chat:p");
+    route.channel = sma_str(channel);
+    route.user_id = sma_str(user);
+    return sma_store_standing(w.store, NULL, &route, false);
+}
+
+static size_t count_people(void)
+{
+    struct sma_buf json;
+    sma_buf_init(&json, 1 << 24);
+    sma_store_put_pairings(w.store, &json);
+    CHECK_OK(json.err);
+    sma_buf_put_char(&json, '\0');
+    size_t count = count_of(json.ptr, "\"role\":\"member\"");
+    sma_buf_fini(&json);
+    return count;
+}
+
+/* Lines as the two eras of the old program wrote them, and as this one does. */
+static void people_of_both_eras_are_members(void)
+{
+    make_project();
+    put_file("chats/telegram%3Achat%3A1001.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"telegram\",\"chatId\":\"1001\","
+             "\"chatKey\":\"telegram:chat:1001\",\"userId\":\"1001\",\"messageId\":\"5\",\"role\":"
+             "\"user\","
+             "\"text\":\"hi\",\"meta\":{\"chatType\":\"private\",\"username\":\"ann\"}}\n"
+             "{\"v\":1,\"ts\":1700000000001,\"channel\":\"telegram\",\"chatId\":\"1001\","
+             "\"chatKey\":\"telegram:chat:1001\",\"userId\":\"bot\",\"role\":\"assistant\","
+             "\"text\":\"hello\","
+             "\"meta\":{\"via\":\"tool\",\"channel\":\"telegram\"}}\n");
+    /* the author not named: in a private chat its id is the person's, in a group it is not */
+    put_file("chats/telegram%3Achat%3A1002.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"telegram\",\"chatId\":\"1002\","
+             "\"chatKey\":\"telegram:chat:1002\",\"role\":\"user\",\"text\":\"hi\","
+             "\"meta\":{\"chatType\":\"private\",\"actorId\":\"1002\"}}\n");
+    put_file("chats/telegram%3Achat%3A-100.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"telegram\",\"chatId\":\"-100\","
+             "\"chatKey\":\"telegram:chat:-100\",\"role\":\"user\",\"text\":\"hi\"}\n"
+             "{\"v\":1,\"ts\":1700000000001,\"channel\":\"telegram\",\"chatId\":\"-100\","
+             "\"chatKey\":\"telegram:chat:-100\",\"userId\":\"1003\",\"role\":\"user\",\"text\":"
+             "\"hi\"}\n");
+    put_file("chats/telegram%3Achat%3A-100.archive-1.jsonl",
+             "{\"v\":1,\"ts\":1690000000000,\"channel\":\"telegram\",\"chatId\":\"-100\","
+             "\"chatKey\":\"telegram:chat:-100\",\"userId\":\"1004\",\"role\":\"user\",\"text\":"
+             "\"old\"}\n"
+             "torn and \"userId\":\"6666\"\n");
+    put_file("chats/qq%3Ac2c%3AABC.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"qq\",\"chatId\":\"ABC\","
+             "\"chatKey\":\"qq:c2c:ABC\",\"role\":\"user\",\"text\":\"hi\"}\n");
+    put_file("chats/feishu%3Achat%3Aoc_1.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"feishu\",\"chatId\":\"oc_1\","
+             "\"chatKey\":\"feishu:chat:oc_1\",\"userId\":\"ou_1\",\"role\":\"user\",\"text\":"
+             "\"hi\"}\n");
+    put_file("chats/api%3Achat%3Adefault.jsonl",
+             "{\"v\":1,\"ts\":1700000000000,\"channel\":\"api\",\"chatId\":\"default\","
+             "\"chatKey\":\"api:chat:default\",\"userId\":\"caller\",\"role\":\"user\",\"text\":"
+             "\"hi\"}\n");
+    put_file("contacts.json",
+             "{\"v\":1,\"updatedAt\":1,\"contacts\":[{\"channel\":\"telegram\",\"chatId\":\"1005\","
+             "\"chatKey\":\"telegram:chat:1005\",\"userId\":\"1005\",\"username\":\"eve\","
+             "\"updatedAt\":1}]}");
+    w.config.adapters[1] =
+        (struct sma_config_adapter){.name = "telegram", .json = "{\"chatId\":\"1006\"}"};
+    open_world_only(&w);
+    static const char *const members[][2] = {
+        {"telegram", "1001"}, {"telegram", "1002"}, {"telegram", "1003"}, {"telegram", "1004"},
+        {"telegram", "1005"}, {"qq", "ABC"},        {"feishu", "ou_1"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++)
+        CHECK_INT(SMA_STANDING_MEMBER, standing_of(members[i][0], members[i][1]));
+    static const char *const others[][2] = {
+        {"telegram", "-100"}, {"telegram", "bot"}, {"telegram", "6666"},
+        {"feishu", "1001"},   {"telegram", ""},    {"feishu", "oc_1"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(others); i++)
+        CHECK_INT(SMA_STANDING_STRANGER, standing_of(others[i][0], others[i][1]));
+    CHECK_INT((int)SMA_COUNT_OF(members), (int)count_people());
+    end_world(&w);
+}
+
+static void the_operator_of_old_files_is_a_member(void)
+{
+    static const struct
+    {
+        const char *json;
+        int count;
+    } rows[] = {
+        {"{\"chatId\":\"1006\"}", 1},
+        {"{\"chatId\":1006}", 1},
+        {"{\"chatId\":\"-1006\"}", 0},
+        {"{\"chatId\":-1006}", 0},
+        {"{\"chatId\":\"\"}", 0},
+        {"{\"chatId\":\"me\"}", 0},
+        {"{\"chatId\":null}", 0},
+        {"{}", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        make_project();
+        /* the world makes the block of its own platform; this one stands for the file's */
+        struct sma_config old = {.project_dir = w.dir,
+                                 .state_dir = w.state_dir,
+                                 .agent_concurrency = 1,
+                                 .adapters = {{.name = "telegram", .json = rows[i].json}},
+                                 .adapter_count = 1};
+        struct sma_store_options options = {.config = &old};
+        struct sma_store_hooks hooks = {
+            .is_single_threaded = true, .disk = fake_disk, .disk_user = &w};
+        struct sma_error error = {0};
+        struct sma_store *store = NULL;
+        CHECK_OK(sma_store_create_hooked(&options, &hooks, &store, &error));
+        struct sma_buf value;
+        sma_buf_init(&value, 4096);
+        enum sma_err err =
+            sma_state_access_get(store->state, SMA_STR("person/telegram/1006"), &value);
+        CHECK_INT(rows[i].count == 1 ? SMA_ERR_OK : SMA_ERR_NOTFOUND, err);
+        if (rows[i].count == 1)
+            CHECK(memmem(value.ptr, value.len, "\"via\":\"config\"", 14) != NULL);
+        sma_buf_fini(&value);
+        sma_store_destroy(store);
+        remove_tree(w.dir);
+    }
+}
+
+static void forget_mark(void)
+{
+    CHECK_OK(sma_state_begin(w.store->state));
+    CHECK_OK(sma_state_meta_set(w.store->state, SMA_STR("people.imported"), SMA_STR("")));
+    CHECK_OK(sma_state_commit(w.store->state));
+}
+
+static void remove_in_state_dir(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", w.state_dir, name);
+    CHECK_INT(0, remove(path));
+}
+
+/* Who came later is not let in by being in the history, whatever is lost. */
+static void it_happens_once_in_the_life_of_a_project(void)
+{
+    make_project();
+    put_file(
+        "chats/test%3Achat%3Aann.jsonl",
+        "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"ann\","
+        "\"chatKey\":\"test:chat:ann\",\"userId\":\"ann\",\"role\":\"user\",\"text\":\"hi\"}\n");
+    open_world(&w);
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "ann"));
+    (void)say_as(&w, TEST, &(struct saying){.chat = "eve", .user = "eve", .id = "1", .text = "hi"});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    restart_world(&w);
+    crash_world(&w);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "eve"));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "ann"));
+    /* state.db is lost */
+    stop_world(&w);
+    close_system(&w);
+    remove_in_state_dir("state.db");
+    open_world(&w);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "eve"));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "ann"));
+    end_world(&w);
+}
+
+/* Killed before the mark was written: it begins again, finds what it has written, and the file is not there yet. */
+static void a_cut_import_begins_again(void)
+{
+    make_project();
+    put_file(
+        "chats/test%3Achat%3Aann.jsonl",
+        "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"ann\","
+        "\"chatKey\":\"test:chat:ann\",\"userId\":\"ann\",\"role\":\"user\",\"text\":\"hi\"}\n");
+    open_world(&w);
+    forget_mark();
+    stop_world(&w);
+    close_system(&w);
+    remove_in_state_dir("people.imported");
+    put_file(
+        "chats/test%3Achat%3Abob.jsonl",
+        "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"bob\","
+        "\"chatKey\":\"test:chat:bob\",\"userId\":\"bob\",\"role\":\"user\",\"text\":\"hi\"}\n");
+    open_world(&w);
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "ann"));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "bob"));
+    CHECK_INT(2, (int)count_people());
+    /* the file alone is lost: made again */
+    stop_world(&w);
+    close_system(&w);
+    remove_in_state_dir("people.imported");
+    open_world(&w);
+    stop_world(&w);
+    close_system(&w);
+    remove_in_state_dir("people.imported");
+    open_world(&w);
+    end_world(&w);
+}
+
+/* Rows of state.db count too: their histories may have been cleared away. */
+static void authors_of_rows_are_members(void)
+{
+    make_project();
+    w.test_json = "{\"access\":\"anyone\"}";
+    open_world(&w);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "ann", .user = "ann", .id = "1", .text = "hi"});
+    run(&w);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "ann"));
+    forget_mark();
+    stop_world(&w);
+    close_system(&w);
+    remove_in_state_dir("people.imported");
+    remove_in_state_dir("chats/test%3Achat%3Aann.jsonl");
+    w.test_json = "{}";
+    open_world(&w);
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "ann"));
+    end_world(&w);
+}
+
+/* More people than one transaction holds. */
+static void many_people_are_written_in_batches(void)
+{
+    make_project();
+    char path[256];
+    snprintf(path, sizeof path, "%s/chats/telegram%%3Achat%%3A-7.jsonl", w.state_dir);
+    FILE *out = fopen(path, "w");
+    CHECK(out != NULL);
+    for (int i = 0; i < 15000; i++)
+        fprintf(
+            out,
+            "{\"v\":1,\"ts\":1700000000000,\"channel\":\"telegram\",\"chatId\":\"-7\",\"chatKey\":"
+            "\"telegram:chat:-7\",\"userId\":\"%d\",\"role\":\"user\",\"text\":\"hello\"}\n",
+            i % 4500);
+    CHECK_INT(0, fclose(out));
+    open_world_only(&w);
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("telegram", "0"));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of("telegram", "4499"));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("telegram", "4500"));
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(people_of_both_eras_are_members);
+    RUN(the_operator_of_old_files_is_a_member);
+    RUN(it_happens_once_in_the_life_of_a_project);
+    RUN(a_cut_import_begins_again);
+    RUN(authors_of_rows_are_members);
+    RUN(many_people_are_written_in_batches);
+    return check_summary();
+}
