@@ -261,7 +261,8 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
             return SMA_ERR_NOMEM;
         sma_store_group_record(store, group, seq);
     }
-    sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    sma_store_accept_later(store, msg,
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
     return SMA_ERR_OK;
 }
 
@@ -271,8 +272,7 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
                                           const struct sma_access_outcome *outcome)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    bool is_kept =
-        outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE;
+    bool is_kept = outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE;
     struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
@@ -284,7 +284,7 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
         err = sma_store_refusal_notice(store, chat, &in->route, seq);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg,
-                     &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
     return err;
 }
 
@@ -302,7 +302,7 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
         err = sma_store_answer_pairing(store, in, seq);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg,
-                     &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return err;
 }
 
@@ -418,7 +418,7 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
         err = sma_store_control(store, chat, in, seq);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg,
-                     &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return err;
 }
 
@@ -532,7 +532,8 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
         return err;
     if (outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE)
         return upgrade(store, chat, msg, seq, &outcome);
-    sma_store_accept_later(store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+    sma_store_accept_later(store, *msg,
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
     return SMA_ERR_OK;
 }
 

@@ -307,8 +307,7 @@ static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store
                                    .wants_role = !is_judged && asks,
                                    .may_answer = !is_judged,
                                    .is_judged = is_judged,
-                                   .is_else_ignored =
-                                       !asks && outcome->decision != SMA_ACCESS_RUN};
+                                   .is_else_ignored = !asks && outcome->decision != SMA_ACCESS_RUN};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_RUN)
@@ -362,9 +361,10 @@ static enum what_to_do weigh(const struct sma_store *store, const struct reading
     }
 }
 
-static SMA_CHECKED enum sma_err
-act_on_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
-             struct reading *reading, const struct sma_access_outcome *outcome, bool *ret_is_taken)
+static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct store_chat *chat,
+                                             struct sma_msg *msg, struct reading *reading,
+                                             const struct sma_access_outcome *outcome,
+                                             bool *ret_is_taken)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_approval *approval = reading->it.approval;
@@ -436,8 +436,8 @@ static SMA_CHECKED enum sma_err read_held(struct sma_store *store, const struct 
         err = sma_store_facts_get((struct sma_str){held->bytes.ptr, held->facts_len}, &held->facts);
     if (err != SMA_ERR_OK)
         return err;
-    held->text = (struct sma_str){held->bytes.ptr + held->facts_len,
-                                  held->bytes.len - held->facts_len};
+    held->text =
+        (struct sma_str){held->bytes.ptr + held->facts_len, held->bytes.len - held->facts_len};
     sma_store_follow_route(chat->state, &held->facts.route);
     return SMA_ERR_OK;
 }
@@ -533,9 +533,11 @@ enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_cha
 }
 
 /* -- JUDGED ----------------------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store, const struct sma_judged *judged,
+static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
+                                            const struct sma_judged *judged,
                                             struct store_approval *approval,
-                                            const struct held *held, struct store_ruling *ret_ruling)
+                                            const struct held *held,
+                                            struct store_ruling *ret_ruling)
 {
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);

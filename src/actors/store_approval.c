@@ -33,8 +33,7 @@ static bool read_hex(const char *text, uint8_t *bytes, size_t count)
 enum sma_err sma_store_load_approval_key(struct sma_store *store)
 {
     char text[2 * SMA_CARD_KEY_BYTES + 2];
-    enum sma_err err =
-        sma_state_meta_get(store->state, SMA_STR(KEY_MARK), text, sizeof text);
+    enum sma_err err = sma_state_meta_get(store->state, SMA_STR(KEY_MARK), text, sizeof text);
     if (err == SMA_ERR_OK && read_hex(text, store->approval_key, SMA_CARD_KEY_BYTES))
         return SMA_ERR_OK;
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
@@ -185,7 +184,8 @@ enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outb
     return sma_store_approval_start_clock(store, approval);
 }
 
-void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval, int change)
+void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
+                                int change)
 {
     approval->judged_count += (uint32_t)change;
     if (store->ctx == NULL)
@@ -422,8 +422,8 @@ static SMA_CHECKED enum sma_err parse_case(struct sma_store *store, struct store
     if (sma_buf_reserve(&it->bytes, rows->doc_len + 64) == NULL)
         return it->bytes.err;
     const char *base = it->bytes.ptr;
-    enum sma_err err = sma_store_facts_get(
-        (struct sma_str){base + rows->facts_at, rows->facts_len}, &it->facts);
+    enum sma_err err =
+        sma_store_facts_get((struct sma_str){base + rows->facts_at, rows->facts_len}, &it->facts);
     if (err == SMA_ERR_OK)
         err = sma_request_parse((struct sma_str){base + rows->request_at, rows->request_len},
                                 &it->request);
@@ -507,12 +507,12 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, const struct 
     bool is_open = state == SMA_STATE_APPROVAL_OPEN;
     if (err == SMA_ERR_OK)
         err = sma_state_approval_update(
-            store->state, &(struct sma_state_approval){
-                              .id = sma_str(it->approval->id),
-                              .state = (uint8_t)state,
-                              .left_ms = it->approval->left_ms,
-                              .responded_ms = is_open ? 0 : sma_ctx_wall(store->ctx),
-                              .doc = sma_buf_str(&doc)});
+            store->state,
+            &(struct sma_state_approval){.id = sma_str(it->approval->id),
+                                         .state = (uint8_t)state,
+                                         .left_ms = it->approval->left_ms,
+                                         .responded_ms = is_open ? 0 : sma_ctx_wall(store->ctx),
+                                         .doc = sma_buf_str(&doc)});
     sma_buf_fini(&doc);
     if (err == SMA_ERR_OK)
         sma_store_touch_projection(store, it->approval->id);

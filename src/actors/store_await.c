@@ -90,8 +90,8 @@ static SMA_CHECKED enum sma_err answer_parked(struct result_facts *facts)
     if (pending.err == SMA_ERR_OK)
         facts->pending_json = sma_buf_str(&pending);
     enum sma_err answered = answer_with(
-        facts, &(struct sma_state_result){
-                   .output = output.err == SMA_ERR_OK ? sma_buf_str(&output) : SMA_STR("")});
+        facts, &(struct sma_state_result){.output = output.err == SMA_ERR_OK ? sma_buf_str(&output)
+                                                                             : SMA_STR("")});
     sma_buf_fini(&pending);
     sma_buf_fini(&output);
     return answered != SMA_ERR_OK ? answered : err;
@@ -108,7 +108,8 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
     facts->chat_id = stored.route.chat_id;
     uint64_t seq =
         message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
-    if (message->state == SMA_ROW_PARKED) { /* what is asked is in other rows: read after this one */
+    if (message->state ==
+        SMA_ROW_PARKED) { /* what is asked is in other rows: read after this one */
         facts->run_seq = seq;
         copy_ids(facts);
         return SMA_ERR_OK;
@@ -214,8 +215,7 @@ static void look_at(struct sma_store *store, struct sma_msg *msg)
     }
     /* A decided run goes on as soon as there is room for it; one that is not may wait for days. */
     uint64_t run = head.run_seq != 0 ? head.run_seq : head.seq;
-    bool is_asking =
-        head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run) != NULL;
+    bool is_asking = head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run) != NULL;
     bool stays =
         sma_row_is_open(head.state) && !is_asking && !await->is_peek && !store->is_draining;
     if (!stays || !add_waiter(store, &waiter))

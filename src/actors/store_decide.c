@@ -57,13 +57,13 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
     bool is_group = is_same_channel && it->facts.is_group;
     enum sma_standing standing =
         sma_store_standing(store, is_same_channel ? chat : NULL, &there, is_group);
-    bool may_all = standing == SMA_STANDING_OWNER ||
-                   (standing == SMA_STANDING_ADMIN && is_same_channel);
+    bool may_all =
+        standing == SMA_STANDING_OWNER || (standing == SMA_STANDING_ADMIN && is_same_channel);
     bool is_asker = is_same_channel && standing >= SMA_STANDING_MEMBER && route->user_id.len > 0 &&
                     sma_str_is_equal(route->user_id, asked->user_id);
     bool is_here = sma_str_is_equal(route->chat_key, sma_store_chat_key(chat));
-    *ret_is_role_open = !may_all && is_group && is_here &&
-                        !sma_store_role_is_known(store, chat, &there, is_group);
+    *ret_is_role_open =
+        !may_all && is_group && is_here && !sma_store_role_is_known(store, chat, &there, is_group);
     uint64_t mask = 0;
     for (uint32_t i = 0; i < it->request.item_count; i++)
         if (may_all || (is_asker && !it->request.items[i].is_admin_only))
@@ -92,8 +92,8 @@ static enum sma_err read_late(void *user, const struct sma_state_approval *row)
     {
         struct sma_str by = sma_json_str(item, "by");
         if (by.len > 0)
-            snprintf(late->by, sizeof late->by, "%.*s",
-                     (int)sma_utf8_cut(by, sizeof late->by - 1), by.ptr);
+            snprintf(late->by, sizeof late->by, "%.*s", (int)sma_utf8_cut(by, sizeof late->by - 1),
+                     by.ptr);
     }
     json_decref(root);
     return SMA_ERR_OK;
@@ -210,13 +210,13 @@ static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct sto
         bool is_refused = (word->refused >> i & 1) != 0;
         if (!is_refused && (word->approved >> i & 1) == 0)
             continue;
-        it->items[i] = (struct store_case_item){
-            .outcome = is_refused ? SMA_REQUEST_REFUSED : SMA_REQUEST_APPROVED,
-            .by = sma_store_name_of(word->route),
-            .actor = actor,
-            .via = sma_str(word->via),
-            .response = word->response,
-            .at_ms = sma_ctx_wall(store->ctx)};
+        it->items[i] = (struct store_case_item){.outcome = is_refused ? SMA_REQUEST_REFUSED
+                                                                      : SMA_REQUEST_APPROVED,
+                                                .by = sma_store_name_of(word->route),
+                                                .actor = actor,
+                                                .via = sma_str(word->via),
+                                                .response = word->response,
+                                                .at_ms = sma_ctx_wall(store->ctx)};
         struct sma_str rule = SMA_STR("");
         if (!is_refused && word->grant_s != SMA_GRANT_NONE)
             err = grant(store, it, word, i, &rule, no_grant);
@@ -303,8 +303,7 @@ enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
 static void answer_decided(struct sma_store *store, const struct sma_msg *question,
                            const struct store_ruling *ruling)
 {
-    struct sma_msg *answer =
-        STORE_MSG(store, DECIDED, struct sma_decided, sizeof ruling->text + 1);
+    struct sma_msg *answer = STORE_MSG(store, DECIDED, struct sma_decided, sizeof ruling->text + 1);
     struct sma_decided *decided = SMA_MSG_BODY(answer, struct sma_decided);
     decided->status = ruling->status;
     decided->text = sma_msg_dup(answer, sma_str(ruling->text));
@@ -369,8 +368,7 @@ static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct
                               .grant_s = decide->grant_s,
                               .via = "api"};
     char via[32];
-    snprintf(via, sizeof via, "%.*s",
-             (int)sma_utf8_cut(decide->route.channel, sizeof via - 1),
+    snprintf(via, sizeof via, "%.*s", (int)sma_utf8_cut(decide->route.channel, sizeof via - 1),
              decide->route.channel.len == 0 ? "" : decide->route.channel.ptr);
     word.via = via;
     if ((word.approved | word.refused) == 0)

@@ -32,9 +32,8 @@ static struct sma_str copy(char **at, struct sma_str text)
 
 static SMA_CHECKED enum sma_err keep(struct sma_store *store, const struct store_grant *from)
 {
-    struct store_grant *grant =
-        malloc(sizeof *grant + from->id.len + from->chat_key.len + from->tool.len +
-               from->rule.len + from->by.len + 1);
+    struct store_grant *grant = malloc(sizeof *grant + from->id.len + from->chat_key.len +
+                                       from->tool.len + from->rule.len + from->by.len + 1);
     if (grant == NULL)
         return SMA_ERR_NOMEM;
     *grant = (struct store_grant){.until_ms = from->until_ms, .created_ms = from->created_ms};
@@ -58,15 +57,14 @@ static enum sma_err load_grant(void *user, struct sma_str key, struct sma_str va
     if (sma_json_load(value, &root) != SMA_ERR_OK)
         return SMA_ERR_OK; /* not of ours */
     struct sma_str prefix = SMA_STR(PREFIX);
-    enum sma_err err =
-        keep(user, &(struct store_grant){
-                       .id = {key.ptr + prefix.len, key.len - prefix.len},
-                       .chat_key = sma_json_str(root, "chatKey"),
-                       .tool = sma_json_str(root, "tool"),
-                       .rule = sma_json_str(root, "rule"),
-                       .by = sma_json_str(root, "by"),
-                       .until_ms = sma_json_int(root, "until", 0, INT64_MAX, 1),
-                       .created_ms = sma_json_int(root, "created", 0, INT64_MAX, 0)});
+    enum sma_err err = keep(
+        user, &(struct store_grant){.id = {key.ptr + prefix.len, key.len - prefix.len},
+                                    .chat_key = sma_json_str(root, "chatKey"),
+                                    .tool = sma_json_str(root, "tool"),
+                                    .rule = sma_json_str(root, "rule"),
+                                    .by = sma_json_str(root, "by"),
+                                    .until_ms = sma_json_int(root, "until", 0, INT64_MAX, 1),
+                                    .created_ms = sma_json_int(root, "created", 0, INT64_MAX, 0)});
     json_decref(root);
     return err;
 }
@@ -81,7 +79,8 @@ enum sma_err sma_store_load_grants(struct sma_store *store)
 static bool has_ended(const struct store_grant *grant, int64_t now_ms)
 {
     /* A clock that was set back gives nobody more time than he was given. */
-    return grant->until_ms != 0 && (grant->until_ms <= now_ms || grant->created_ms > now_ms + 60000);
+    return grant->until_ms != 0 &&
+           (grant->until_ms <= now_ms || grant->created_ms > now_ms + 60000);
 }
 
 static bool is_of_chat(const struct store_grant *grant, const struct sma_state_chat *chat)

@@ -82,8 +82,7 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     if (err != SMA_ERR_OK)
         return err;
     uint64_t mask = sma_store_case_mask(&it);
-    struct sma_str title =
-        mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
+    struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
     char about[256];
     snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
              title.len == 0 ? "" : title.ptr);
@@ -126,8 +125,8 @@ void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
     uint64_t now = sma_ctx_now(store->ctx);
-    if (is_channel_quiet(&in->route) ||
-        (chat->approval_count == 0 && chat->busy_notice_ns != 0 && now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
+    if (is_channel_quiet(&in->route) || (chat->approval_count == 0 && chat->busy_notice_ns != 0 &&
+                                         now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
         return;
     if (!sma_store_grow(&store->busy, store->busy_count, &store->busy_cap, sizeof *store->busy))
         return; /* a notice is not worth more */

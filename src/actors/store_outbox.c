@@ -298,9 +298,8 @@ enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat 
     struct sma_buf meta;
     char bytes[SMA_ID_BYTES_MAX * 6 + 64];
     sma_buf_init(&meta, sizeof bytes);
-    sma_buf_put_text(&meta, is_notice(intent)
-                                ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
-                                : "{\"via\":\"tool\",\"channel\":");
+    sma_buf_put_text(&meta, is_notice(intent) ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
+                                              : "{\"via\":\"tool\",\"channel\":");
     sma_buf_put_json_string(&meta, route->channel);
     sma_buf_put_char(&meta, '}');
     if (meta.err != SMA_ERR_OK || meta.len > sizeof bytes) {

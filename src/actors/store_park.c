@@ -25,8 +25,7 @@ static void read_id(const char *text, uint8_t id[16])
 static void fill_card(struct sma_store *store, const struct store_case *it,
                       const struct sma_route *to, struct sma_card_facts *card)
 {
-    bool is_elsewhere =
-        !sma_str_is_equal(to->chat_key, sma_store_chat_key(it->approval->chat));
+    bool is_elsewhere = !sma_str_is_equal(to->chat_key, sma_store_chat_key(it->approval->chat));
     *card = (struct sma_card_facts){
         .key = store->approval_key,
         .request = &it->request,
@@ -43,13 +42,11 @@ static SMA_CHECKED enum sma_err send_card(struct sma_store *store, const struct 
                                           bool *ret_is_waiting)
 {
     struct sma_step_delivery_state state;
-    enum sma_err err =
-        sma_store_deliver(store,
-                          &(struct store_delivery_facts){.seq = it->approval->seq, .step = step},
-                          delivery, &state);
+    enum sma_err err = sma_store_deliver(
+        store, &(struct store_delivery_facts){.seq = it->approval->seq, .step = step}, delivery,
+        &state);
     if (err == SMA_ERR_OK && ret_is_waiting != NULL)
-        *ret_is_waiting =
-            state.state == SMA_DELIVERY_WAITING || state.state == SMA_DELIVERY_BEGUN;
+        *ret_is_waiting = state.state == SMA_DELIVERY_WAITING || state.state == SMA_DELIVERY_BEGUN;
     return err;
 }
 
@@ -166,8 +163,7 @@ static SMA_CHECKED enum sma_err send_one_outcome(struct sma_store *store, struct
     struct sma_str message_id = {place->bytes.ptr + place->facts_len,
                                  place->bytes.len - place->facts_len};
     /* The card stands where the chat was before it moved: it cannot be changed from here. */
-    if (place->chat->place.len > 0 &&
-        !sma_str_is_equal(place->chat->place, facts.route.chat_id))
+    if (place->chat->place.len > 0 && !sma_str_is_equal(place->chat->place, facts.route.chat_id))
         message_id = SMA_STR("");
     sma_store_follow_route(place->chat, &facts.route);
     fill_card(store, it, &facts.route, &card);
@@ -299,8 +295,7 @@ static SMA_CHECKED enum sma_err refuse_all(struct sma_store *store, const struct
     struct sma_stored_decision list[SMA_TOOL_CALL_COUNT_MAX];
     struct sma_buf data;
     for (uint32_t i = 0; i < request->item_count; i++)
-        list[i] =
-            (struct sma_stored_decision){.call = request->items[i].call, .response = why};
+        list[i] = (struct sma_stored_decision){.call = request->items[i].call, .response = why};
     sma_buf_init(&data, SMA_STEP_BYTES_MAX);
     sma_codec_put_decisions(&data, list, request->item_count);
     enum sma_err err = data.err;
@@ -320,25 +315,18 @@ enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
     struct store_chat *chat = run->chat;
     uint64_t seq = run->seq;
     enum sma_err err = sma_request_parse(step->request_json, &request);
-    bool is_bad = err == SMA_ERR_BADINPUT;
-    bool is_full = store->approval_count >= SMA_APPROVAL_COUNT_MAX;
-    bool is_last = step->number >= SMA_STATE_STEP_NUMBER_MAX - 1;
-    if (err == SMA_ERR_OK || is_bad)
+    bool is_full = store->approval_count >= SMA_APPROVAL_COUNT_MAX ||
+                   step->number >= SMA_STATE_STEP_NUMBER_MAX - 1;
+    if (err == SMA_ERR_OK)
         err = park_rows(store, run);
-    if (err == SMA_ERR_OK) {
-        if (is_bad)
-            err = refuse_all(store, run, step, &(struct sma_request){0},
-                             SMA_STR("the request cannot be read"));
-        else if (is_full || is_last)
-            err = refuse_all(store, run, step, &request,
-                             SMA_STR("too many requests wait for a decision"));
-        else
-            err = ask_people(store, run, step);
-    }
+    if (err == SMA_ERR_OK)
+        err = is_full ? refuse_all(store, run, step, &request,
+                                   SMA_STR("too many requests wait for a decision"))
+                      : ask_people(store, run, step);
     sma_request_fini(&request);
     if (err == SMA_ERR_OK)
         err = leave(store, run);
-    if (err == SMA_ERR_OK && (is_bad || is_full || is_last)) {
+    if (err == SMA_ERR_OK && is_full) {
         if (chat->run == NULL && sma_store_approval_of_chat(store, chat) == NULL)
             sma_queue_finish(store->queue, chat->id);
         err = sma_queue_push_resumed(store->queue, chat->id, seq);

@@ -85,10 +85,11 @@ struct store_facts
     struct sma_str preparation;
     bool wants_role;
     uint8_t control; /* of a command that waits for the role of its author */
-    bool is_group, is_admin; /* where it was said; the platform calls its author an administrator there */
-    bool may_answer;         /* may be the answer to a request, once the role of its author is known */
-    bool is_else_ignored;    /* ... and when it is not, it is only recorded */
-    bool is_judged;          /* the agent is asked whether it is the answer to a request */
+    bool is_group,
+        is_admin;    /* where it was said; the platform calls its author an administrator there */
+    bool may_answer; /* may be the answer to a request, once the role of its author is known */
+    bool is_else_ignored; /* ... and when it is not, it is only recorded */
+    bool is_judged;       /* the agent is asked whether it is the answer to a request */
 };
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
@@ -106,10 +107,10 @@ struct store_chat
     uint32_t held_count; /* questions and groups that point here */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
-    uint32_t line_count; /* lines not yet written to the file */
+    uint32_t line_count;     /* lines not yet written to the file */
     uint32_t approval_count; /* open requests that are its own or are shown here */
-    bool has_own_key;    /* key was allocated by itself: the chat got it later */
-    bool has_twins;      /* two chats with open runs became one: more than one run may be open */
+    bool has_own_key;        /* key was allocated by itself: the chat got it later */
+    bool has_twins; /* two chats with open runs became one: more than one run may be open */
     uint32_t key_len;
     char *key; /* NUL-terminated */
 };
@@ -391,9 +392,9 @@ struct sma_store
     struct sma_access_rules *default_rules;
     struct sma_access_roles *named; /* permissions.roles */
     struct store_people *people;    /* what is remembered of people: store_people.h */
-    struct store_map questions; /* seq -> store_question */
-    struct store_map groups;    /* hash -> store_group; full ones are not in it */
-    struct store_map leaders;   /* seq -> store_group */
+    struct store_map questions;     /* seq -> store_question */
+    struct store_map groups;        /* hash -> store_group; full ones are not in it */
+    struct store_map leaders;       /* seq -> store_group */
     struct store_groups gathering, gathered;
     uint32_t group_count;
     struct store_role roles[STORE_ROLE_COUNT];
@@ -691,7 +692,8 @@ SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, u
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
                                                         struct store_approval *approval);
 /** The clock stands while somebody's words are judged. */
-void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval, int change);
+void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
+                                int change);
 /** Refuse what nobody answered in time; inside the transaction or opening it. */
 SMA_CHECKED enum sma_err sma_store_expire_approvals(struct sma_store *store);
 uint64_t sma_store_approvals_wake(const struct sma_store *store);
@@ -707,7 +709,8 @@ struct store_case
     struct store_approval *approval;
     struct sma_buf bytes; /* what the slices point into */
     struct sma_request request;
-    struct store_facts facts; /* of the message whose run waits; route leads to where the chat is now */
+    struct store_facts
+        facts; /* of the message whose run waits; route leads to where the chat is now */
     int64_t created_ms;
     struct store_case_item
     {
@@ -734,7 +737,7 @@ SMA_CHECKED enum sma_err sma_store_read_facts(struct sma_store *store, uint64_t 
                                               struct sma_buf *bytes, struct store_facts *ret_facts);
 
 /* -- store_park.c ----------------------------------------------------------------------------------------------- */
-/** The step just written parks its run. In the open transaction. */
+/** The step just written parks its run. In the open transaction. BADINPUT: its request cannot be read, nothing was done. */
 SMA_CHECKED enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
                                         const struct sma_step *step);
 /** Change or follow the cards of a request; step: the number in the keys of what is sent. */
@@ -758,11 +761,11 @@ struct store_word
 };
 struct store_ruling
 {
-    int status;        /* as in sma_decided */
-    bool is_role_open; /* 403: the platform may know that he may */
-    bool is_closed;    /* 200: nothing is open any more */
-    bool needs_telling;/* 200: the outcome's card does not say everything */
-    char text[600];    /* one line in the language of the person */
+    int status;         /* as in sma_decided */
+    bool is_role_open;  /* 403: the platform may know that he may */
+    bool is_closed;     /* 200: nothing is open any more */
+    bool needs_telling; /* 200: the outcome's card does not say everything */
+    char text[600];     /* one line in the language of the person */
 };
 /** Decide as far as this person may. In the open transaction. An error is of the store, not of the person. */
 SMA_CHECKED enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
@@ -820,9 +823,10 @@ void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct 
 /* -- store_project.c -------------------------------------------------------------------------------------------- */
 /** The file of this request is to be made anew, or to go, after the commit. */
 void sma_store_touch_projection(struct sma_store *store, const char *id);
-void sma_store_project(struct sma_store *store); /* after the commit */
+void sma_store_project(struct sma_store *store);     /* after the commit */
 void sma_store_project_all(struct sma_store *store); /* at start */
-void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
+void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json,
+                             struct sma_str chat_key);
 /** {"id","type","description","data":{...}} of the first open item. */
 void sma_store_put_pending(struct sma_store *store, struct store_case *it, struct sma_buf *json);
 

@@ -267,10 +267,11 @@ void sma_store_project_all(struct sma_store *store)
     if (directory != NULL)
         (void)closedir(directory); /* read only */
     if (foreign_count > 0 && foreign.err == SMA_ERR_OK)
-        sma_store_boot_line(store, SMA_LOG_WARN,
-                            "%u files in %s are requests of an older program (%s): they are left "
-                            "alone and cannot be answered here; ask the agent again and remove them",
-                            foreign_count, path, foreign.ptr);
+        sma_store_boot_line(
+            store, SMA_LOG_WARN,
+            "%u files in %s are requests of an older program (%s): they are left "
+            "alone and cannot be answered here; ask the agent again and remove them",
+            foreign_count, path, foreign.ptr);
     sma_buf_fini(&foreign);
     for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
         project_one(store, at->id);

@@ -55,11 +55,10 @@ static void put_grants(const struct sma_store *store, const struct store_chat *c
         return;
     order->grants = sma_msg_space(msg, count * sizeof *order->grants);
     for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
-        order->grants[order->grant_count++] =
-            (struct sma_grant){.id = sma_msg_dup(msg, at->id),
-                               .tool = sma_msg_dup(msg, at->tool),
-                               .rule = sma_msg_dup(msg, at->rule),
-                               .until_ms = at->until_ms};
+        order->grants[order->grant_count++] = (struct sma_grant){.id = sma_msg_dup(msg, at->id),
+                                                                 .tool = sma_msg_dup(msg, at->tool),
+                                                                 .rule = sma_msg_dup(msg, at->rule),
+                                                                 .until_ms = at->until_ms};
 }
 
 static void fill_order(struct sma_run_order *order, const struct store_run *run)
@@ -77,10 +76,9 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
     route.chat_key = sma_store_chat_key(run->chat); /* it may have come under a former one */
     if (route.message_id.len == 0)
         route.message_id = ingress->event_key; /* as in the facts of the row */
-    struct sma_msg *msg =
-        STORE_MSG(store, RUN, struct sma_run_order,
-                  sma_route_space(&route) + ingress->text.len + ingress->context.len + 2 +
-                      grants_space(store, run->chat));
+    struct sma_msg *msg = STORE_MSG(store, RUN, struct sma_run_order,
+                                    sma_route_space(&route) + ingress->text.len +
+                                        ingress->context.len + 2 + grants_space(store, run->chat));
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     fill_order(order, run);
     order->route = sma_route_dup(msg, &route);
@@ -286,8 +284,7 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
 enum sma_err sma_store_order_from_rows(struct sma_store *store, const struct store_order *order,
                                        struct sma_msg **ret_msg)
 {
-    struct load load = {
-        .store = store, .buf = &store->load_buf, .standing = SMA_STANDING_OWNER};
+    struct load load = {.store = store, .buf = &store->load_buf, .standing = SMA_STANDING_OWNER};
     sma_buf_clear(load.buf);
     enum sma_err err = load_all(&load, order);
     if (err == SMA_ERR_OK)

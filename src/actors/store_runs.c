@@ -586,7 +586,12 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     if (err != SMA_ERR_OK || step->request_json.len == 0)
         return err;
     done->verdict = SMA_STEP_PARKED;
-    return sma_store_park(store, run, step);
+    err = sma_store_park(store, run, step);
+    if (err != SMA_ERR_BADINPUT)
+        return err;
+    /* Nobody can be asked, and nothing of it may be done without. */
+    done->verdict = SMA_STEP_STOPPED;
+    return give_up(store, run, "its request for consent cannot be read");
 }
 
 void sma_store_step(struct sma_store *store, struct sma_msg **msg)

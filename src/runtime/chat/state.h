@@ -382,11 +382,12 @@ struct sma_state_approval
 {
     struct sma_str id;
     uint64_t run_seq;
-    struct sma_state_chat *chat; /* of the run; where it goes on, if it has moved */
-    uint8_t state;               /* enum sma_state_approval_state */
-    uint32_t step;               /* number of the answer that is asked about */
+    struct sma_state_chat *chat;      /* of the run; where it goes on, if it has moved */
+    uint8_t state;                    /* enum sma_state_approval_state */
+    uint32_t step;                    /* number of the answer that is asked about */
     int64_t created_ms, responded_ms; /* wall clock */
-    int64_t left_ms; /* until it expires, when the clock last stood still; -1 = it has not begun to run */
+    int64_t
+        left_ms; /* until it expires, when the clock last stood still; -1 = it has not begun to run */
     struct sma_str request; /* opaque; empty when it is not open any more */
     struct sma_str doc;     /* opaque: what was decided, by whom */
 };

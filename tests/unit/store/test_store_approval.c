@@ -1,0 +1,353 @@
+/*
+ * Aim: a run that needs consent is parked on disk, the right person decides once, and the run goes on with what was said.
+ * Method: the store actor between actors that keep what they get; the test speaks for people, agent and dispatcher.
+ */
+#include "approval_support.h"
+
+static struct world w;
+
+static void a_parked_run_frees_its_slot_and_holds_its_chat(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    CHECK(w.store->runs_open == 0);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    CHECK(!card.is_outcome &&
+          card.button_count == 0); /* the member of a private chat decides nothing */
+    sma_card_fini(&card);
+    say(&w, "a", "2", "hello again");
+    say(&w, "a", "3", "and again");
+    say(&w, "b", "4", "another chat");
+    run(&w);
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    uint64_t other = run_seq(&w);
+    CHECK(other != 0 && other != seq + 1);
+    CHECK(run_seq(&w) == 0); /* the parked chat waits */
+    const char *notice = next_delivery(&w);
+    CHECK(strstr(notice, "git push") != NULL);
+    struct sma_msg *more = deliver(&w); /* told once */
+    CHECK(more == NULL);
+    done(&w, other, "ok", NULL, 0);
+    run(&w);
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "pushed", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) != 0); /* now the others */
+    end_world(&w);
+}
+
+static void a_button_decides_once(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                one_command, 1);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    CHECK(card.button_count >= 2);
+    CHECK_STR(open_id(&w), card.id);
+    CHECK(has_projection(&w, open_id(&w)));
+    char data[SMA_CARD_DATA_BYTES_MAX + 1], id[64];
+    snprintf(data, sizeof data, "%.*s", (int)card.buttons[0].data.len, card.buttons[0].data.ptr);
+    snprintf(id, sizeof id, "%s", open_id(&w));
+    sma_card_fini(&card);
+    CHECK_TEXT("Approved.", press(&w, "a", "boss", "p1", data));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
+    CHECK(card.is_outcome && card.button_count == 0);
+    CHECK_STR("m40", card.message_id);
+    sma_card_fini(&card);
+    CHECK(!has_projection(&w, id));
+    CHECK_TEXT("Already decided by Ann.", press(&w, "a", "boss", "p2", data));
+    CHECK_TEXT("Already decided by Ann.", press(&w, "a", "u1", "p3", data));
+    CHECK_INT(409, decide_all(&w, id, false));
+    const char *text = history(&w, "test%3Achat%3Aa");
+    CHECK_INT(3, count_of(text, "\n")); /* message, request, outcome; no press */
+    CHECK_INT(2, count_of(text, "\"notice\":true"));
+    CHECK(strstr(text, "sa1:") == NULL && strstr(text, "\\\"buttons\\\"") == NULL);
+    end_world(&w);
+}
+
+static void a_wrong_person_changes_nothing(void)
+{
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    const char *data = button(&w, open_id(&w), 0, SMA_CARD_APPROVE);
+    CHECK(strstr(press(&w, "a", "u1", "p1", data), "owner or administrator") != NULL);
+    CHECK(strstr(press(&w, "a", "nobody", "p2", data), "owner or administrator") != NULL);
+    char forged[SMA_CARD_DATA_BYTES_MAX + 1];
+    snprintf(forged, sizeof forged, "%s", data);
+    forged[strlen(forged) - 1] ^= 1;
+    CHECK_TEXT("I know no such request.", press(&w, "a", "boss", "p3", forged));
+    CHECK_TEXT("no run", resumed(&w, seq));
+    /* Words of somebody who may not: told once, and the message waits like any other. */
+    drop_kept(&w.dispatcher);
+    say(&w, "a", "2", "yes");
+    say(&w, "a", "3", "yes");
+    run(&w);
+    CHECK_INT(2, sma_queue_chat_waiting(w.store->queue, w.store->approval_first->chat->id));
+    CHECK_INT(1, w.store->approval_count);
+    drop_kept(&w.test);
+    CHECK_TEXT("Approved.", press(&w, "a", "adm", "p4", data));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void words_decide_and_are_recorded(void)
+{
+    open_people(&w);
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "send it"}, one_send, 1);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "a", .id = "2", .text = "no, because it is late"});
+    run(&w);
+    struct sma_accepted answer = accepted(&w.test);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, answer.verdict);
+    const char *said = resumed(&w, seq);
+    CHECK(strstr(said, "0:no:refused by Ann: ") == said && strstr(said, "late") != NULL);
+    CHECK(run_seq(&w) == 0);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "because it is late"));
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, answer.seq, &head));
+    CHECK_INT(SMA_ROW_DONE, head.state);
+    done(&w, seq, "ok", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+static void items_are_decided_one_by_one(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                two_commands, 2);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    CHECK_TEXT("Noted: 1 of 2 are decided.",
+               press(&w, "a", "boss", "p1", button(&w, open_id(&w), 2, SMA_CARD_REFUSE)));
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK(strstr(query(&w, SMA_QUERY_APPROVALS, ""), "\"status\":\"rejected\"") != NULL);
+    CHECK_TEXT("Already decided by Ann.",
+               press(&w, "a", "boss", "p2", button(&w, open_id(&w), 2, SMA_CARD_APPROVE)));
+    crash_world(&w);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    CHECK_TEXT("0:yes:;1:no:refused by Ann;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void masks_and_beginnings_of_ids_are_checked(void)
+{
+    char text[512], id[64];
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "1", two_commands, 2);
+    snprintf(id, sizeof id, "%s", open_id(&w));
+    CHECK_INT(404, decide_all(&w, "12345", true));
+    CHECK_INT(404, decide_all(&w, "ffffffffffffffffffffffffffffffff", true));
+    CHECK_INT(404, decide_all(&w, "", true));
+    CHECK_INT(400, decide(&w, &(struct sma_decide){.id = sma_str(id), .approved_mask = 4}, text));
+    CHECK_INT(400,
+              decide(&w,
+                     &(struct sma_decide){.id = sma_str(id), .approved_mask = 1, .refused_mask = 1},
+                     text));
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK_INT(200, decide(&w,
+                          &(struct sma_decide){.id = {id, 8},
+                                               .approved_mask = 1,
+                                               .refused_mask = 2,
+                                               .response = SMA_STR("be quick")},
+                          text));
+    CHECK_TEXT("Approved.", text);
+    CHECK_TEXT("0:yes:be quick;1:no:refused by root: be quick;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void an_owner_elsewhere_is_asked_at_home(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "0", .text = "hi", .user = "boss"});
+    run(&w);
+    uint64_t first = run_seq(&w);
+    done(&w, first, "hello", NULL, 0);
+    run(&w);
+    uint64_t home_seq = accepted(&w.test).seq;
+    CHECK(home_seq == first);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    CHECK_INT(0, card.button_count);
+    sma_card_fini(&card);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
+    CHECK(card.button_count >= 2);
+    sma_card_fini(&card);
+    crash_world(&w); /* where it was shown is known again */
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "2", .text = "ok", .user = "boss"});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
+    CHECK_STR("m40", card.message_id);
+    sma_card_fini(&card);
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:home", &card);
+    CHECK_STR("m41", card.message_id);
+    sma_card_fini(&card);
+    end_world(&w);
+}
+
+static void http_callers_hear_that_the_run_is_parked(void)
+{
+    open_people(&w);
+    (void)say_as(&w, API, &(struct saying){.chat = "desk", .id = "1", .text = "do it"});
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    await(&w, API, seq, false, "");
+    run(&w);
+    CHECK(take(&w.api, SMA_MSG_RESULT) == NULL);
+    park_step(&w, seq, 1, one_command, 1);
+    run(&w);
+    for (int i = 0; i < 2; i++) { /* who waited, and who asks later */
+        struct sma_msg *msg = take(&w.api, SMA_MSG_RESULT);
+        CHECK(msg != NULL);
+        const struct sma_result *result = SMA_MSG_BODY(msg, struct sma_result);
+        CHECK_INT(SMA_RUN_PARKED, result->state);
+        char text[4096];
+        snprintf(text, sizeof text, "%.*s", (int)result->output.len, result->output.ptr);
+        CHECK(strstr(text, "git push") != NULL);
+        snprintf(text, sizeof text, "%.*s", (int)result->pending_json.len,
+                 result->pending_json.ptr);
+        CHECK(strstr(text,
+                     "\"type\":\"exec_shell\",\"description\":\"git push\",\"data\":{\"toolName\":"
+                     "\"exec_shell\",\"args\":{\"command\":\"x\"}") != NULL);
+        CHECK_STR("1", result->message_id);
+        sma_msg_destroy(msg);
+        await(&w, API, seq, false, "");
+        run(&w);
+    }
+    drop_kept(&w.api);
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    await(&w, API, seq, false, "");
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "pushed", NULL, 0);
+    run(&w);
+    struct sma_msg *msg = take(&w.api, SMA_MSG_RESULT);
+    CHECK(msg != NULL);
+    CHECK_INT(SMA_RUN_DONE, SMA_MSG_BODY(msg, struct sma_result)->state);
+    CHECK_STR("pushed", SMA_MSG_BODY(msg, struct sma_result)->output); /* no card in it */
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
+static void stop_and_clear_cancel_the_request(void)
+{
+    struct sma_card card;
+    for (int i = 0; i < 2; i++) {
+        open_people(&w);
+        uint64_t seq = park(&w, "a", "1", one_command, 1);
+        char id[64];
+        snprintf(id, sizeof id, "%s", open_id(&w));
+        take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+        sma_card_fini(&card);
+        command(&w, "a", "2", i == 0 ? SMA_CONTROL_STOP : SMA_CONTROL_CLEAR);
+        run(&w);
+        take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
+        CHECK_STR("m40", card.message_id);
+        sma_card_fini(&card);
+        CHECK_INT(410, decide_all(&w, id, true));
+        CHECK(!has_projection(&w, id));
+        struct sma_state_head head;
+        CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
+        CHECK_INT(SMA_ROW_CANCELLED, head.state);
+        say(&w, "a", "3", "next");
+        run(&w);
+        CHECK(run_seq(&w) > seq); /* the chat is free */
+        crash_world(&w);
+        CHECK_INT(0, w.store->approval_count);
+        end_world(&w);
+    }
+}
+
+static void two_chats_wait_at_once(void)
+{
+    open_people(&w);
+    uint64_t first = park(&w, "a", "1", one_command, 1);
+    uint64_t second = park(&w, "b", "2", one_command, 1);
+    char ids[2][64];
+    snprintf(ids[0], 64, "%s", w.store->approval_first->id);
+    snprintf(ids[1], 64, "%s", w.store->approval_last->id);
+    CHECK_INT(2, count_of(query(&w, SMA_QUERY_APPROVALS, ""), "\"createdAt\""));
+    CHECK_INT(1, count_of(query(&w, SMA_QUERY_APPROVALS, "test:chat:b"), "\"createdAt\""));
+    CHECK_INT(200, decide_all(&w, ids[1], false));
+    CHECK_TEXT("0:no:refused by root;", resumed(&w, second));
+    CHECK_INT(200, decide_all(&w, ids[0], true));
+    CHECK_TEXT("no run", resumed(&w, first)); /* one slot: it waits for the other */
+    done(&w, second, "", NULL, 0);
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, first));
+    end_world(&w);
+}
+
+static void too_many_are_refused_at_once(void)
+{
+    open_people(&w);
+    (void)park(&w, "a", "1", one_command, 1);
+    w.store->approval_count += SMA_APPROVAL_COUNT_MAX;
+    say(&w, "b", "2", "do it too");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    park_step(&w, seq, 1, one_send, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    w.store->approval_count -= SMA_APPROVAL_COUNT_MAX;
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_run_order)->is_decided);
+    CHECK_INT(2, SMA_MSG_BODY(msg, struct sma_run_order)->step_count);
+    sma_msg_destroy(msg);
+    CHECK_INT(1, w.store->approval_count);
+    end_world(&w);
+}
+
+static void a_request_that_cannot_be_read_ends_its_run(void)
+{
+    open_people(&w);
+    say(&w, "a", "1", "do it");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 256);
+    *SMA_MSG_BODY(msg, struct sma_step) =
+        (struct sma_step){.seq = seq,
+                          .number = 1,
+                          .kind = SMA_STEP_ANSWER,
+                          .data = SMA_STR("answer"),
+                          .request_json = SMA_STR("{\"items\":7}")};
+    ask_as_agent(&w, msg);
+    run(&w);
+    CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_STEP_DONE));
+    CHECK_INT(0, w.store->runs_open);
+    CHECK(next_run(&w) == NULL);
+    CHECK(strlen(next_delivery(&w)) > 0);
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(a_parked_run_frees_its_slot_and_holds_its_chat);
+    RUN(a_button_decides_once);
+    RUN(a_wrong_person_changes_nothing);
+    RUN(words_decide_and_are_recorded);
+    RUN(items_are_decided_one_by_one);
+    RUN(masks_and_beginnings_of_ids_are_checked);
+    RUN(an_owner_elsewhere_is_asked_at_home);
+    RUN(http_callers_hear_that_the_run_is_parked);
+    RUN(stop_and_clear_cancel_the_request);
+    RUN(two_chats_wait_at_once);
+    RUN(too_many_are_refused_at_once);
+    RUN(a_request_that_cannot_be_read_ends_its_run);
+    return check_summary();
+}
