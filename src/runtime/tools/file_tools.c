@@ -1,0 +1,346 @@
+/* file_tools.c — the instance, who does what, and what is too long. See file_tools.h. */
+#include "runtime/tools/file_tools_priv.h"
+
+#include "sma/sys.h"
+#include "sma/text.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WHY_BYTES_MAX 4000
+
+enum sma_err sma_file_tools_create(const struct sma_config *config,
+                                   struct sma_file_tools **ret_tools, struct sma_error *error)
+{
+    struct sma_file_tools *tools = calloc(1, sizeof *tools);
+    if (tools == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    tools->state_dir = strdup(config->state_dir);
+    enum sma_err err =
+        tools->state_dir == NULL ? sma_fail(error, SMA_ERR_NOMEM, "out of memory") : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = sma_guard_create(config->project_dir, &tools->guard, error);
+    if (err == SMA_ERR_OK)
+        err = sma_file_rules_parse(config->permissions_json, &tools->rules, error);
+    if (err == SMA_ERR_OK && sma_secrets_create(config, &tools->secrets) != SMA_ERR_OK)
+        err = sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    if (err != SMA_ERR_OK) {
+        sma_file_tools_destroy(tools);
+        return err;
+    }
+    *ret_tools = tools;
+    return SMA_ERR_OK;
+}
+
+void sma_file_tools_destroy(struct sma_file_tools *tools)
+{
+    if (tools == NULL)
+        return;
+    sma_guard_destroy(tools->guard);
+    sma_file_rules_destroy(tools->rules);
+    sma_secrets_destroy(tools->secrets);
+    free(tools->state_dir);
+    free(tools);
+}
+
+/* -- paths ------------------------------------------------------------------------------------------------------ */
+enum sma_err file_tools_say(struct sma_buf *why, struct sma_str path, const char *reason)
+{
+    sma_buf_put_str(why, (struct sma_str){path.ptr, sma_utf8_cut(path, 300)});
+    sma_buf_put_text(why, reason);
+    return SMA_ERR_BADINPUT;
+}
+
+enum sma_err file_tools_clean_read(const struct sma_file_tools *tools, struct sma_str path,
+                                   struct sma_buf *ret_path, struct sma_buf *why)
+{
+    enum sma_err err = sma_guard_clean(tools->guard, path, ret_path, why);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (sma_file_rules_reads_nothing(tools->rules))
+        return file_tools_say(why, SMA_STR("Reading files"),
+                              " is switched off (permissions.read_repo in ship.json).");
+    struct sma_str clean = sma_buf_str(ret_path);
+    if (clean.len > 0 && sma_file_rules_read(tools->rules, clean) != SMA_FILE_ALLOW)
+        return file_tools_say(why, clean,
+                              " may not be read: permissions.read_repo.paths does not name it.");
+    return SMA_ERR_OK;
+}
+
+enum sma_err file_tools_clean_write(const struct sma_file_tools *tools, struct sma_str path,
+                                    struct sma_buf *ret_path, enum sma_file_verdict *ret_verdict,
+                                    struct sma_buf *why)
+{
+    enum sma_err err = sma_guard_clean(tools->guard, path, ret_path, why);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_str clean = sma_buf_str(ret_path);
+    enum sma_guard_class class = sma_guard_classify(clean, SMA_GUARD_WRITE);
+    if (clean.len == 0 || class == SMA_GUARD_PROTECTED)
+        return file_tools_say(why, clean, " is protected: no tool writes it.");
+    enum sma_file_verdict verdict = sma_file_rules_write(tools->rules, clean);
+    if (verdict == SMA_FILE_REFUSE)
+        return file_tools_say(why, clean,
+                              " may not be written: permissions.write_repo does not permit it.");
+    *ret_verdict = class == SMA_GUARD_CAREFUL ? SMA_FILE_ASK : verdict;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_file_tools_open(const struct sma_file_tools *tools, struct sma_str path,
+                                 int *ret_fd, struct sma_buf *why)
+{
+    struct sma_buf clean;
+    struct stat stat;
+    int fd = -1;
+    char *bytes = NULL;
+    size_t len = 0;
+    sma_buf_init(&clean, SMA_GUARD_PATH_BYTES_MAX + 1);
+    enum sma_err err = file_tools_clean_read(tools, path, &clean, why);
+    if (err == SMA_ERR_OK)
+        err = sma_guard_open(tools->guard, sma_buf_str(&clean), SMA_GUARD_SEND, &fd, &stat, why);
+    if (err == SMA_ERR_OK && stat.st_size <= SMA_FILE_READ_BYTES_MAX) {
+        /* what is given out as it is cannot have its secrets replaced */
+        err = sma_guard_read(tools->guard, sma_buf_str(&clean), SMA_GUARD_SEND,
+                             SMA_FILE_READ_BYTES_MAX, &bytes, &len, why);
+        if (err == SMA_ERR_OK && sma_secrets_has(tools->secrets, (struct sma_str){bytes, len}))
+            err = file_tools_say(why, sma_buf_str(&clean),
+                                 " holds a secret of this agent: it is not sent.");
+        free(bytes);
+    }
+    sma_buf_fini(&clean);
+    if (err != SMA_ERR_OK) {
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    *ret_fd = fd;
+    return SMA_ERR_OK;
+}
+
+/* -- texts ------------------------------------------------------------------------------------------------------ */
+size_t file_tools_fit(struct sma_str text, size_t budget)
+{
+    bool is_valid = sma_utf8_is_valid(text);
+    size_t used = 0, at = 0;
+    for (; at < text.len; at++) {
+        unsigned char byte = (unsigned char)text.ptr[at];
+        size_t cost = byte >= 0x80 ? (is_valid ? 1 : 3) : 1;
+        if (byte == '"' || byte == '\\' || (byte != 0 && strchr("\b\f\n\r\t", byte) != NULL))
+            cost = 2;
+        else if (byte < 0x20)
+            cost = 6;
+        if (used + cost > budget)
+            break;
+        used += cost;
+    }
+    return at == text.len ? at : sma_utf8_cut(text, at);
+}
+
+void file_tools_put_json(const struct sma_file_tools *tools, struct sma_buf *buf,
+                         struct sma_str text)
+{
+    struct sma_buf clean;
+    sma_buf_init(&clean, text.len * 2 + 64);
+    sma_secrets_put(tools->secrets, &clean, text);
+    if (clean.err != SMA_ERR_OK)
+        buf->err = clean.err;
+    sma_buf_put_json_escaped(buf, sma_buf_str(&clean));
+    sma_buf_fini(&clean);
+}
+
+enum sma_err file_tools_redact(const struct sma_file_tools *tools, char **bytes, size_t *len)
+{
+    struct sma_str text = {*bytes, *len};
+    if (!sma_secrets_has(tools->secrets, text))
+        return SMA_ERR_OK;
+    struct sma_buf out;
+    sma_buf_init(&out,
+                 *len * 2 + 64); /* "[redacted]" is shorter than two of the shortest secrets */
+    sma_secrets_put(tools->secrets, &out, text);
+    size_t redacted_len = out.len;
+    char *redacted = out.err == SMA_ERR_OK ? sma_buf_take(&out) : NULL;
+    sma_buf_fini(&out);
+    if (redacted == NULL)
+        return SMA_ERR_NOMEM;
+    free(*bytes);
+    *bytes = redacted;
+    *len = redacted_len;
+    return SMA_ERR_OK;
+}
+
+/* Keep the whole where read_more finds it. false: it could not be kept. */
+static bool keep_whole(const struct sma_file_tools *tools, struct sma_str text, char handle[17])
+{
+    const struct sma_sys *sys = sma_sys_real();
+    uint8_t bytes[8];
+    sys->random_bytes(sys->self, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(handle + 2 * i, 3, "%02x", bytes[i]);
+    struct sma_buf path;
+    struct sma_error error;
+    sma_buf_init(&path, 8192);
+    sma_buf_printf(&path, "%s/logs/exec", tools->state_dir);
+    bool is_good = path.err == SMA_ERR_OK && sma_sys_make_dirs(sys, path.ptr, &error) == SMA_ERR_OK;
+    sma_buf_printf(&path, "/%s.txt", handle);
+    int fd = is_good && path.err == SMA_ERR_OK
+                 ? sys->open(sys->self, path.ptr, O_WRONLY | O_CREAT | O_EXCL, 0600)
+                 : -1;
+    is_good = fd >= 0 && sma_sys_write_all(sys, fd, text.ptr, text.len, 0, &error) == SMA_ERR_OK;
+    if (fd >= 0)
+        (void)sys->close(sys->self, fd); /* it is a convenience, not a record */
+    sma_buf_fini(&path);
+    return is_good;
+}
+
+void sma_file_tools_put_bounded(const struct sma_file_tools *tools, struct sma_buf *result,
+                                struct sma_str text, size_t max)
+{
+    struct sma_buf clean;
+    sma_buf_init(&clean, text.len * 2 + 64);
+    sma_secrets_put(tools->secrets, &clean, text);
+    if (clean.err != SMA_ERR_OK) {
+        result->err = clean.err;
+        sma_buf_fini(&clean);
+        return;
+    }
+    struct sma_str whole = sma_buf_str(&clean);
+    char handle[17], note[200];
+    if (whole.len <= max) {
+        sma_buf_put_str(result, whole);
+        sma_buf_fini(&clean);
+        return;
+    }
+    bool is_kept = keep_whole(tools, whole, handle);
+    int note_len = is_kept
+                       ? snprintf(note, sizeof note,
+                                  "\n[... of %zu bytes the middle is left out; read_more with "
+                                  "handle \"%s\" gives the whole ...]\n",
+                                  whole.len, handle)
+                       : snprintf(note, sizeof note,
+                                  "\n[... of %zu bytes the middle is left out ...]\n", whole.len);
+    size_t room = max > (size_t)note_len ? max - (size_t)note_len : 0;
+    size_t head = sma_utf8_cut(whole, room * 2 / 3), tail = whole.len - (room - room * 2 / 3);
+    while (tail < whole.len && ((unsigned char)whole.ptr[tail] & 0xc0) == 0x80)
+        tail++;
+    sma_buf_put(result, whole.ptr, head);
+    sma_buf_put_text(result, note);
+    sma_buf_put(result, whole.ptr + tail, whole.len - tail);
+    sma_buf_fini(&clean);
+}
+
+/* -- who does what ---------------------------------------------------------------------------------------------- */
+bool sma_file_tools_has(struct sma_str name)
+{
+    enum sma_tool tool = sma_tool_find(name);
+    return sma_tool_is_work(tool) && tool != SMA_TOOL_EXEC_SHELL;
+}
+
+static enum sma_err put_written(const struct sma_file_tools *tools, enum sma_tool tool,
+                                const struct sma_tool_args *args, struct sma_buf *result,
+                                struct sma_buf *why)
+{
+    struct sma_buf path;
+    struct file_change change = {0};
+    enum sma_file_verdict verdict;
+    bool is_new = false;
+    sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX + 1);
+    enum sma_err err = file_tools_clean_write(tools, args->path, &path, &verdict, why);
+    if (err == SMA_ERR_OK)
+        err = file_tools_change(tools, tool, args, sma_buf_str(&path), &change, why);
+    if (err == SMA_ERR_OK)
+        err = sma_guard_write(tools->guard, sma_buf_str(&path),
+                              (struct sma_str){change.after, change.after_len}, &is_new, why);
+    if (err == SMA_ERR_OK) {
+        sma_buf_put_text(result, "{\"success\":true,\"path\":\"");
+        file_tools_put_json(tools, result, sma_buf_str(&path));
+        sma_buf_printf(result, "\",\"bytes\":%zu", change.after_len);
+        if (tool == SMA_TOOL_EDIT_FILE)
+            sma_buf_printf(result, ",\"replacements\":%u}", change.replaced_count);
+        else
+            sma_buf_printf(result, ",\"created\":%s}", is_new ? "true" : "false");
+    }
+    file_change_fini(&change);
+    sma_buf_fini(&path);
+    return err;
+}
+
+static enum sma_err run_tool(const struct sma_file_tools *tools, enum sma_tool tool,
+                             const struct sma_tool_args *args, struct sma_buf *result,
+                             struct sma_buf *why, const volatile int *is_stopped)
+{
+    switch (tool) {
+    case SMA_TOOL_READ_FILE:
+        return file_tools_read(tools, args, result, why);
+    case SMA_TOOL_READ_MORE:
+        return file_tools_read_more(tools, args, result, why);
+    case SMA_TOOL_LIST_FILES:
+        return file_tools_list(tools, args, result, why);
+    case SMA_TOOL_SEARCH_FILES:
+        return file_tools_search(tools, args, result, why, is_stopped);
+    default:
+        return put_written(tools, tool, args, result, why);
+    }
+}
+
+bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
+                        struct sma_str arguments, struct sma_buf *result,
+                        const volatile int *is_stopped)
+{
+    enum sma_tool tool = sma_tool_find(name);
+    SMA_ASSERT(sma_file_tools_has(name));
+    struct sma_buf why, clean;
+    struct sma_tool_args args = {0};
+    size_t start = result->len;
+    sma_buf_init(&why, WHY_BYTES_MAX);
+    enum sma_err err = sma_tool_args_parse(tool, arguments, &args, &why);
+    if (err == SMA_ERR_OK)
+        err = run_tool(tools, tool, &args, result, &why, is_stopped);
+    sma_tool_args_fini(&args);
+    if (err != SMA_ERR_OK) {
+        sma_buf_init(&clean, WHY_BYTES_MAX * 2);
+        if (why.len == 0)
+            sma_buf_put_text(&why, sma_err_text(err));
+        sma_secrets_put(tools->secrets, &clean, sma_buf_str(&why));
+        if (result->ptr != NULL) {
+            result->len = start;
+            result->ptr[start] = '\0';
+        }
+        sma_tool_put_error(result, sma_buf_str(&clean));
+        sma_buf_fini(&clean);
+    }
+    sma_buf_fini(&why);
+    return err == SMA_ERR_OK;
+}
+
+enum sma_err sma_file_tools_preview(const struct sma_file_tools *tools, struct sma_str name,
+                                    struct sma_str arguments, char **ret_path, char **ret_before,
+                                    char **ret_after, struct sma_buf *why)
+{
+    enum sma_tool tool = sma_tool_find(name);
+    struct sma_tool_args args = {0};
+    struct sma_buf path;
+    struct file_change change = {0};
+    enum sma_file_verdict verdict;
+    SMA_ASSERT(tool == SMA_TOOL_WRITE_FILE || tool == SMA_TOOL_EDIT_FILE);
+    sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX + 1);
+    enum sma_err err = sma_tool_args_parse(tool, arguments, &args, why);
+    if (err == SMA_ERR_OK)
+        err = file_tools_clean_write(tools, args.path, &path, &verdict, why);
+    if (err == SMA_ERR_OK)
+        err = file_tools_change(tools, tool, &args, sma_buf_str(&path), &change, why);
+    char *clean = err == SMA_ERR_OK ? sma_buf_take(&path) : NULL;
+    if (err == SMA_ERR_OK && clean == NULL)
+        err = SMA_ERR_NOMEM;
+    sma_tool_args_fini(&args);
+    sma_buf_fini(&path);
+    if (err != SMA_ERR_OK) {
+        file_change_fini(&change);
+        return err;
+    }
+    *ret_path = clean;
+    *ret_before = change.before;
+    *ret_after = change.after;
+    return SMA_ERR_OK;
+}

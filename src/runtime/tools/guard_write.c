@@ -1,0 +1,140 @@
+/* guard_write.c — files are replaced by handle: a new one beside the old one, renamed over it. See guard.h. */
+#include "runtime/tools/guard_priv.h"
+
+#include "sma/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define FOLDER_MODE 0755
+#define FILE_MODE 0644
+
+/* The folder that holds the file, made with those above it when it is not there; through no link. -1 and errno. */
+static int open_folder(const struct sma_guard *guard, char *path, const char **ret_name)
+{
+    char *at = path, *slash;
+    int fd = guard_open_plain(guard, "", O_RDONLY | O_DIRECTORY);
+    while (fd >= 0 && (slash = strchr(at, '/')) != NULL) {
+        *slash = '\0';
+        int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+        int next = openat(fd, at, flags);
+        if (next < 0 && errno == ENOENT) {
+            if (mkdirat(fd, at, FOLDER_MODE) == 0 || errno == EEXIST)
+                next = openat(fd, at, flags);
+        }
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        fd = next;
+        at = slash + 1;
+    }
+    *ret_name = at;
+    return fd;
+}
+
+static enum sma_err write_bytes(int fd, struct sma_str bytes)
+{
+    for (size_t done = 0; done < bytes.len;) {
+        ssize_t count = write(fd, bytes.ptr + done, bytes.len - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return errno == ENOSPC || errno == EDQUOT ? SMA_ERR_NOSPACE : SMA_ERR_IO;
+        done += (size_t)count;
+    }
+    return SMA_ERR_OK;
+}
+
+static bool make_name(char name[40])
+{
+    uint8_t bytes[8];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    size_t len = (size_t)snprintf(name, 40, ".write-");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        len += (size_t)snprintf(name + len, 40 - len, "%02x", bytes[i]);
+    snprintf(name + len, 40 - len, ".tmp");
+    return true;
+}
+
+/* What stands there now: a regular file, or nothing. */
+static enum sma_err look(const struct sma_guard *guard, int folder, const char *name,
+                         struct sma_str path, mode_t *ret_mode, bool *ret_is_new,
+                         struct sma_buf *why)
+{
+    struct stat stat;
+    *ret_is_new = fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) != 0;
+    *ret_mode = FILE_MODE;
+    if (*ret_is_new)
+        return errno == ENOENT ? SMA_ERR_OK : guard_tell_errno(why, path);
+    if (S_ISDIR(stat.st_mode))
+        return guard_refuse(why, path, " is a folder: expected a file.");
+    if (S_ISLNK(stat.st_mode))
+        return guard_refuse(why, path, " is a link: write the file it names instead.");
+    if (!S_ISREG(stat.st_mode))
+        return guard_refuse(why, path, " is a pipe, a socket or a device: expected a file.");
+    if (sma_guard_is_protected_link(guard, &stat))
+        return guard_refuse(why, path, " is, or may be, another name of a protected file.");
+    *ret_mode = stat.st_mode & 0777;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err replace(int folder, const char *name, struct sma_str path, struct sma_str bytes,
+                            mode_t mode, struct sma_buf *why)
+{
+    char temporary[40];
+    if (!make_name(temporary))
+        return guard_tell_errno(why, path);
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return guard_tell_errno(why, path);
+    enum sma_err err = write_bytes(fd, bytes);
+    if (err == SMA_ERR_OK && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
+        err = errno == ENOSPC || errno == EDQUOT ? SMA_ERR_NOSPACE : SMA_ERR_IO;
+    if (err == SMA_ERR_OK && renameat(folder, temporary, folder, name) != 0)
+        err = SMA_ERR_IO;
+    int saved = errno;
+    close(fd);
+    if (err == SMA_ERR_OK) {
+        (void)fsync(folder); /* the file is whole either way */
+        return SMA_ERR_OK;
+    }
+    (void)unlinkat(folder, temporary, 0); /* nothing else can be done */
+    errno = saved;
+    (void)guard_tell_errno(why, path); /* the code is known */
+    return err;
+}
+
+enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
+                             struct sma_str bytes, bool *ret_is_new, struct sma_buf *why)
+{
+    if (path.len == 0 || sma_guard_classify(path, SMA_GUARD_WRITE) == SMA_GUARD_PROTECTED)
+        return guard_refuse_protected(why, path);
+    char *copy = strndup(path.ptr, path.len);
+    if (copy == NULL)
+        return SMA_ERR_NOMEM;
+    const char *name = copy;
+    int folder = open_folder(guard, copy, &name);
+    if (folder < 0) {
+        bool is_link = errno == ENOTDIR || errno == ELOOP;
+        enum sma_err err =
+            is_link ? guard_refuse(why, path, ": a part of the path is a link or a file.")
+                    : guard_tell_errno(why, path);
+        free(copy);
+        return err;
+    }
+    mode_t mode;
+    bool is_new;
+    enum sma_err err = look(guard, folder, name, path, &mode, &is_new, why);
+    if (err == SMA_ERR_OK)
+        err = replace(folder, name, path, bytes, mode, why);
+    close(folder);
+    free(copy);
+    if (err == SMA_ERR_OK && ret_is_new != NULL)
+        *ret_is_new = is_new;
+    return err;
+}
