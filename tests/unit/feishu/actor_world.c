@@ -30,6 +30,7 @@ enum order_kind
 struct order
 {
     uint8_t kind, progress;
+    uint8_t intent;
     bool wants_role, is_repeat;
     uint64_t id, seq;
     char chat[64], chat_type[16], reply[64], user[64];
@@ -60,6 +61,8 @@ static struct
     size_t order_count;
     char *logs[LOG_COUNT_MAX];
     size_t log_count;
+    uint8_t press_verdict, intent;
+    const char *press_notice;
 } seen;
 
 static void copy_text(char *to, size_t size, struct sma_str from)
@@ -119,6 +122,7 @@ static void carry_out(struct sma_ctx *ctx, const struct order *order)
         struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
         deliver->outbox_id = order->id;
         deliver->seq = order->seq;
+        deliver->intent = order->intent;
         deliver->is_repeat = order->is_repeat;
         deliver->route = sma_route_dup(msg, &route);
         deliver->text = sma_msg_dup(msg, text);
@@ -135,11 +139,16 @@ static void carry_out(struct sma_ctx *ctx, const struct order *order)
 }
 
 /* -- the store ----------------------------------------------------------------------------------------------------- */
-static void accept(struct sma_ctx *ctx, const struct sma_msg *question)
+static void accept(struct sma_ctx *ctx, struct sma_msg *question)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, 0);
+    struct sma_str notice = sma_str(seen.press_notice == NULL ? "" : seen.press_notice);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, notice.len + 1);
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->seq = ++seen.seq;
+    if (SMA_MSG_BODY(question, struct sma_ingress)->kind == SMA_EVENT_CALLBACK) {
+        accepted->verdict = seen.press_verdict;
+        accepted->notice = sma_msg_dup(msg, notice);
+    }
     if (seen.refuse_count > 0) {
         seen.refuse_count--;
         accepted->verdict = SMA_VERDICT_REFUSED;
@@ -490,6 +499,21 @@ void world_refuse(size_t count)
     pthread_mutex_unlock(&lock);
 }
 
+void world_answer_presses(enum sma_verdict verdict, const char *notice)
+{
+    pthread_mutex_lock(&lock);
+    seen.press_verdict = (uint8_t)verdict;
+    seen.press_notice = notice;
+    pthread_mutex_unlock(&lock);
+}
+
+void world_set_intent(uint8_t intent)
+{
+    pthread_mutex_lock(&lock);
+    seen.intent = intent;
+    pthread_mutex_unlock(&lock);
+}
+
 void world_hold(bool is_held)
 {
     pthread_mutex_lock(&lock);
@@ -514,6 +538,7 @@ uint64_t world_deliver(uint64_t seq, const char *chat, const char *chat_type, co
     struct order order = {.seq = seq};
     pthread_mutex_lock(&lock);
     order.id = ++seen.row;
+    order.intent = seen.intent;
     order_delivery(&order, chat, chat_type, reply, text);
     pthread_mutex_unlock(&lock);
     return order.id;

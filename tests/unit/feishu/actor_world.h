@@ -54,6 +54,10 @@ size_t world_event_count(void);
 struct world_event world_event_at(size_t index);
 void world_refuse(size_t count); /* the next `count` events */
 void world_hold(bool is_held);   /* answer nothing; false answers what waits */
+/** From now on presses are answered with this verdict and these words (kept by the caller). */
+void world_answer_presses(enum sma_verdict verdict, const char *notice);
+/** Of the deliveries that follow; enum sma_intent. */
+void world_set_intent(uint8_t intent);
 
 /** Hand a delivery to the dispatcher. reply, thread: "" = none. @return its outbox id */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *chat_type, const char *reply,

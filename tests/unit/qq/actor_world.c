@@ -65,6 +65,8 @@ static struct
     size_t order_count;
     char *logs[LOG_COUNT_MAX];
     size_t log_count;
+    uint8_t press_verdict;
+    const char *press_notice;
 } seen;
 
 static void copy_text(char *to, size_t size, struct sma_str from)
@@ -146,11 +148,16 @@ static void carry_out(struct sma_ctx *ctx, const struct order *order)
 }
 
 /* -- the store ----------------------------------------------------------------------------------------------------- */
-static void accept(struct sma_ctx *ctx, const struct sma_msg *question)
+static void accept(struct sma_ctx *ctx, struct sma_msg *question)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, 0);
+    struct sma_str notice = sma_str(seen.press_notice == NULL ? "" : seen.press_notice);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, notice.len + 1);
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->seq = ++seen.seq;
+    if (SMA_MSG_BODY(question, struct sma_ingress)->kind == SMA_EVENT_CALLBACK) {
+        accepted->verdict = seen.press_verdict;
+        accepted->notice = sma_msg_dup(msg, notice);
+    }
     if (seen.refuse_skip > 0) {
         seen.refuse_skip--;
     } else if (seen.refuse_count > 0) {
@@ -521,6 +528,14 @@ void world_refuse(size_t skip, size_t count)
     pthread_mutex_lock(&lock);
     seen.refuse_skip = skip;
     seen.refuse_count = count;
+    pthread_mutex_unlock(&lock);
+}
+
+void world_answer_presses(enum sma_verdict verdict, const char *notice)
+{
+    pthread_mutex_lock(&lock);
+    seen.press_verdict = (uint8_t)verdict;
+    seen.press_notice = notice;
     pthread_mutex_unlock(&lock);
 }
 

@@ -33,6 +33,7 @@ enum order_kind
 struct order
 {
     uint8_t kind, progress;
+    uint8_t intent;
     bool wants_role;
     uint64_t id, seq;
     char chat[32], thread[32], reply[32], user[32];
@@ -63,6 +64,8 @@ static struct
     size_t order_count;
     char *logs[LOG_COUNT_MAX];
     size_t log_count;
+    uint8_t press_verdict, intent;
+    const char *press_notice;
 } seen;
 
 static void copy_text(char *to, size_t size, struct sma_str from)
@@ -125,6 +128,7 @@ static void carry_out(struct sma_ctx *ctx, const struct order *order)
         struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
         deliver->outbox_id = order->id;
         deliver->seq = order->seq;
+        deliver->intent = order->intent;
         deliver->route = sma_route_dup(msg, &route);
         deliver->text = sma_msg_dup(msg, text);
         CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_DISPATCHER, &msg));
@@ -140,11 +144,16 @@ static void carry_out(struct sma_ctx *ctx, const struct order *order)
 }
 
 /* -- the store ----------------------------------------------------------------------------------------------------- */
-static void accept(struct sma_ctx *ctx, const struct sma_msg *question)
+static void accept(struct sma_ctx *ctx, struct sma_msg *question)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, 0);
+    struct sma_str notice = sma_str(seen.press_notice == NULL ? "" : seen.press_notice);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, notice.len + 1);
     struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
     accepted->seq = ++seen.seq;
+    if (SMA_MSG_BODY(question, struct sma_ingress)->kind == SMA_EVENT_CALLBACK) {
+        accepted->verdict = seen.press_verdict;
+        accepted->notice = sma_msg_dup(msg, notice);
+    }
     if (seen.refuse_skip > 0) {
         seen.refuse_skip--;
     } else if (seen.refuse_count > 0) {
@@ -562,6 +571,21 @@ void world_conflict(size_t count)
     pthread_mutex_unlock(&lock);
 }
 
+void world_answer_presses(enum sma_verdict verdict, const char *notice)
+{
+    pthread_mutex_lock(&lock);
+    seen.press_verdict = (uint8_t)verdict;
+    seen.press_notice = notice;
+    pthread_mutex_unlock(&lock);
+}
+
+void world_set_intent(uint8_t intent)
+{
+    pthread_mutex_lock(&lock);
+    seen.intent = intent;
+    pthread_mutex_unlock(&lock);
+}
+
 void world_hold(bool is_held)
 {
     pthread_mutex_lock(&lock);
@@ -578,6 +602,7 @@ uint64_t world_deliver(uint64_t seq, const char *chat, const char *thread, const
     copy_text(order.reply, sizeof order.reply, sma_str(reply));
     pthread_mutex_lock(&lock);
     order.id = ++seen.row;
+    order.intent = seen.intent;
     give_order(&order);
     pthread_mutex_unlock(&lock);
     return order.id;

@@ -63,6 +63,10 @@ void world_refuse(size_t skip,
                   size_t count);   /* let `skip` events pass, refuse the `count` after them */
 void world_conflict(size_t count); /* say of that many events that another was known by their key */
 void world_hold(bool is_held);     /* answer nothing; false answers what waits */
+/** From now on presses are answered with this verdict and these words (kept by the caller). */
+void world_answer_presses(enum sma_verdict verdict, const char *notice);
+/** Of the deliveries that follow; enum sma_intent. */
+void world_set_intent(uint8_t intent);
 
 /** Hand a delivery to the dispatcher. chat, thread, reply as text, "" = none. @return its outbox id */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *thread, const char *reply,
