@@ -649,6 +649,15 @@ void world_tell(const char *format, ...)
     va_end(arguments);
 }
 
+json_t *world_ask(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    json_t *answer = platform_vdo(&world_platform, format, arguments);
+    va_end(arguments);
+    return answer;
+}
+
 const char *world_say(const char *chat, const char *text)
 {
     static char id[96];

@@ -93,6 +93,7 @@ size_t world_log_count(const char *text);
 
 /* -- the platform ---------------------------------------------------------------------------------------------------- */
 void world_tell(const char *format, ...);
+json_t *world_ask(const char *format, ...); /* the same, with the answer; decref */
 /** A text of its usual speaker; the message's id until the next call. */
 const char *world_say(const char *chat, const char *text);
 int64_t world_counter(const char *name);
