@@ -43,6 +43,8 @@
     X(attachments_failed_total, "attachments that could not be downloaded")                        \
     X(http_requests_total, "HTTP requests")                                                        \
     X(http_rejected_total, "HTTP requests refused before the core")                                \
+    X(commands_total, "commands of exec_shell started")                                            \
+    X(commands_ended_total, "commands ended by a limit, a timeout or a person")                    \
     X(signals_dropped_total, "signals dropped because their lane was full")                        \
     X(log_dropped_total, "log lines dropped because the log lane was full")
 
@@ -55,6 +57,7 @@
     X(sessions, "sessions in memory")                                                              \
     X(session_bytes, "bytes of sessions in memory")                                                \
     X(http_connections, "open HTTP connections")                                                   \
+    X(commands_running, "commands of exec_shell running")                                          \
     X(disk_degraded, "1 while intake is stopped for want of disk")
 
 #define SMA_HISTOGRAM_MAP(X)                                                                       \

@@ -23,7 +23,7 @@ static const char DEFAULT_ROLE[] = "You are a helpful project assistant.\n"
 struct storage
 {
     struct storage *next;
-    char bytes[];
+    _Alignas(void *) char bytes[];
 };
 
 /* The assignments of a .env file. */
@@ -59,18 +59,27 @@ static void ignore_warning(void *user, const char *line)
     (void)line;
 }
 
-static const char *keep(struct loading *loading, const char *bytes, size_t len)
+/* Room that lives as long as the configuration, aligned for pointers; NULL without memory. */
+static void *keep_room(struct loading *loading, size_t len)
 {
-    struct storage *block = malloc(sizeof *block + len + 1);
+    struct storage *block = malloc(sizeof *block + len);
     if (block == NULL) {
         loading->is_out_of_memory = true;
-        return "";
+        return NULL;
     }
-    memcpy(block->bytes, bytes, len);
-    block->bytes[len] = '\0';
     block->next = loading->config->storage;
     loading->config->storage = block;
     return block->bytes;
+}
+
+static const char *keep(struct loading *loading, const char *bytes, size_t len)
+{
+    char *room = keep_room(loading, len + 1);
+    if (room == NULL)
+        return "";
+    memcpy(room, bytes, len);
+    room[len] = '\0';
+    return room;
 }
 
 static const char *keep_text(struct loading *loading, const char *text)
@@ -265,6 +274,23 @@ static const char *find_variable(void *user, const char *name)
     return variable == NULL ? NULL : variable->value;
 }
 
+/* The names of this .env and of the one that was exported, so that no child process gets what a .env brought. */
+static void keep_env_names(struct loading *loading)
+{
+    size_t count = loading->env.count + exported.count;
+    const char **names = keep_room(loading, (count + 1) * sizeof *names);
+    if (names == NULL)
+        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < loading->env.count; i++)
+        names[kept++] = keep_text(loading, loading->env.items[i].name);
+    for (size_t i = 0; i < exported.count; i++)
+        if (find_in(&loading->env, exported.items[i].name) == NULL)
+            names[kept++] = keep_text(loading, exported.items[i].name);
+    loading->config->dotenv_names = names;
+    loading->config->dotenv_count = kept;
+}
+
 static enum sma_err load_env(struct loading *loading)
 {
     SMA_AUTO(sma_freep) char *bytes = NULL;
@@ -275,6 +301,7 @@ static enum sma_err load_env(struct loading *loading)
     if (err == SMA_ERR_OK)
         err = sma_env_parse((struct sma_str){bytes, len}, set_variable, &loading->env);
     export_once(&loading->env);
+    keep_env_names(loading);
     return loading->env.is_out_of_memory ? SMA_ERR_NOMEM
            : err == SMA_ERR_NOTFOUND     ? SMA_ERR_OK
                                          : err;

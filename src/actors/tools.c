@@ -1,0 +1,393 @@
+/*
+ * tools.c — the tools actor: questions in, places given, answers out, life cycle.
+ */
+#include "tools_priv.h"
+
+#include "sma/metrics.h"
+#include "sma/text.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define TOOLS_MAGIC 0x746f6f6cu
+#define PREFIX_KEY "shipmyagent exec"
+
+/* -- set-up ----------------------------------------------------------------------------------------------------- */
+static void unref_setup(struct tools_setup *setup)
+{
+    if (setup == NULL || --setup->refs > 0)
+        return;
+    sma_tool_rules_destroy(setup->rules);
+    sma_file_tools_destroy(setup->files);
+    sma_secrets_destroy(setup->secrets);
+    sma_exec_options_fini(&setup->options);
+    free(setup);
+}
+
+static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools *tools,
+                               struct sma_error *error)
+{
+    enum sma_err err =
+        sma_exec_options_parse(setup->config->permissions_json, &setup->options, error);
+    if (err == SMA_ERR_OK)
+        err = sma_tool_rules_create(setup->config, &setup->rules, error);
+    if (err == SMA_ERR_OK)
+        err = sma_file_tools_create(setup->config, &setup->files, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (sma_secrets_create(setup->config, &setup->secrets) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    /* what was a secret before a reload stays one */
+    if (tools->setup != NULL &&
+        sma_secrets_add_config(setup->secrets, tools->setup->config) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "too many secrets to keep them out of outputs");
+    return sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
+}
+
+static enum sma_err create_setup(const struct sma_tools *tools, const struct sma_config *config,
+                                 struct tools_setup **ret_setup, struct sma_error *error)
+{
+    struct tools_setup *setup = calloc(1, sizeof *setup);
+    if (setup == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    setup->refs = 1;
+    setup->config = config;
+    enum sma_err err = fill_setup(setup, tools, error);
+    if (err != SMA_ERR_OK) {
+        unref_setup(setup);
+        return err;
+    }
+    *ret_setup = setup;
+    return SMA_ERR_OK;
+}
+
+/* -- life ------------------------------------------------------------------------------------------------------- */
+enum sma_err sma_tools_create(const struct sma_config *config, struct sma_tools **ret_tools,
+                              struct sma_error *error)
+{
+    struct sma_tools *tools = calloc(1, sizeof *tools);
+    if (tools == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "no memory for the tools actor");
+    tools->magic = TOOLS_MAGIC;
+    tools->jobs.next = tools->jobs.previous = &tools->jobs;
+    tools->wake_ns = UINT64_MAX;
+    tools->read_bytes = malloc(TOOLS_READ_BYTES);
+    enum sma_err err = tools->read_bytes == NULL
+                           ? sma_fail(error, SMA_ERR_NOMEM, "no memory for the tools actor")
+                           : create_setup(tools, config, &tools->setup, error);
+    if (err != SMA_ERR_OK) {
+        sma_tools_destroy(tools);
+        return err;
+    }
+    static const uint8_t key[16] = PREFIX_KEY;
+    snprintf(tools->marker_prefix, sizeof tools->marker_prefix, "%016llx-",
+             (unsigned long long)sma_siphash(key, config->project_dir,
+                                             strlen(config->project_dir)));
+    *ret_tools = tools;
+    return SMA_ERR_OK;
+}
+
+static void destroy_job(struct tools_job *job)
+{
+    job->previous->next = job->next;
+    job->next->previous = job->previous;
+    tools_exec_destroy(job);
+    sma_sandbox_plan_fini(&job->plan);
+    free(job->variables);
+    sma_buf_fini(&job->item);
+    sma_buf_fini(&job->why);
+    sma_buf_fini(&job->result);
+    sma_msg_destroy(job->question);
+    unref_setup(job->setup);
+    free(job);
+}
+
+void sma_tools_destroy(struct sma_tools *tools)
+{
+    if (tools == NULL)
+        return;
+    SMA_ASSERT(tools->magic == TOOLS_MAGIC);
+    while (tools->jobs.next != &tools->jobs)
+        destroy_job(tools->jobs.next);
+    unref_setup(tools->setup);
+    sma_processes_fini(&tools->table);
+    free(tools->read_bytes);
+    tools->magic = 0;
+    free(tools);
+}
+
+void sma_tools_describe(const struct sma_tools *tools, struct sma_buf *buf)
+{
+    sma_sandbox_describe(&tools->setup->sandbox, &tools->setup->options, buf);
+}
+
+static void say_belts(struct sma_tools *tools)
+{
+    const struct tools_setup *setup = tools->setup;
+    struct sma_buf line;
+    sma_buf_init(&line, 1024);
+    sma_tools_describe(tools, &line);
+    bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
+    sma_ctx_log(tools->ctx, is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s",
+                line.ptr == NULL ? "" : line.ptr,
+                is_open ? "; commands can read what this user can read, and reach the network" : "");
+    sma_buf_fini(&line);
+}
+
+/* Descriptors that the service itself was started with are not for commands. */
+static void keep_descriptors(void)
+{
+    if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    for (int fd = 3; fd < 1024; fd++) { /* kernels before 5.11 */
+        int flags = fcntl(fd, F_GETFD);
+        if (flags >= 0)
+            (void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+}
+
+static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    struct sma_tools *tools = state;
+    SMA_ASSERT(tools->magic == TOOLS_MAGIC);
+    tools->ctx = ctx;
+    keep_descriptors();
+    /* What a command leaves behind becomes our child, so that it is found and waited for. */
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return sma_fail(error, SMA_ERR_IO, "cannot become the parent of what commands leave");
+    if (!tools->setup->sandbox.is_on && tools->setup->options.is_possible) {
+        size_t count = sma_processes_end_marked(tools->marker_prefix);
+        if (count > 0)
+            sma_ctx_log(ctx, SMA_LOG_WARN, "ended %zu processes that commands had left behind",
+                        count);
+    }
+    tools_log_prune(tools->setup->config->state_dir);
+    say_belts(tools);
+    return SMA_ERR_OK;
+}
+
+/* -- answers ---------------------------------------------------------------------------------------------------- */
+void tools_wake_by(struct sma_tools *tools, uint64_t at_ns)
+{
+    if (at_ns >= tools->wake_ns)
+        return;
+    tools->wake_ns = at_ns;
+    sma_ctx_wake_at(tools->ctx, at_ns);
+}
+
+void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_error,
+                  struct sma_str content)
+{
+    SMA_ASSERT(job->state != TOOLS_ANSWERED);
+    struct sma_str item = verdict == SMA_TOOL_ASKS && job->ask->mode == SMA_TOOL_CHECK
+                              ? sma_buf_str(&job->item)
+                              : (struct sma_str){NULL, 0};
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_TOOL_ANSWER, struct sma_tool_answer,
+                                      content.len + item.len + 2);
+    if (msg == NULL)
+        sma_ctx_fatal(job->tools->ctx, "out of memory: a tool's answer cannot be given");
+    struct sma_tool_answer *answer = SMA_MSG_BODY(msg, struct sma_tool_answer);
+    answer->seq = job->ask->seq;
+    answer->call = job->ask->call;
+    answer->verdict = (uint8_t)verdict;
+    answer->is_error = is_error;
+    answer->content = sma_msg_dup(msg, content);
+    answer->item_json = sma_msg_dup(msg, item);
+    sma_ctx_answer(job->tools->ctx, job->question, &msg);
+    job->state = TOOLS_ANSWERED;
+}
+
+void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, const char *text)
+{
+    struct sma_buf content;
+    sma_buf_init(&content, SMA_TOOL_RESULT_BYTES_MAX);
+    sma_buf_put_text(&content, "{\"success\":false,\"error\":");
+    sma_buf_put_json_string(&content, sma_str(text));
+    sma_buf_put_char(&content, '}');
+    tools_answer(job, verdict, true,
+                 content.err == SMA_ERR_OK
+                     ? sma_buf_str(&content)
+                     : SMA_STR("{\"success\":false,\"error\":\"out of memory\"}"));
+    sma_buf_fini(&content);
+}
+
+/* -- places ----------------------------------------------------------------------------------------------------- */
+static size_t place_count(enum tools_kind kind)
+{
+    return kind == TOOLS_KIND_EXEC   ? SMA_EXEC_COUNT_MAX
+           : kind == TOOLS_KIND_FILE ? TOOLS_FILE_COUNT_MAX
+                                     : SMA_ASK_TOOL_COUNT_MAX;
+}
+
+static void let_in(struct sma_tools *tools)
+{
+    if (tools->is_draining)
+        return;
+    for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
+        if (job->state != TOOLS_WAITS || tools->busy[job->kind] >= place_count(job->kind))
+            continue;
+        job->state = TOOLS_WORKS;
+        job->holds_place = true;
+        tools->busy[job->kind]++;
+        tools_work_start(job);
+    }
+}
+
+static void tell_drained(struct sma_tools *tools)
+{
+    if (!tools->is_draining || tools->has_drained || tools->jobs.next != &tools->jobs)
+        return;
+    tools->has_drained = true;
+    sma_ctx_life_done(tools->ctx, SMA_PHASE_DRAIN);
+}
+
+void tools_leave(struct tools_job *job)
+{
+    struct sma_tools *tools = job->tools;
+    if (job->holds_place) {
+        job->holds_place = false;
+        tools->busy[job->kind]--;
+        if (tools->busy[TOOLS_KIND_EXEC] == 0 && tools->placeholders != 0) {
+            sma_sandbox_remove_placeholders(job->setup->config, tools->placeholders);
+            tools->placeholders = 0;
+        }
+    }
+    if (job->state == TOOLS_ANSWERED && job->handles == 0 &&
+        (job->command == NULL || !job->command->log.is_busy)) {
+        destroy_job(job);
+        tell_drained(tools);
+    }
+    let_in(tools);
+}
+
+/* -- questions -------------------------------------------------------------------------------------------------- */
+static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **question)
+{
+    struct tools_job *job = calloc(1, sizeof *job);
+    if (job == NULL)
+        sma_ctx_fatal(tools->ctx, "out of memory: a tool's question cannot be taken");
+    job->tools = tools;
+    job->setup = tools->setup;
+    job->setup->refs++;
+    job->question = *question;
+    *question = NULL;
+    job->ask = SMA_MSG_BODY(job->question, struct sma_tool_ask);
+    job->kind = job->ask->mode == SMA_TOOL_CHECK                             ? TOOLS_KIND_CHECK
+                : sma_str_is_equal(job->ask->name, SMA_STR("exec_shell")) ? TOOLS_KIND_EXEC
+                                                                             : TOOLS_KIND_FILE;
+    sma_buf_init(&job->item, 1024 * 1024);
+    sma_buf_init(&job->why, 16384);
+    sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX + 65536);
+    job->next = &tools->jobs;
+    job->previous = tools->jobs.previous;
+    job->previous->next = tools->jobs.previous = job;
+    return job;
+}
+
+/* "Killed, still answered": at once when nothing has begun, else when it is over. */
+static void stop_job(struct tools_job *job)
+{
+    __atomic_store_n(&job->is_stopped, 1, __ATOMIC_RELAXED);
+    if (job->state == TOOLS_WAITS) {
+        tools_answer_error(job, SMA_TOOL_STOPPED, "stopped before it began");
+        tools_leave(job);
+    } else if (job->state == TOOLS_WORKS) {
+        (void)uv_cancel((uv_req_t *)&job->work); /* it works already: its end answers */
+    } else if (job->state == TOOLS_RUNS || job->state == TOOLS_ENDS) {
+        tools_end(job, TOOLS_REASON_STOPPED, false);
+    }
+}
+
+static void stop_jobs(struct sma_tools *tools, uint64_t seq, bool are_all)
+{
+    for (struct tools_job *job = tools->jobs.next, *next; job != &tools->jobs; job = next) {
+        next = job->next;
+        if (are_all || job->ask->seq == seq)
+            stop_job(job);
+    }
+}
+
+static void reload(struct sma_tools *tools, const struct sma_config *config)
+{
+    struct sma_error error = {.code = SMA_ERR_OK};
+    struct tools_setup *setup = NULL;
+    if (create_setup(tools, config, &setup, &error) != SMA_ERR_OK) {
+        sma_ctx_log(tools->ctx, SMA_LOG_ERROR, "tools: the rules stay as they were: %s",
+                    error.text);
+        return;
+    }
+    unref_setup(tools->setup);
+    tools->setup = setup;
+    say_belts(tools);
+}
+
+static void live(struct sma_tools *tools, unsigned phase)
+{
+    if (phase != SMA_PHASE_DRAIN) {
+        sma_ctx_life_done(tools->ctx, phase);
+        return;
+    }
+    tools->is_draining = true;
+    stop_jobs(tools, 0, true); /* the last one to go says that it is done */
+    tell_drained(tools);
+}
+
+static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct sma_tools *tools = state;
+    SMA_ASSERT(tools->magic == TOOLS_MAGIC);
+    switch ((*msg)->kind) {
+    case SMA_MSG_TOOL: {
+        struct tools_job *job = create_job(tools, msg);
+        if (tools->is_draining)
+            stop_job(job);
+        else
+            let_in(tools);
+        return;
+    }
+    case SMA_MSG_TOOL_CANCEL:
+        stop_jobs(tools, SMA_MSG_BODY(*msg, struct sma_tool_cancel)->seq, false);
+        return;
+    case SMA_MSG_RELOAD:
+        reload(tools, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        return;
+    case SMA_MSG_LIFE:
+        live(tools, SMA_MSG_BODY(*msg, struct sma_life)->phase);
+        return;
+    default:
+        sma_ctx_log(ctx, SMA_LOG_ERROR, "tools: unexpected message %s",
+                    sma_msg_kind_name((*msg)->kind));
+    }
+}
+
+static void wake(void *state, struct sma_ctx *ctx)
+{
+    struct sma_tools *tools = state;
+    (void)ctx;
+    tools->wake_ns = UINT64_MAX;
+    tools_end_watch(tools);
+}
+
+/* Without an ordered end: nothing of a command may stay. */
+static void stop(void *state, struct sma_ctx *ctx)
+{
+    struct sma_tools *tools = state;
+    (void)ctx;
+    for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
+        __atomic_store_n(&job->is_stopped, 1, __ATOMIC_RELAXED);
+        tools_exec_abandon(job);
+    }
+    if (tools->placeholders != 0)
+        sma_sandbox_remove_placeholders(tools->setup->config, tools->placeholders);
+}
+
+const struct sma_actor_ops sma_tools_actor_ops = {.name = "tools",
+                                                  .is_on_loop = true,
+                                                  .start = start,
+                                                  .handle = handle,
+                                                  .wake = wake,
+                                                  .stop = stop};

@@ -1,0 +1,254 @@
+/*
+ * tools_end.c — limits, deadlines, and the end of every process of a command.
+ *
+ * A sandboxed command ends with the first process of its pid namespace: the kernel kills the rest, and its death is told only
+ * when they are gone. Without a sandbox the processes are found in /proc (exec_processes.h), stopped first, so that none of them
+ * makes another meanwhile, and then killed.
+ */
+#include "tools_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#define FREEZE_ROUND_COUNT_MAX 6
+#define SCAN_SHARE 10 /* looks take at most one part in this of the time */
+
+/* -- the table -------------------------------------------------------------------------------------------------- */
+struct roots
+{
+    struct sma_process_root items[SMA_EXEC_COUNT_MAX];
+    struct tools_job *jobs[SMA_EXEC_COUNT_MAX];
+    size_t count, open_count; /* open: without sandbox */
+};
+
+static bool is_live(const struct tools_job *job)
+{
+    return job->state == TOOLS_RUNS || job->state == TOOLS_ENDS;
+}
+
+static void collect(struct sma_tools *tools, struct roots *roots)
+{
+    roots->count = roots->open_count = 0;
+    for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
+        if (!is_live(job))
+            continue;
+        SMA_ASSERT(roots->count < SMA_EXEC_COUNT_MAX);
+        const struct tools_command *command = job->command;
+        roots->items[roots->count] = (struct sma_process_root){
+            command->pid, command->session, command->inside,
+            job->plan.is_boxed ? NULL : command->marker};
+        roots->jobs[roots->count++] = job;
+        roots->open_count += job->plan.is_boxed ? 0 : 1;
+    }
+}
+
+static void on_gone(void *user, pid_t pid)
+{
+    struct roots *roots = user;
+    for (size_t i = 0; i < roots->count; i++)
+        if (roots->jobs[i]->command->inside == pid)
+            roots->jobs[i]->command->inside = 0;
+}
+
+/* @return false: /proc cannot be read now */
+static bool look(struct sma_tools *tools, struct roots *roots)
+{
+    collect(tools, roots);
+    if (sma_processes_scan(&tools->table) != SMA_ERR_OK)
+        return false;
+    sma_processes_own(&tools->table, roots->items, roots->count, roots->open_count == 1);
+    sma_processes_reap(&tools->table, roots->items, roots->count, on_gone, roots);
+    return true;
+}
+
+static int index_of(const struct roots *roots, const struct tools_job *job)
+{
+    for (size_t i = 0; i < roots->count; i++)
+        if (roots->jobs[i] == job)
+            return (int)i;
+    return SMA_PROCESS_NONE;
+}
+
+/* -- ending ----------------------------------------------------------------------------------------------------- */
+static void kill_open(struct tools_job *job)
+{
+    struct sma_tools *tools = job->tools;
+    struct roots roots;
+    size_t before = 0;
+    for (int round = 0; round < FREEZE_ROUND_COUNT_MAX; round++) {
+        if (!look(tools, &roots))
+            break;
+        size_t count =
+            sma_processes_signal(&tools->table, index_of(&roots, job), SIGSTOP, 0);
+        if (count == before)
+            break;
+        before = count;
+    }
+    if (job->command->pid > 0)
+        (void)kill(-job->command->session, SIGKILL); /* what the last look missed */
+    (void)sma_processes_signal(&tools->table, index_of(&roots, job), SIGKILL, 0);
+}
+
+static void kill_all(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    uint64_t now = sma_ctx_now(job->tools->ctx);
+    command->is_killed = true;
+    if (command->give_up_ns == UINT64_MAX)
+        command->give_up_ns = now + TOOLS_GIVE_UP_NS;
+    if (!job->plan.is_boxed)
+        kill_open(job);
+    else if (command->inside > 0)
+        (void)kill(command->inside, SIGKILL); /* gone already: as well */
+    else if (command->pid > 0)
+        (void)kill(command->pid, SIGKILL); /* still setting up: what is inside dies with it */
+    tools_wake_by(job->tools, now + TOOLS_RETRY_NS);
+}
+
+void tools_end(struct tools_job *job, enum tools_reason reason, bool is_at_once)
+{
+    struct tools_command *command = job->command;
+    SMA_ASSERT(is_live(job));
+    if (command->reason == TOOLS_REASON_NONE)
+        command->reason = reason;
+    bool was_ending = job->state == TOOLS_ENDS;
+    job->state = TOOLS_ENDS;
+    bool is_setting_up = job->plan.is_boxed && command->inside == 0;
+    if (is_at_once || is_setting_up) {
+        if (!command->is_killed)
+            kill_all(job);
+        return;
+    }
+    if (was_ending)
+        return;
+    struct roots roots;
+    if (look(job->tools, &roots))
+        (void)sma_processes_signal(&job->tools->table, index_of(&roots, job), SIGTERM,
+                                   job->plan.is_boxed ? command->pid : 0);
+    else if (command->pid > 0 && !job->plan.is_boxed)
+        (void)kill(-command->session, SIGTERM);
+    command->kill_ns = sma_ctx_now(job->tools->ctx) + (uint64_t)SMA_EXEC_KILL_MS * TOOLS_MS;
+    tools_wake_by(job->tools, command->kill_ns);
+}
+
+void tools_end_exited(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    uint64_t now = sma_ctx_now(job->tools->ctx);
+    job->state = TOOLS_ENDS;
+    command->grace_ns = now + TOOLS_GRACE_NS;
+    if (command->kill_ns != UINT64_MAX && command->kill_ns > command->grace_ns)
+        command->grace_ns = command->kill_ns; /* it was told to end: what it left has the same time */
+    if (command->give_up_ns == UINT64_MAX)
+        command->give_up_ns = command->grace_ns + TOOLS_GIVE_UP_NS;
+    tools_wake_by(job->tools, now + TOOLS_RETRY_NS);
+    tools_exec_try_finish(job); /* last: the job may be gone */
+}
+
+bool tools_end_is_clean(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (sma_ctx_now(job->tools->ctx) >= command->give_up_ns)
+        return true;
+    if (job->plan.is_boxed) {
+        if (command->inside > 0 && waitpid(command->inside, NULL, WNOHANG) != 0)
+            command->inside = 0; /* waited for now, or by bubblewrap before */
+        return command->inside == 0;
+    }
+    struct roots roots;
+    return look(job->tools, &roots) &&
+           sma_processes_measure(&job->tools->table, index_of(&roots, job), 0).count == 0;
+}
+
+/* -- watching --------------------------------------------------------------------------------------------------- */
+static void check_limits(struct tools_job *job, int owner)
+{
+    struct sma_tools *tools = job->tools;
+    struct tools_command *command = job->command;
+    /* bubblewrap's two processes and the shell around the command are not its own */
+    size_t extra = job->plan.is_boxed ? 3 : 0;
+    uint64_t bytes_max = (uint64_t)job->setup->options.memory_mb * 2 * 1024 * 1024;
+    struct sma_process_load load = sma_processes_measure(&tools->table, owner, 0);
+    if (load.count > SMA_EXEC_PROCESS_COUNT_MAX + extra) {
+        tools_end(job, TOOLS_REASON_PROCESSES, true);
+        return;
+    }
+    if (load.rss_bytes > bytes_max) { /* shared pages count several times in it: look closer */
+        uint64_t exact = sma_processes_exact_bytes(&tools->table, owner);
+        if (exact == 0 || exact > bytes_max)
+            tools_end(job, TOOLS_REASON_MEMORY, true);
+    }
+    const char *breach = job->state == TOOLS_RUNS ? sma_sandbox_plan_breach(&job->plan) : NULL;
+    if (breach != NULL) {
+        const char *name = strrchr(breach, '/');
+        snprintf(command->breach, sizeof command->breach, "%s", name == NULL ? breach : name + 1);
+        tools_end(job, TOOLS_REASON_BREACH, true);
+    }
+}
+
+static void watch_processes(struct sma_tools *tools)
+{
+    uint64_t begin = sma_ctx_sys(tools->ctx)->now_ns(sma_ctx_sys(tools->ctx)->self);
+    struct roots roots;
+    uint64_t pause = TOOLS_WATCH_NS;
+    if (look(tools, &roots)) {
+        for (size_t i = 0; i < roots.count; i++) {
+            struct tools_job *job = roots.jobs[i];
+            if (!job->command->is_killed) {
+                check_limits(job, (int)i);
+                if (job->command->is_killed && !look(tools, &roots)) /* ending it used the table */
+                    break;
+            }
+        }
+    }
+    uint64_t end = sma_ctx_sys(tools->ctx)->now_ns(sma_ctx_sys(tools->ctx)->self);
+    if ((end - begin) * SCAN_SHARE > pause)
+        pause = (end - begin) * SCAN_SHARE;
+    tools->watch_ns = end + pause;
+}
+
+static void watch_job(struct tools_job *job, uint64_t now)
+{
+    struct sma_tools *tools = job->tools;
+    struct tools_command *command = job->command;
+    if (job->state == TOOLS_RUNS && now >= command->deadline_ns)
+        tools_end(job, TOOLS_REASON_TIMEOUT, false);
+    if (job->state == TOOLS_ENDS && now >= command->kill_ns && !command->is_killed)
+        kill_all(job);
+    if (command->has_exited && now >= command->grace_ns) {
+        command->has_left = command->has_left || command->reason == TOOLS_REASON_NONE;
+        kill_all(job); /* again and again until nothing is left or it is given up */
+    }
+    if (now >= command->give_up_ns && command->has_exited) {
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN,
+                    "tools: a command's processes do not end; it is answered without them");
+        tools_exec_close_pipes(job);
+    }
+    uint64_t due = job->state == TOOLS_RUNS                         ? command->deadline_ns
+                   : command->has_exited || command->is_killed ? now + TOOLS_RETRY_NS
+                                                                    : command->kill_ns;
+    tools_wake_by(tools, due);
+    tools_exec_try_finish(job); /* last: the job may be gone */
+}
+
+void tools_end_watch(struct sma_tools *tools)
+{
+    uint64_t now = sma_ctx_now(tools->ctx);
+    bool is_any = false;
+    for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next)
+        is_any = is_any || is_live(job);
+    if (!is_any) {
+        tools->watch_ns = 0;
+        return;
+    }
+    if (now >= tools->watch_ns)
+        watch_processes(tools);
+    for (struct tools_job *job = tools->jobs.next, *next; job != &tools->jobs; job = next) {
+        next = job->next;
+        if (is_live(job))
+            watch_job(job, now);
+    }
+    tools_wake_by(tools, tools->watch_ns);
+}

@@ -1,0 +1,375 @@
+/*
+ * tools_exec.c — one command: its start, its pipes, its answer.
+ */
+#include "tools_priv.h"
+
+#include "sma/metrics.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NICENESS 5 /* the service stays reachable beside a command that takes all processors */
+#define SAID_BYTES_MAX 4096
+#define CLEAN_BYTES_MAX ((size_t)8 * TOOLS_READ_BYTES)
+#define STDIO_COUNT 5
+
+/* -- pipes ------------------------------------------------------------------------------------------------------ */
+static void on_closed(uv_handle_t *handle)
+{
+    struct tools_job *job = handle->data;
+    job->handles--;
+    tools_leave(job);
+}
+
+static void close_pipe(struct tools_pipe *slot)
+{
+    if (!slot->is_open)
+        return;
+    slot->is_open = false;
+    uv_close((uv_handle_t *)&slot->handle, on_closed);
+}
+
+void tools_exec_close_pipes(struct tools_job *job)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(job->command->pipes); i++)
+        close_pipe(&job->command->pipes[i]);
+}
+
+static void lend_bytes(uv_handle_t *handle, size_t wanted, uv_buf_t *buf)
+{
+    const struct tools_job *job = handle->data;
+    (void)wanted;
+    *buf = uv_buf_init(job->tools->read_bytes, TOOLS_READ_BYTES);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf);
+
+/* Pipes are read while their log keeps up. */
+static void pace(struct tools_job *job)
+{
+    bool is_full = tools_log_is_full(&job->command->log);
+    for (size_t i = 0; i < 2; i++) {
+        struct tools_pipe *slot = &job->command->pipes[i];
+        if (!slot->is_open || slot->is_paused == is_full)
+            continue;
+        slot->is_paused = is_full;
+        if (is_full)
+            (void)uv_read_stop((uv_stream_t *)&slot->handle); /* always 0 */
+        else if (uv_read_start((uv_stream_t *)&slot->handle, lend_bytes, on_read) != 0)
+            close_pipe(slot);
+    }
+}
+
+/* bubblewrap's JSON first, then lines of the shell around the command. */
+static void hear(struct tools_command *command, struct sma_str text)
+{
+    sma_buf_put_str(&command->said, text);
+    if (command->said.ptr == NULL || command->said.err != SMA_ERR_OK)
+        return;
+    const char *child = strstr(command->said.ptr, "\"child-pid\":");
+    int pid = 0;
+    if (!command->has_inside && child != NULL && sscanf(child + 12, " %d%*[,}\n ]", &pid) == 1 &&
+        pid > 1 && strpbrk(child + 12, ",}\n") != NULL) {
+        command->inside = pid;
+        command->has_inside = true;
+    }
+    command->has_left = command->has_left || strstr(command->said.ptr, "\nleft ") != NULL;
+}
+
+static void take(struct tools_job *job, int stream, struct sma_str piece, bool is_end)
+{
+    struct sma_buf clean;
+    sma_buf_init(&clean, CLEAN_BYTES_MAX);
+    sma_exec_stream_put(&job->command->streams[stream], job->setup->secrets, piece, is_end, &clean);
+    if (clean.err == SMA_ERR_OK)
+        tools_log_put(job, stream, sma_buf_str(&clean));
+    else
+        tools_end(job, TOOLS_REASON_LOST, true);
+    sma_buf_fini(&clean);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
+{
+    struct tools_job *job = stream->data;
+    struct tools_pipe *slot = NULL;
+    for (size_t i = 0; i < 3; i++)
+        if ((uv_stream_t *)&job->command->pipes[i].handle == stream)
+            slot = &job->command->pipes[i];
+    SMA_ASSERT(slot != NULL);
+    if (len == 0)
+        return;
+    struct sma_str piece = {buf->base, len < 0 ? 0 : (size_t)len};
+    if (slot->stream == 2)
+        hear(job->command, piece);
+    else
+        take(job, slot->stream, piece, len < 0);
+    if (len < 0) {
+        close_pipe(slot);
+        tools_exec_try_finish(job);
+    } else {
+        pace(job);
+    }
+}
+
+/* -- start ------------------------------------------------------------------------------------------------------ */
+/* Ends for the child; ours are taken over by the loop. */
+struct ends
+{
+    int null, child[3], own[3];
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_ends(struct ends *ends)
+{
+    close_fd(&ends->null);
+    for (size_t i = 0; i < 3; i++) {
+        close_fd(&ends->child[i]);
+        close_fd(&ends->own[i]);
+    }
+}
+
+static bool open_ends(struct ends *ends)
+{
+    *ends = (struct ends){-1, {-1, -1, -1}, {-1, -1, -1}};
+    ends->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool is_open = ends->null >= 0;
+    for (size_t i = 0; i < 3 && is_open; i++) {
+        int pair[2];
+        is_open = pipe2(pair, O_CLOEXEC) == 0;
+        if (is_open) {
+            ends->own[i] = pair[0];
+            ends->child[i] = pair[1];
+        }
+    }
+    if (!is_open)
+        close_ends(ends);
+    return is_open;
+}
+
+static void open_pipes(struct tools_job *job, struct ends *ends)
+{
+    for (int i = 0; i < 3; i++) {
+        struct tools_pipe *slot = &job->command->pipes[i];
+        slot->stream = i;
+        SMA_ASSERT(uv_pipe_init(sma_ctx_loop(job->tools->ctx), &slot->handle, 0) == 0);
+        slot->handle.data = job;
+        slot->is_open = true;
+        job->handles++;
+        if (uv_pipe_open(&slot->handle, ends->own[i]) != 0) {
+            close_pipe(slot);
+            continue;
+        }
+        ends->own[i] = -1;
+        if (uv_read_start((uv_stream_t *)&slot->handle, lend_bytes, on_read) != 0)
+            close_pipe(slot);
+    }
+}
+
+static void on_exit_of(uv_process_t *process, int64_t status, int signo)
+{
+    struct tools_job *job = process->data;
+    struct tools_command *command = job->command;
+    command->has_exited = true;
+    command->has_exit_code = signo == 0;
+    command->exit_code = (int)status;
+    command->signo = signo;
+    command->pid = 0;
+    command->has_process = false;
+    uv_close((uv_handle_t *)process, on_closed);
+    tools_end_exited(job);
+}
+
+static int spawn(struct tools_job *job, const struct ends *ends)
+{
+    struct tools_command *command = job->command;
+    uv_stdio_container_t stdio[STDIO_COUNT] = {
+        {.flags = UV_INHERIT_FD, .data.fd = ends->null},
+        {.flags = UV_INHERIT_FD, .data.fd = ends->child[0]},
+        {.flags = UV_INHERIT_FD, .data.fd = ends->child[1]},
+        {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]},
+        {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]}};
+    uv_process_options_t options = {.file = job->plan.arguments[0],
+                                    .args = job->plan.arguments,
+                                    .env = job->variables,
+                                    .cwd = job->setup->config->project_dir,
+                                    .flags = UV_PROCESS_DETACHED,
+                                    .stdio = stdio,
+                                    .stdio_count = job->plan.is_boxed ? STDIO_COUNT : 3,
+                                    .exit_cb = on_exit_of};
+    command->process.data = job;
+    int status = uv_spawn(sma_ctx_loop(job->tools->ctx), &command->process, &options);
+    job->handles++; /* the handle is there even when the start failed */
+    if (status != 0) {
+        uv_close((uv_handle_t *)&command->process, on_closed);
+        return status;
+    }
+    command->has_process = true;
+    command->pid = command->session = uv_process_get_pid(&command->process);
+    (void)setpriority(PRIO_PROCESS, (id_t)command->pid, NICENESS); /* a kindness, not a wall */
+    return 0;
+}
+
+static void init_command(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    command->is_started = true;
+    sma_exec_stream_init(&command->streams[0]);
+    sma_exec_stream_init(&command->streams[1]);
+    sma_buf_init(&command->said, SAID_BYTES_MAX);
+    tools_log_init(&command->log, job->tools->ctx);
+    command->timeout_ms = job->timeout_ms;
+    command->begin_ns = sma_ctx_now(job->tools->ctx);
+    command->deadline_ns = command->begin_ns + (uint64_t)job->timeout_ms * TOOLS_MS;
+    command->kill_ns = command->grace_ns = command->give_up_ns = UINT64_MAX;
+}
+
+void tools_exec_start(struct tools_job *job)
+{
+    struct sma_tools *tools = job->tools;
+    struct ends ends;
+    init_command(job);
+    if (!open_ends(&ends)) {
+        tools_answer_error(job, SMA_TOOL_ALLOWED,
+                           "the command could not be started: no file descriptor is free");
+        return;
+    }
+    int status = spawn(job, &ends);
+    if (status != 0) {
+        char text[160];
+        snprintf(text, sizeof text, "the command could not be started: %s", uv_strerror(status));
+        close_ends(&ends);
+        tools_answer_error(job, SMA_TOOL_ALLOWED, text);
+        return;
+    }
+    job->state = TOOLS_RUNS;
+    SMA_METRIC_ADD(commands_total, 1);
+    sma_gauge_add(SMA_GAUGE_commands_running, 1);
+    open_pipes(job, &ends);
+    close_ends(&ends);
+    if (tools->watch_ns == 0)
+        tools->watch_ns = sma_ctx_now(tools->ctx) + TOOLS_WATCH_NS;
+    tools_wake_by(tools, tools->watch_ns);
+    tools_wake_by(tools, job->command->deadline_ns);
+}
+
+/* -- end -------------------------------------------------------------------------------------------------------- */
+static void describe(const struct tools_job *job, char *note, size_t size)
+{
+    const struct tools_command *command = job->command;
+    const char *left = command->has_left ? " Processes it had left behind were ended with it." : "";
+    note[0] = '\0';
+    switch (command->reason) {
+    case TOOLS_REASON_TIMEOUT:
+        snprintf(note, size, "Ended: it took longer than %lld ms.", (long long)command->timeout_ms);
+        break;
+    case TOOLS_REASON_STOPPED:
+        snprintf(note, size, "Stopped while it ran.");
+        break;
+    case TOOLS_REASON_PROCESSES:
+        snprintf(note, size, "Ended: it had more than %d processes.", SMA_EXEC_PROCESS_COUNT_MAX);
+        break;
+    case TOOLS_REASON_MEMORY:
+        snprintf(note, size, "Ended: its processes held more than %lld MB of memory together.",
+                 (long long)job->setup->options.memory_mb * 2);
+        break;
+    case TOOLS_REASON_BREACH:
+        snprintf(note, size, "Ended: %s was changed from outside while it ran. Run it again.",
+                 command->breach);
+        break;
+    case TOOLS_REASON_LOST:
+        snprintf(note, size, "Ended: the service is out of memory.");
+        break;
+    case TOOLS_REASON_NONE:
+        if (job->plan.is_boxed && !command->has_inside)
+            snprintf(note, size, "The sandbox could not be set up: the command did not run.");
+        break;
+    }
+    size_t len = strlen(note);
+    snprintf(note + len, size - len, "%s", len == 0 && left[0] != '\0' ? left + 1 : left);
+}
+
+static void answer(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    char note[320];
+    describe(job, note, sizeof note);
+    struct sma_exec_outcome outcome = {
+        .has_exit_code = command->has_exit_code && command->reason == TOOLS_REASON_NONE,
+        .exit_code = command->exit_code,
+        .is_timed_out = command->reason == TOOLS_REASON_TIMEOUT,
+        .is_log_cut = command->log.is_cut,
+        .log = command->log.fd < 0 ? SMA_STR("") : sma_str(command->log.name),
+        .note = sma_str(note)};
+    bool is_success =
+        sma_exec_put_result(&job->result, &command->streams[0], &command->streams[1], &outcome);
+    if (command->reason != TOOLS_REASON_NONE)
+        SMA_METRIC_ADD(commands_ended_total, 1);
+    sma_gauge_add(SMA_GAUGE_commands_running, -1);
+    enum sma_tool_verdict verdict =
+        command->reason == TOOLS_REASON_STOPPED ? SMA_TOOL_STOPPED : SMA_TOOL_ALLOWED;
+    if (job->result.err == SMA_ERR_OK)
+        tools_answer(job, verdict, !is_success, sma_buf_str(&job->result));
+    else
+        tools_answer_error(job, verdict, "the result could not be kept: out of memory");
+}
+
+void tools_exec_try_finish(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (job->state == TOOLS_ANSWERED)
+        return;
+    pace(job); /* the log may have caught up */
+    if (!command->has_exited)
+        return;
+    for (size_t i = 0; i < 3; i++)
+        if (command->pipes[i].is_open)
+            return;
+    if (command->log.is_busy || command->log.pending.len > 0 || !tools_end_is_clean(job))
+        return;
+    answer(job);
+    tools_leave(job);
+}
+
+void tools_exec_abandon(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (command == NULL || !command->is_started)
+        return;
+    if (command->inside > 0)
+        (void)kill(command->inside, SIGKILL); /* gone already: as well */
+    if (command->pid > 0) {
+        (void)kill(-command->session, SIGKILL);
+        (void)kill(command->pid, SIGKILL);
+    }
+    if (command->has_process) {
+        command->has_process = false;
+        uv_close((uv_handle_t *)&command->process, on_closed);
+    }
+    tools_exec_close_pipes(job);
+}
+
+void tools_exec_destroy(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (command == NULL)
+        return;
+    if (command->is_started) {
+        sma_exec_stream_fini(&command->streams[0]);
+        sma_exec_stream_fini(&command->streams[1]);
+        sma_buf_fini(&command->said);
+        tools_log_fini(&command->log);
+    }
+    free(command);
+    job->command = NULL;
+}

@@ -1,0 +1,159 @@
+/*
+ * sandbox_probe.c — does bubblewrap work here? Found out by doing it: containers often forbid what it needs.
+ */
+#include "sandbox.h"
+
+#include "sma/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROBE_MS 5000
+#define PROBE_EXIT 23 /* of the trial command: no other failure says this */
+
+static bool find_program(const char *name, char *path, size_t size)
+{
+    static const char *const folders[] = {"/usr/bin", "/bin", "/usr/local/bin"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, size, "%s/%s", folders[i], name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t now_ms(void)
+{
+    return sma_sys_real()->now_ns(NULL) / 1000000;
+}
+
+/* Reads what it says until it is over or the time is up. */
+static void listen(int fd, char *said, size_t size, uint64_t until_ms)
+{
+    size_t len = 0;
+    for (uint64_t now = now_ms(); now < until_ms; now = now_ms()) {
+        struct pollfd watch = {.fd = fd, .events = POLLIN};
+        if (poll(&watch, 1, (int)(until_ms - now)) <= 0 && errno != EINTR)
+            break;
+        char bytes[512];
+        ssize_t got = read(fd, bytes, sizeof bytes);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            break;
+        for (ssize_t i = 0; i < got && len + 1 < size; i++)
+            said[len++] = bytes[i] == '\n' ? ' ' : bytes[i];
+    }
+    said[len] = '\0';
+}
+
+static bool spawn(char *const *arguments, int out, int info, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return false;
+    bool is_ready = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
+                    posix_spawn_file_actions_adddup2(&actions, out, 1) == 0 &&
+                    posix_spawn_file_actions_adddup2(&actions, out, 2) == 0 &&
+                    posix_spawn_file_actions_adddup2(&actions, info, SMA_SANDBOX_INFO_FD) == 0 &&
+                    posix_spawn_file_actions_adddup2(&actions, info, SMA_SANDBOX_STATE_FD) == 0;
+    static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    static char *const no_variables[] = {path, NULL};
+    int status = is_ready ? posix_spawn(ret_pid, arguments[0], &actions, NULL, arguments,
+                                        no_variables)
+                          : ENOMEM;
+    posix_spawn_file_actions_destroy(&actions);
+    return status == 0;
+}
+
+/* Above the numbers the child gets, so that none is overwritten by another. */
+static int raise_fd(int fd)
+{
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+    if (fd >= 0)
+        close(fd);
+    return high;
+}
+
+static bool run(char *const *arguments, char *said, size_t size)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    int out = raise_fd(ends[1]), info = raise_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    pid_t pid = 0;
+    bool is_started = out >= 0 && info >= 0 && spawn(arguments, out, info, &pid);
+    if (out >= 0)
+        close(out);
+    if (info >= 0)
+        close(info);
+    int status = -1;
+    if (is_started) {
+        uint64_t until = now_ms() + PROBE_MS;
+        listen(ends[0], said, size, until);
+        pid_t got = 0;
+        while ((got = waitpid(pid, &status, WNOHANG)) == 0 && now_ms() < until)
+            (void)poll(NULL, 0, 1); /* its pipes are closed: it is about to end */
+        if (got == 0) {
+            kill(pid, SIGKILL);
+            (void)waitpid(pid, &status, 0);
+            status = -1;
+        }
+    }
+    close(ends[0]);
+    return is_started && status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == PROBE_EXIT;
+}
+
+static enum sma_err probe(const struct sma_config *config, const struct sma_exec_options *options,
+                          struct sma_sandbox *sandbox, struct sma_error *error)
+{
+    struct sma_sandbox_plan plan;
+    struct sma_sandbox_limits limits = {.cpu_s = 10};
+    char command[64];
+    snprintf(command, sizeof command, "exit %d", PROBE_EXIT);
+    sandbox->is_on = true;
+    enum sma_err err =
+        sma_sandbox_plan_create(config, options, sandbox, &limits, command, &plan, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    char said[160] = "";
+    sandbox->is_on = run(plan.arguments, said, sizeof said);
+    if (!sandbox->is_on)
+        snprintf(sandbox->why, sizeof sandbox->why, "bubblewrap does not work here: %s",
+                 said[0] == '\0' ? "it does not start" : said);
+    sma_sandbox_remove_placeholders(config, plan.placeholders);
+    sma_sandbox_plan_fini(&plan);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_sandbox_find(const struct sma_config *config,
+                              const struct sma_exec_options *options,
+                              struct sma_sandbox *ret_sandbox, struct sma_error *error)
+{
+    struct sma_sandbox sandbox = {.is_on = false};
+    if (!options->is_possible || options->mode == SMA_SANDBOX_OFF) {
+        snprintf(sandbox.why, sizeof sandbox.why,
+                 "permissions.exec_shell.sandbox is \"off\" in ship.json");
+        *ret_sandbox = sandbox;
+        return SMA_ERR_OK;
+    }
+    if (!find_program("bwrap", sandbox.path, sizeof sandbox.path)) {
+        snprintf(sandbox.why, sizeof sandbox.why,
+                 "bubblewrap is not installed: apt install bubblewrap");
+    } else {
+        enum sma_err err = probe(config, options, &sandbox, error);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    if (!sandbox.is_on && options->mode == SMA_SANDBOX_REQUIRE)
+        return sma_fail(error, SMA_ERR_UNSUPPORTED,
+                        "ship.json: permissions.exec_shell.sandbox is \"require\", but %s",
+                        sandbox.why);
+    *ret_sandbox = sandbox;
+    return SMA_ERR_OK;
+}

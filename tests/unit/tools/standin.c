@@ -1,0 +1,97 @@
+/*
+ * standin.c — in place of check.c and file_tools.c: verdicts are written in the arguments, so that the actor alone is tested.
+ *
+ *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad argument
+ */
+#include "runtime/tools/check.h"
+#include "runtime/tools/file_tools.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct sma_tool_rules
+{
+    int unused;
+};
+struct sma_file_tools
+{
+    int unused;
+};
+
+enum sma_err sma_tool_rules_create(const struct sma_config *config,
+                                   struct sma_tool_rules **ret_rules, struct sma_error *error)
+{
+    if (strstr(config->permissions_json, "\"broken\"") != NULL)
+        return sma_fail(error, SMA_ERR_BADINPUT, "ship.json: permissions.broken is wrong");
+    *ret_rules = calloc(1, sizeof **ret_rules);
+    return *ret_rules == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+void sma_tool_rules_destroy(struct sma_tool_rules *rules)
+{
+    free(rules);
+}
+
+enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma_tool_ask *ask,
+                            int64_t wall_ms, struct sma_shell *shell,
+                            struct sma_tool_check *ret_check, struct sma_buf *item,
+                            struct sma_buf *why)
+{
+    (void)rules;
+    (void)wall_ms;
+    (void)shell;
+    json_t *root = json_loadb(ask->arguments.ptr, ask->arguments.len, 0, NULL);
+    const char *verdict = json_string_value(json_object_get(root, "verdict"));
+    bool is_bad = json_is_true(json_object_get(root, "bad"));
+    struct sma_tool_check check = {.verdict = SMA_TOOL_ALLOWED, .is_complete = true};
+    check.digest[0] = (uint8_t)json_integer_value(json_object_get(root, "digest"));
+    if (verdict != NULL && strcmp(verdict, "ask") == 0) {
+        check.verdict = SMA_TOOL_ASKS;
+        sma_buf_put_text(item, "{\"tool\":\"exec_shell\"}");
+    } else if (verdict != NULL) {
+        check.verdict = SMA_TOOL_REFUSED;
+        sma_buf_put_text(why, "rm is refused here");
+    }
+    json_decref(root);
+    if (is_bad) {
+        sma_buf_put_text(why, "command must be text");
+        return SMA_ERR_BADINPUT;
+    }
+    *ret_check = check;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_file_tools_create(const struct sma_config *config,
+                                   struct sma_file_tools **ret_tools, struct sma_error *error)
+{
+    (void)config;
+    (void)error;
+    *ret_tools = calloc(1, sizeof **ret_tools);
+    return *ret_tools == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+void sma_file_tools_destroy(struct sma_file_tools *tools)
+{
+    free(tools);
+}
+
+bool sma_file_tools_has(struct sma_str name)
+{
+    return sma_str_is_equal(name, SMA_STR("read_file")) ||
+           sma_str_is_equal(name, SMA_STR("search_files"));
+}
+
+bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
+                        struct sma_str arguments, struct sma_buf *result,
+                        const volatile int *is_stopped)
+{
+    (void)tools;
+    (void)arguments;
+    if (sma_str_is_equal(name, SMA_STR("search_files"))) /* a long search: until it is stopped */
+        while (__atomic_load_n(is_stopped, __ATOMIC_RELAXED) == 0)
+            usleep(1000);
+    sma_buf_put_text(result, "{\"success\":true,\"text\":\"hello\"}");
+    return true;
+}

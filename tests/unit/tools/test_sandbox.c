@@ -1,0 +1,241 @@
+/*
+ * test_sandbox.c — the walls: what a command in the sandbox must not be able to see, change or reach.
+ */
+#include "world.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char REQUIRE[] = "{\"exec_shell\":{\"sandbox\":\"require\"}}";
+
+static void expect_nothing(struct world *world, const char *command, const char *canary)
+{
+    const struct world_record *record = world_do(world, command);
+    if (strstr(record->content, canary) != NULL)
+        fprintf(stderr, "%s gave %s\n", command, record->content);
+    CHECK(strstr(record->content, canary) == NULL);
+}
+
+static void secrets_are_invisible(void)
+{
+    struct world *world = world_create(REQUIRE);
+    static const char *const names[] = {".env",           ".env.local",       ".ship/state.db",
+                                        ".ship/state.db-wal", ".ship/api-token", ".ship/approvals/1"};
+    char path[256];
+    snprintf(path, sizeof path, "%s/.ship/approvals", world_dir(world));
+    CHECK(mkdir(path, 0700) == 0);
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        world_put_file(world, names[i], "canary-value");
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "cat %s; cp %s x; cat x; ln -f %s y; cat y; cat %s/%s; mv %s z; cat z; "
+                 "cat /proc/1/root%s/%s /proc/self/cwd/%s; rm -f %s; cat %s",
+                 names[i], names[i], names[i], world_dir(world), names[i], names[i],
+                 world_dir(world), names[i], names[i], names[i], names[i]);
+        expect_nothing(world, command, "canary-value");
+        CHECK_TEXT("canary-value", world_get_file(world, names[i]));
+    }
+    expect_nothing(world, "umount .env .ship; mount -t tmpfs x /mnt; cat .env .ship/state.db; "
+                          "unshare -Urm sh -c 'umount .env; umount -l .ship; cat .env .ship/state.db'",
+                   "canary-value");
+    expect_nothing(world, "grep -r canary-value / --include=.env --include=state.db -s -m1 -x "
+                          "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
+                          "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
+                   "canary-value\"");
+    world_destroy(world);
+}
+
+/* They come while the command runs: the service makes state.db, somebody writes a .env. */
+static void what_comes_later_is_invisible_too(void)
+{
+    struct world *world = world_create(REQUIRE);
+    size_t record = world_run(world,
+                              "touch ready; for i in $(seq 40); do sleep 0.02; cat .env "
+                              ".ship/state.db .ship/api-token .ship/approvals/x; echo A > .env; "
+                              "echo B > .ship/state.db; done; echo over",
+                              0);
+    world_await_file(world, "ready");
+    world_put_file(world, ".env", "later-canary\n"); /* written into the same file */
+    world_put_file(world, ".ship/state.db", "later-canary\n");
+    world_put_file(world, ".ship/api-token", "later-canary\n");
+    const struct world_record *answer = world_await(world, record);
+    CHECK(strstr(answer->content, "later-canary") == NULL);
+    CHECK(strstr(world_member(world, answer, "stdout"), "over") != NULL);
+    CHECK_TEXT("later-canary\n", world_get_file(world, ".env"));
+    CHECK_TEXT("later-canary\n", world_get_file(world, ".ship/state.db"));
+    world_destroy(world);
+    /* the placeholder goes with the last command, and nothing can be put there meanwhile */
+    world = world_create(REQUIRE);
+    (void)world_do(world, "echo EVIL=1 > .env; rm -f .env; echo EVIL=1 > .env; "
+                          "echo '{\"permissions\":{}}' > ship.json; mv Agent.md old; rm ship.json");
+    CHECK(!world_has_file(world, ".env") && !world_has_file(world, "ship.json"));
+    CHECK_TEXT("# agent\n", world_get_file(world, "Agent.md"));
+    world_destroy(world);
+}
+
+/* A new .env put in place of the old one by renaming undoes the mount over it: the command does not outlive that. */
+static void a_replaced_secret_ends_the_command(void)
+{
+    struct world *world = world_create(REQUIRE);
+    world_put_file(world, ".env", "old-canary\n");
+    size_t record = world_run(world, "touch ready; while :; do sleep 0.05; done", 0);
+    world_await_file(world, "ready");
+    world_put_file(world, "new", "new-canary\n");
+    char from[256], to[256];
+    snprintf(from, sizeof from, "%s/new", world_dir(world));
+    snprintf(to, sizeof to, "%s/.env", world_dir(world));
+    CHECK(rename(from, to) == 0);
+    const struct world_record *answer = world_await(world, record);
+    CHECK(strstr(world_member(world, answer, "note"), ".env was changed from outside") != NULL);
+    world_destroy(world);
+}
+
+static void only_the_project_is_writable(void)
+{
+    struct world *world = world_create(REQUIRE);
+    char outside[] = "/tmp/sma-outside-XXXXXX", command[1024];
+    CHECK(mkdtemp(outside) != NULL);
+    world_put_file(world, "ship.json", "{\"name\":\"x\"}\n");
+    snprintf(command, sizeof command,
+             "touch %s/x /etc/x /usr/x $HOME/x /var/x /x; echo x > ship.json; rm ship.json; "
+             "mv ship.json y; echo x > Agent.md; touch .ship/x .ship/logs/x; echo fine > inside; "
+             "mkdir -p a/b && touch a/b/c; ln -s %s out; touch out/y; mkdir /tmp/private && ls /tmp | grep -v ^sma-tools",
+             outside, outside);
+    const struct world_record *record = world_do(world, command);
+    CHECK_TEXT("private", world_member(world, record, "stdout"));
+    CHECK_TEXT("{\"name\":\"x\"}\n", world_get_file(world, "ship.json"));
+    CHECK_TEXT("# agent\n", world_get_file(world, "Agent.md"));
+    CHECK_TEXT("fine\n", world_get_file(world, "inside"));
+    CHECK(world_has_file(world, "a/b/c"));
+    CHECK(!world_has_file(world, ".ship/x") && !world_has_file(world, ".ship/logs/x"));
+    CHECK(access("/etc/x", F_OK) != 0 && access("/x", F_OK) != 0 && access("/var/x", F_OK) != 0);
+    CHECK(rmdir(outside) == 0); /* nothing was made in it */
+    world_destroy(world);
+}
+
+static int listen_here(int *ret_port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, 4) == 0);
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &len) == 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static bool was_called(int fd, int wait_ms)
+{
+    struct pollfd watch = {.fd = fd, .events = POLLIN};
+    return poll(&watch, 1, wait_ms) == 1;
+}
+
+static void there_is_no_network(void)
+{
+    int port;
+    int fd = listen_here(&port);
+    char command[256];
+    snprintf(command, sizeof command,
+             "bash -c 'echo x > /dev/tcp/127.0.0.1/%d' && echo reached; echo over", port);
+    struct world *world = world_create(REQUIRE);
+    CHECK_TEXT("over", world_member(world, world_do(world, command), "stdout"));
+    CHECK(!was_called(fd, 0));
+    world_destroy(world);
+    world = world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"network\":true}}");
+    CHECK_TEXT("reached\nover", world_member(world, world_do(world, command), "stdout"));
+    CHECK(was_called(fd, 1000));
+    world_destroy(world);
+    close(fd);
+}
+
+static void sockets_of_the_machine_are_hidden(void)
+{
+    struct world *world = world_create(REQUIRE);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/.ship/chat.sock", world_dir(world));
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    const struct world_record *record =
+        world_do(world, "ls .ship/chat.sock; ls -A /run /tmp /var/tmp /dev/shm | grep -v :; "
+                        "ls /proc | grep -c '^[0-9]'");
+    const char *out = world_member(world, record, "stdout");
+    CHECK(strstr(out, "chat.sock") == NULL && strstr(out, "docker") == NULL);
+    const char *last = strrchr(out, '\n');
+    CHECK(strtol(last == NULL ? out : last + 1, NULL, 10) <= 8); /* no process of the machine */
+    record = world_do(world, "cat /proc/self/status | grep Cap; id -u; dmesg | head -1; "
+                             "chroot / true && echo chrooted; mknod /tmp/d b 8 0 && echo made");
+    out = world_member(world, record, "stdout");
+    CHECK(strstr(out, "CapEff:\t0000000000000000") != NULL);
+    CHECK(strstr(out, "CapBnd:\t0000000000000000") != NULL);
+    CHECK(strstr(out, "chrooted") == NULL && strstr(out, "made") == NULL);
+    close(fd);
+    world_destroy(world);
+}
+
+static void keys_in_home_are_hidden(void)
+{
+    char home[] = "/tmp/sma-home-XXXXXX", path[128];
+    const char *real_home = getenv("HOME");
+    char *kept = real_home == NULL ? NULL : strdup(real_home);
+    CHECK(mkdtemp(home) != NULL);
+    setenv("HOME", home, 1);
+    struct world *world = world_create(REQUIRE);
+    /* HOME lies under /tmp, which is private: nothing of it is there at all */
+    CHECK_TEXT("", world_member(world, world_do(world, "ls -A $HOME"), "stdout"));
+    world_destroy(world);
+    snprintf(path, sizeof path, "%s", home);
+    CHECK(rmdir(path) == 0);
+    if (kept != NULL)
+        setenv("HOME", kept, 1);
+    free(kept);
+    world = world_create(REQUIRE);
+    CHECK_TEXT("", world_member(world, world_do(world, "ls -A ~/.ssh ~/.gnupg ~/.aws; cat "
+                                                       "/etc/shadow ~/.netrc"),
+                                "stdout"));
+    world_destroy(world);
+}
+
+static void the_belts_are_named(void)
+{
+    struct world *world = world_create(REQUIRE);
+    char text[512];
+    world_describe(world, text, sizeof text);
+    CHECK(strncmp(text, "exec_shell: bubblewrap (no network), memory 2048 MB", 51) == 0);
+    world_destroy(world);
+    world = world_create("{\"exec_shell\":{\"sandbox\":\"off\"}}");
+    world_describe(world, text, sizeof text);
+    CHECK(strstr(text, "NOT sandboxed (permissions.exec_shell.sandbox is \"off\"") != NULL);
+    CHECK(world_has_logged(world, "NOT sandboxed"));
+    world_destroy(world);
+    world = world_create("{\"exec_shell\":false}");
+    world_describe(world, text, sizeof text);
+    CHECK_TEXT("exec_shell: switched off", text);
+    world_destroy(world);
+}
+
+int main(void)
+{
+    struct world *world = world_create("");
+    bool is_boxed = world_is_boxed(world);
+    char text[512];
+    world_describe(world, text, sizeof text);
+    world_destroy(world);
+    if (!is_boxed) {
+        fprintf(stderr, "skipped: %s\n", text);
+        return 77;
+    }
+    RUN(secrets_are_invisible);
+    RUN(what_comes_later_is_invisible_too);
+    RUN(a_replaced_secret_ends_the_command);
+    RUN(only_the_project_is_writable);
+    RUN(there_is_no_network);
+    RUN(sockets_of_the_machine_are_hidden);
+    RUN(keys_in_home_are_hidden);
+    RUN(the_belts_are_named);
+    return check_summary();
+}

@@ -1,0 +1,174 @@
+/*
+ * test_tools_actor.c — what the tools actor does with a question before anything runs: verdicts, consent, audit, cancelling,
+ * reload, the end. Rules and file tools are stood in for.
+ */
+#include "world.h"
+
+static struct sma_tool_ask ask_of(uint8_t mode, const char *name, const char *arguments)
+{
+    return (struct sma_tool_ask){.mode = mode,
+                                 .standing = SMA_STANDING_MEMBER,
+                                 .name = sma_str(name),
+                                 .arguments = sma_str(arguments),
+                                 .chat_key = SMA_STR("test:7")};
+}
+
+static const struct world_record *ask(struct world *world, uint8_t mode, const char *name,
+                                      const char *arguments)
+{
+    struct sma_tool_ask question = ask_of(mode, name, arguments);
+    return world_await(world, world_ask(world, &question));
+}
+
+static void check_says_what_the_rules_say(void)
+{
+    struct world *world = world_create("");
+    const struct world_record *record =
+        ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"touch no\"}");
+    CHECK_INT(SMA_TOOL_ALLOWED, record->verdict);
+    record = ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"x\",\"verdict\":\"ask\"}");
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    CHECK_TEXT("{\"tool\":\"exec_shell\"}", record->item);
+    record = ask(world, SMA_TOOL_CHECK, "write_file", "{\"path\":\"x\",\"verdict\":\"no\"}");
+    CHECK_INT(SMA_TOOL_REFUSED, record->verdict);
+    CHECK(record->is_error);
+    CHECK_TEXT("rm is refused here", world_member(world, record, "error"));
+    record = ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"bad\":true}");
+    CHECK_INT(SMA_TOOL_REFUSED, record->verdict);
+    CHECK_TEXT("command must be text", world_member(world, record, "error"));
+    CHECK(!world_has_file(world, "no"));
+    world_destroy(world);
+}
+
+static void consent_is_for_what_was_agreed_to(void)
+{
+    struct world *world = world_create("");
+    const char *arguments = "{\"command\":\"touch done\",\"verdict\":\"ask\",\"digest\":7}";
+    struct sma_tool_ask question = ask_of(SMA_TOOL_RUN, "exec_shell", arguments);
+    const struct world_record *record = world_await(world, world_ask(world, &question));
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    question.is_approved = true;
+    question.digest[0] = 6; /* something else was agreed to */
+    record = world_await(world, world_ask(world, &question));
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    CHECK(record->is_error && strstr(record->content, "changed since") != NULL);
+    CHECK(!world_has_file(world, "done"));
+    question.digest[0] = 7;
+    record = world_await(world, world_ask(world, &question));
+    CHECK_INT(SMA_TOOL_ALLOWED, record->verdict);
+    CHECK(world_has_file(world, "done"));
+    /* no consent undoes a refusal */
+    question = ask_of(SMA_TOOL_RUN, "exec_shell",
+                      "{\"command\":\"touch bad\",\"verdict\":\"no\",\"digest\":7}");
+    question.is_approved = true;
+    question.digest[0] = 7;
+    record = world_await(world, world_ask(world, &question));
+    CHECK_INT(SMA_TOOL_REFUSED, record->verdict);
+    CHECK(!world_has_file(world, "bad"));
+    world_destroy(world);
+}
+
+static void every_decision_is_in_the_log(void)
+{
+    struct world *world = world_create("");
+    (void)ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"echo 1\"}");
+    CHECK(world_has_logged(world, "policy: allowed exec_shell{\"chat\":\"test:7\",\"standing\":"
+                                  "\"member\",\"mode\":\"check\",\"command\":\"echo 1\"}"));
+    (void)ask(world, SMA_TOOL_CHECK, "write_file", "{\"path\":\"a\",\"verdict\":\"no\"}");
+    CHECK(world_has_logged(world, "policy: refused write_file"));
+    (void)ask(world, SMA_TOOL_CHECK, "react", "{\"emoji\":\"x\",\"verdict\":\"ask\"}");
+    CHECK(world_has_logged(world, "policy: asks react"));
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments, "{\"command\":\"echo %0400d\"}", 1);
+    (void)ask(world, SMA_TOOL_CHECK, "exec_shell", arguments);
+    CHECK(world_has_logged(world, "echo 0000"));
+    char all[400];
+    snprintf(all, sizeof all, "%0350d", 0);
+    CHECK(strstr(arguments, all) != NULL);
+    world_destroy(world);
+}
+
+static void file_tools_run_on_workers_and_stop(void)
+{
+    struct world *world = world_create("");
+    const struct world_record *record = ask(world, SMA_TOOL_RUN, "read_file", "{}");
+    CHECK_INT(SMA_TOOL_ALLOWED, record->verdict);
+    CHECK_TEXT("hello", world_member(world, record, "text"));
+    size_t searches[8];
+    for (size_t i = 0; i < SMA_COUNT_OF(searches); i++) {
+        struct sma_tool_ask question = ask_of(SMA_TOOL_RUN, "search_files", "{}");
+        question.seq = 1000;
+        searches[i] = world_ask(world, &question);
+    }
+    /* searches that take for ever leave a worker for a check */
+    record = ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"x\"}");
+    CHECK_INT(SMA_TOOL_ALLOWED, record->verdict);
+    world_cancel(world, 1000);
+    for (size_t i = 0; i < SMA_COUNT_OF(searches); i++)
+        CHECK_INT(SMA_TOOL_STOPPED, world_await(world, searches[i])->verdict);
+    record = ask(world, SMA_TOOL_RUN, "chat_contact_send", "{}");
+    CHECK(record->is_error);
+    world_destroy(world);
+}
+
+static void drain_answers_everything(void)
+{
+    struct world *world = world_create("");
+    size_t records[4];
+    for (size_t i = 0; i < 4; i++) {
+        struct sma_tool_ask question = ask_of(SMA_TOOL_RUN, "search_files", "{}");
+        records[i] = world_ask(world, &question);
+    }
+    (void)ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"x\"}");
+    world_drain(world);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_INT(SMA_TOOL_STOPPED, world_await(world, records[i])->verdict);
+    world_destroy(world);
+}
+
+static void a_reload_changes_rules_or_nothing(void)
+{
+    struct world *world = world_create("");
+    world_reload(world, "{\"broken\":1}");
+    CHECK(world_has_logged(world, "the rules stay as they were: ship.json: permissions.broken"));
+    (void)ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"x\"}");
+    world_destroy(world);
+    world = world_create("");
+    world_reload(world, "{\"exec_shell\":{\"memoryMb\":777}}");
+    CHECK(world_has_logged(world, "memory 777 MB"));
+    (void)ask(world, SMA_TOOL_CHECK, "exec_shell", "{\"command\":\"x\"}");
+    world_destroy(world);
+}
+
+static void wrong_settings_are_named(void)
+{
+    static const char *const rows[][2] = {
+        {"{\"exec_shell\":{\"sandbox\":\"maybe\"}}", "permissions.exec_shell.sandbox"},
+        {"{\"exec_shell\":{\"memoryMb\":1}}", "permissions.exec_shell.memoryMb"},
+        {"{\"exec_shell\":{\"memoryMb\":\"2\"}}", "permissions.exec_shell.memoryMb"},
+        {"{\"exec_shell\":{\"network\":1}}", "permissions.exec_shell.network"},
+        {"{\"exec_shell\":{\"env\":\"HOME\"}}", "permissions.exec_shell.env"},
+        {"{\"exec_shell\":{\"env\":[\"A=B\"]}}", "permissions.exec_shell.env[0]"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_config config = {.project_dir = "/nowhere",
+                                    .state_dir = "/nowhere/.ship",
+                                    .permissions_json = rows[i][0]};
+        struct sma_tools *tools = NULL;
+        struct sma_error error = {.code = SMA_ERR_OK};
+        CHECK_ERR(SMA_ERR_BADINPUT, sma_tools_create(&config, &tools, &error));
+        CHECK(strstr(error.text, rows[i][1]) != NULL);
+    }
+}
+
+int main(void)
+{
+    RUN(check_says_what_the_rules_say);
+    RUN(consent_is_for_what_was_agreed_to);
+    RUN(every_decision_is_in_the_log);
+    RUN(file_tools_run_on_workers_and_stop);
+    RUN(drain_answers_everything);
+    RUN(a_reload_changes_rules_or_nothing);
+    RUN(wrong_settings_are_named);
+    return check_summary();
+}
