@@ -86,7 +86,7 @@ enum sma_err http_ask_store(struct sma_http *http, enum http_ask kind, const str
     enum sma_err err = ask(http, &like, 0, msg);
     if (err != SMA_ERR_OK)
         return err;
-    if (kind == HTTP_ASK_INGRESS)
+    if (kind == HTTP_ASK_INGRESS || kind == HTTP_ASK_DECIDE)
         http->pending_ingress_count++;
     return SMA_ERR_OK;
 }
@@ -105,7 +105,7 @@ enum sma_err http_pending_take(struct sma_http *http, uint64_t ask_id,
     *ret_pending = *pending;
     pending->next = http->free_pending;
     http->free_pending = index;
-    if (ret_pending->kind == HTTP_ASK_INGRESS)
+    if (ret_pending->kind == HTTP_ASK_INGRESS || ret_pending->kind == HTTP_ASK_DECIDE)
         http->pending_ingress_count--;
     return SMA_ERR_OK;
 }

@@ -235,10 +235,16 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
         break;
     case HTTP_ASK_STATUS:
     case HTTP_ASK_HISTORY:
+    case HTTP_ASK_APPROVALS:
+    case HTTP_ASK_GRANTS:
+    case HTTP_ASK_PAIRINGS:
         http_route_query_result(http, &pending, msg);
         break;
     case HTTP_ASK_WEBHOOK:
         http_webhook_answered(http, &pending, msg);
+        break;
+    case HTTP_ASK_DECIDE:
+        http_decided(http, &pending, msg);
         break;
     }
     report_when_done(http);
@@ -276,6 +282,7 @@ static void http_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     case SMA_MSG_ACCEPTED:
     case SMA_MSG_RESULT:
     case SMA_MSG_QUERY_RESULT:
+    case SMA_MSG_DECIDED:
     case SMA_MSG_WEBHOOK_ANSWER:
         on_answer(http, *msg);
         break;

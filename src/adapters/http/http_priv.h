@@ -74,6 +74,10 @@ enum http_route
     HTTP_ROUTE_HISTORY,
     HTTP_ROUTE_STATIC,
     HTTP_ROUTE_WEBHOOK,
+    HTTP_ROUTE_APPROVALS,
+    HTTP_ROUTE_GRANTS,
+    HTTP_ROUTE_PAIRINGS,
+    HTTP_ROUTE_DECIDE,
 };
 
 struct http_conn
@@ -111,6 +115,10 @@ enum http_ask
     HTTP_ASK_STATUS,
     HTTP_ASK_HISTORY,
     HTTP_ASK_WEBHOOK,
+    HTTP_ASK_APPROVALS,
+    HTTP_ASK_GRANTS,
+    HTTP_ASK_PAIRINGS,
+    HTTP_ASK_DECIDE,
 };
 struct http_pending
 {
@@ -159,7 +167,7 @@ struct sma_http
     uint32_t conn_count, open_count, refusal_count, free_conn;
     size_t buffered_bytes;
     struct http_pending *pendings;
-    uint32_t free_pending, *pending_buckets, pending_ingress_count;
+    uint32_t free_pending, *pending_buckets, pending_ingress_count; /* messages and decisions */
     uint32_t pending_used; /* places ever taken; those above are untouched */
     struct http_webhook webhooks[SMA_ADAPTER_COUNT_MAX];
     size_t webhook_count;
@@ -249,6 +257,13 @@ void http_webhook_answered(struct sma_http *http, const struct http_pending *pen
                            struct sma_msg *msg);
 /** The adapter has not answered in time. */
 void http_webhook_late(struct http_conn *conn);
+
+/* -- decide.c: approvals, pairings, grants ------------------------------------------------------------------------ */
+/** POST here decides something: /api/approvals/<id>/approve and the like. */
+bool http_decide_is_path(struct sma_str path);
+void http_decide(struct http_conn *conn, const struct sma_http_request *request,
+                 struct sma_str body);
+void http_decided(struct sma_http *http, const struct http_pending *pending, struct sma_msg *msg);
 
 /* -- asks.c: open questions --------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_tables_create(struct sma_http *http);

@@ -22,6 +22,8 @@ static enum http_route find_route(struct sma_http *http, const struct sma_http_r
     if ((request->method == SMA_HTTP_POST || request->method == SMA_HTTP_GET) &&
         http_webhook_find(http, path) != NULL)
         return HTTP_ROUTE_WEBHOOK;
+    if (request->method == SMA_HTTP_POST && http_decide_is_path(path))
+        return HTTP_ROUTE_DECIDE;
     if (request->method == SMA_HTTP_POST)
         return sma_str_is_equal(path, SMA_STR("/api/execute")) ? HTTP_ROUTE_EXECUTE
                                                                : HTTP_ROUTE_NONE;
@@ -35,6 +37,12 @@ static enum http_route find_route(struct sma_http *http, const struct sma_http_r
         return HTTP_ROUTE_METRICS;
     if (sma_str_is_equal(path, SMA_STR("/api/history")))
         return HTTP_ROUTE_HISTORY;
+    if (sma_str_is_equal(path, SMA_STR("/api/approvals")))
+        return HTTP_ROUTE_APPROVALS;
+    if (sma_str_is_equal(path, SMA_STR("/api/grants")))
+        return HTTP_ROUTE_GRANTS;
+    if (sma_str_is_equal(path, SMA_STR("/api/pairings")))
+        return HTTP_ROUTE_PAIRINGS;
     if (sma_str_starts_with(path, SMA_STR("/api/runs/")))
         return HTTP_ROUTE_RUN;
     for (size_t i = 0; i < SMA_COUNT_OF(statics); i++)
@@ -123,6 +131,8 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
                 conn, request, 503, "Retry-After: 1\r\n",
                 "Too many callers are waiting for results: use Prefer: respond-async or try again");
     }
+    if (route == HTTP_ROUTE_DECIDE && !admit_intake(conn, request))
+        return false;
     return admit_body(conn, request);
 }
 
@@ -196,6 +206,22 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
 
 /* -- answers by the store --------------------------------------------------------------------------------------- */
 
+static enum sma_query_kind query_of(enum http_ask ask)
+{
+    switch (ask) {
+    case HTTP_ASK_HISTORY:
+        return SMA_QUERY_HISTORY;
+    case HTTP_ASK_APPROVALS:
+        return SMA_QUERY_APPROVALS;
+    case HTTP_ASK_GRANTS:
+        return SMA_QUERY_GRANTS;
+    case HTTP_ASK_PAIRINGS:
+        return SMA_QUERY_PAIRINGS;
+    default:
+        return SMA_QUERY_STATUS;
+    }
+}
+
 static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
                       struct sma_str chat_key)
 {
@@ -204,7 +230,7 @@ static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
     enum sma_err err = SMA_ERR_NOMEM;
     if (msg != NULL) {
         struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
-        query->kind = ask == HTTP_ASK_STATUS ? SMA_QUERY_STATUS : SMA_QUERY_HISTORY;
+        query->kind = (uint8_t)query_of(ask);
         query->limit = limit;
         query->chat_key = sma_msg_dup(msg, chat_key);
         err = http_ask_store(conn->server, ask, conn, 0, &msg);
@@ -212,6 +238,12 @@ static void ask_query(struct http_conn *conn, enum http_ask ask, uint32_t limit,
     if (err != SMA_ERR_OK)
         http_respond_error(conn, 503, "Retry-After: 1\r\n", "The service is busy (%s): ask again",
                            sma_err_text(err));
+}
+
+static bool is_chat_key(const struct sma_buf *key)
+{
+    return key->len > 0 && sma_utf8_is_valid(sma_buf_str(key)) &&
+           memchr(key->ptr, '\0', key->len) == NULL;
 }
 
 static void ask_history(struct http_conn *conn, const struct sma_http_request *request)
@@ -224,8 +256,7 @@ static void ask_history(struct http_conn *conn, const struct sma_http_request *r
     enum sma_err limit_err = sma_http_query_get(request->query, SMA_STR("limit"), &limit);
     if (limit_err == SMA_ERR_OK)
         limit_err = sma_parse_i64(sma_buf_str(&limit), 1, SMA_HISTORY_LOAD_COUNT_MAX, &count);
-    if (key_err != SMA_ERR_OK || key.len == 0 || !sma_utf8_is_valid(sma_buf_str(&key)) ||
-        memchr(key.ptr, '\0', key.len) != NULL)
+    if (key_err != SMA_ERR_OK || !is_chat_key(&key))
         http_respond_error(
             conn, 400, NULL,
             "chatKey is missing or malformed, for example ?chatKey=api:chat:default");
@@ -236,6 +267,22 @@ static void ask_history(struct http_conn *conn, const struct sma_http_request *r
         ask_query(conn, HTTP_ASK_HISTORY, (uint32_t)count, sma_buf_str(&key));
     sma_buf_fini(&key);
     sma_buf_fini(&limit);
+}
+
+/* Of all chats, or of one: ?chatKey= */
+static void ask_approvals(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_buf key;
+    sma_buf_init(&key, SMA_CHAT_KEY_BYTES_MAX);
+    enum sma_err err = sma_http_query_get(request->query, SMA_STR("chatKey"), &key);
+    if (err == SMA_ERR_NOTFOUND)
+        ask_query(conn, HTTP_ASK_APPROVALS, 0, SMA_STR(""));
+    else if (err == SMA_ERR_OK && is_chat_key(&key))
+        ask_query(conn, HTTP_ASK_APPROVALS, 0, sma_buf_str(&key));
+    else
+        http_respond_error(conn, 400, NULL,
+                           "chatKey is malformed, for example ?chatKey=api:chat:default");
+    sma_buf_fini(&key);
 }
 
 /* The members of the old program first, then the store's own. */
@@ -271,7 +318,10 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
     if (pending->kind == HTTP_ASK_STATUS)
         respond_status(conn, result->json);
     else
-        http_respond(conn, 200, HTTP_JSON, result->json.len > 0 ? result->json : SMA_STR("[]"),
+        http_respond(conn, 200, HTTP_JSON,
+                     result->json.len > 0                ? result->json
+                     : pending->kind == HTTP_ASK_HISTORY ? SMA_STR("[]")
+                                                         : SMA_STR("{}"),
                      NULL);
 }
 
@@ -302,6 +352,18 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         return;
     case HTTP_ROUTE_STATIC:
         respond_static(conn, request->path);
+        return;
+    case HTTP_ROUTE_APPROVALS:
+        ask_approvals(conn, request);
+        return;
+    case HTTP_ROUTE_GRANTS:
+        ask_query(conn, HTTP_ASK_GRANTS, 0, SMA_STR(""));
+        return;
+    case HTTP_ROUTE_PAIRINGS:
+        ask_query(conn, HTTP_ASK_PAIRINGS, 0, SMA_STR(""));
+        return;
+    case HTTP_ROUTE_DECIDE:
+        http_decide(conn, request, body);
         return;
     case HTTP_ROUTE_NONE:
         break;

@@ -20,6 +20,12 @@ static bool is_final(const struct sma_result *result)
            result->state == SMA_RUN_CANCELLED;
 }
 
+/* Nothing comes of waiting on: people must speak first. */
+static bool is_parked(const struct sma_result *result)
+{
+    return result->state == SMA_RUN_PARKED;
+}
+
 static void put_seq(struct sma_buf *buf, uint64_t seq)
 {
     sma_buf_put_json_key(buf, "runId");
@@ -31,7 +37,7 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
                        struct sma_str message_id)
 {
     sma_buf_put_char(buf, '{');
-    if (is_final(result) || result->state == SMA_RUN_UNKNOWN) {
+    if (is_final(result) || is_parked(result) || result->state == SMA_RUN_UNKNOWN) {
         sma_buf_put_text(buf, result->is_success ? "\"success\":true" : "\"success\":false");
         sma_buf_put_json_key(buf, "output");
         sma_buf_put_json_string(buf, result->output);
@@ -51,6 +57,10 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
     if (result->chat_id.len > 0) {
         sma_buf_put_json_key(buf, "chatId");
         sma_buf_put_json_string(buf, result->chat_id);
+    }
+    if (is_parked(result)) {
+        sma_buf_put_json_key(buf, "pendingApproval");
+        sma_buf_put_str(buf, result->pending_json.len > 0 ? result->pending_json : SMA_STR("null"));
     }
     sma_buf_put_char(buf, '}');
 }
@@ -123,7 +133,8 @@ static void tell_result(struct http_conn *conn, const struct sma_result *result)
                            (unsigned long long)conn->seq, sma_err_text(json.err));
     } else if (conn->state == HTTP_STREAM) {
         end_stream(conn, sma_buf_str(&json));
-    } else if (conn->is_poll || is_final(result) || result->state == SMA_RUN_UNKNOWN) {
+    } else if (conn->is_poll || is_final(result) || is_parked(result) ||
+               result->state == SMA_RUN_UNKNOWN) {
         http_respond(conn, 200, HTTP_JSON, sma_buf_str(&json), NULL);
     } else {
         http_run_later(conn, "The service is stopping; the run will go on after its next start");
@@ -257,7 +268,8 @@ void http_run_peeked(struct sma_http *http, const struct http_pending *pending, 
         return;
     }
     conn->is_poll = true;
-    if (is_final(result) || conn->wait_s == 0 || conn->has_eof || http->is_closing) {
+    if (is_final(result) || is_parked(result) || conn->wait_s == 0 || conn->has_eof ||
+        http->is_closing) {
         tell_result(conn, result);
         return;
     }

@@ -94,6 +94,10 @@ static void answer_result(struct fake_store *store, struct sma_ctx *ctx, enum sm
         result->tool_calls_json =
             sma_msg_dup(msg, SMA_STR("[{\"tool\":\"t\",\"input\":{},\"output\":\"o\"}]"));
     }
+    if (state == SMA_RUN_PARKED) {
+        result->output = sma_msg_dup(msg, SMA_STR("Run this command? yes / no"));
+        result->pending_json = sma_msg_dup(msg, SMA_STR("{\"id\":\"0a\",\"type\":\"exec_shell\"}"));
+    }
     sma_ctx_answer_to(ctx, asker, ask_id, &msg);
 }
 
@@ -182,7 +186,9 @@ static void on_await(struct fake_store *store, struct sma_msg *msg, struct sma_c
         return;
     }
     struct run *run = &store->runs[ask->seq - 1];
-    if (!run->is_held) {
+    if (strncmp(run->text, "park", 4) == 0) {
+        answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_PARKED);
+    } else if (!run->is_held) {
         answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_DONE);
     } else if (ask->is_peek || store->is_stopping) {
         answer_result(store, ctx, asker, msg->ask_id, ask->seq, SMA_RUN_RUNNING);
@@ -199,6 +205,13 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
     char json[1200];
     if (query->kind == SMA_QUERY_STATUS)
         snprintf(json, sizeof json, "{\"queue\":7}");
+    else if (query->kind == SMA_QUERY_APPROVALS)
+        snprintf(json, sizeof json, "{\"approvals\":[\"%.*s\"]}", (int)query->chat_key.len,
+                 query->chat_key.ptr);
+    else if (query->kind == SMA_QUERY_GRANTS)
+        snprintf(json, sizeof json, "{\"grants\":[]}");
+    else if (query->kind == SMA_QUERY_PAIRINGS)
+        snprintf(json, sizeof json, "{\"pairings\":[],\"people\":[]}");
     else
         snprintf(json, sizeof json, "[{\"key\":\"%.*s\",\"limit\":%u}]", (int)query->chat_key.len,
                  query->chat_key.ptr, query->limit);
@@ -206,6 +219,32 @@ static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
         SMA_MSG_NEW(SMA_MSG_QUERY_RESULT, struct sma_query_result, sizeof json);
     SMA_MSG_BODY(answer, struct sma_query_result)->json = sma_msg_dup(answer, sma_str(json));
     sma_ctx_answer(ctx, msg, &answer);
+}
+
+static void answer_decided(struct sma_ctx *ctx, enum sma_actor_id asker, uint64_t ask_id,
+                           int status, const char *text)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DECIDED, struct sma_decided, strlen(text) + 1);
+    SMA_MSG_BODY(msg, struct sma_decided)->status = status;
+    SMA_MSG_BODY(msg, struct sma_decided)->text = sma_msg_dup(msg, sma_str(text));
+    sma_ctx_answer_to(ctx, asker, ask_id, &msg);
+}
+
+static void on_decide(struct sma_msg *msg, struct sma_ctx *ctx)
+{
+    const struct sma_decide *decide = SMA_MSG_BODY(msg, struct sma_decide);
+    char text[400];
+    int64_t status = 200;
+    CHECK_STR("api", decide->route.channel);
+    if (decide->id.len == 3 && sma_parse_i64(decide->id, 100, 599, &status) != SMA_ERR_OK)
+        status = 200;
+    snprintf(text, sizeof text, "%u %.*s %d yes=%llx no=%llx grant=%lld as=%u \"%.*s\"",
+             decide->kind, (int)decide->id.len, decide->id.ptr, decide->is_approved,
+             (unsigned long long)decide->approved_mask, (unsigned long long)decide->refused_mask,
+             (long long)decide->grant_s, decide->standing,
+             decide->response.len > 100 ? 100 : (int)decide->response.len,
+             decide->response.len == 0 ? "" : decide->response.ptr);
+    answer_decided(ctx, (enum sma_actor_id)msg->from, msg->ask_id, (int)status, text);
 }
 
 static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -220,6 +259,9 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_QUERY:
         on_query(*msg, ctx);
+        break;
+    case SMA_MSG_DECIDE:
+        on_decide(*msg, ctx);
         break;
     case SMA_MSG_LIFE:
         store->is_stopping = true;

@@ -7,7 +7,10 @@
  *   "progress ..." like later, and the dispatcher sends progress signals
  *   "silent ..."   not even ACCEPTED before "release"
  *   "busy" "refuse" "ignore"  that verdict
+ *   "park ..."     accepted; its run waits for people
  *   anything else  accepted, done at once with output "echo: " + text
+ * A decision is answered with its id as status when that is a number of three digits, else 200; its text says what was
+ * asked.
  * What the fake platform adapter ("fake") does with a webhook stands in its body:
  *   "hold ..."     no answer before a webhook "release"
  *   "refuse ..."   503 with Retry-After: 7
@@ -22,6 +25,7 @@
 #include "support/check.h"
 
 #include "sma/metrics.h"
+#include "sma/text.h"
 
 struct harness_options
 {
