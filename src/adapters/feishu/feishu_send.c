@@ -64,6 +64,8 @@ static struct feishu_target target_of(const struct feishu_attempt *attempt)
 /* @return whether the same part goes out once more, differently */
 static bool mend(struct feishu_attempt *attempt, const struct feishu_outcome *outcome)
 {
+    if (attempt->part.kind == FEISHU_PART_REACTION)
+        return false; /* there is nothing else to react to */
     if (attempt->card_id[0] !=
         '\0') { /* the card of progress or of the request is gone: a message of its own */
         bool is_gone = outcome->attempt_class == SMA_ATTEMPT_GIVE_UP;

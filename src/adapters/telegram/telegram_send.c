@@ -104,7 +104,8 @@ static bool is_edit(const struct telegram_attempt *attempt)
 static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome *outcome)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
-    if (outcome->is_markup_refused && !attempt->is_plain) {
+    if (outcome->is_markup_refused && !attempt->is_plain &&
+        attempt->part.kind != TELEGRAM_PART_REACTION) {
         attempt->is_plain = true;
         return true;
     }
