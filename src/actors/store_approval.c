@@ -269,6 +269,12 @@ void sma_store_reset_approvals(struct sma_store *store)
         approval->next = store->approval_stale;
         store->approval_stale = approval;
     }
+    while (store->approval_ended != NULL) {
+        struct store_approval *approval = store->approval_ended;
+        store->approval_ended = approval->next;
+        approval->next = store->approval_stale;
+        store->approval_stale = approval;
+    }
     for (uint32_t i = 0; i < store->judgement_count; i++) {
         store->judgements[i].chat = NULL;
         store->judgements[i].is_seen = false;
@@ -282,6 +288,15 @@ static void drop_stale(struct sma_store *store)
     while (store->approval_stale != NULL) {
         struct store_approval *approval = store->approval_stale;
         store->approval_stale = approval->next;
+        free(approval);
+    }
+}
+
+void sma_store_settle_approvals(struct sma_store *store)
+{
+    while (store->approval_ended != NULL) {
+        struct store_approval *approval = store->approval_ended;
+        store->approval_ended = approval->next;
         free(approval);
     }
 }
@@ -610,7 +625,8 @@ enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it
     struct store_chat *chat = approval->chat;
     uint64_t seq = approval->seq;
     unlink_approval(store, approval);
-    free(approval);
+    approval->next = store->approval_ended;
+    store->approval_ended = approval;
     it->approval = NULL;
     return resume(store, chat, goes_on ? seq : 0);
 }

@@ -587,6 +587,7 @@ void sma_store_end_batch(struct sma_store *store)
         }
         sma_store_settle_rows(store, false);
         sma_store_settle_runs(store, false);
+        sma_store_settle_approvals(store);
     }
     bool has_answers = store->effect_count > 0;
     send_accepted(store);

@@ -403,6 +403,7 @@ struct sma_store
     /* approvals */
     uint8_t approval_key[SMA_CARD_KEY_BYTES];
     struct store_approval *approval_first, *approval_last; /* oldest first */
+    struct store_approval *approval_ended;                 /* by the open transaction */
     struct store_approval *approval_stale; /* what was in memory before the rows are read again */
     uint32_t approval_count;
     uint64_t approval_wake_ns; /* no clock runs out before it */
@@ -673,6 +674,7 @@ SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
 /** Before and after the rows are read again: the list, the clocks and the judgements. */
 void sma_store_reset_approvals(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_load_approvals(struct sma_store *store);
+void sma_store_settle_approvals(struct sma_store *store); /* after the commit */
 void sma_store_forget_approvals(struct sma_store *store); /* the end */
 /** Add to memory; NULL when out of memory. */
 struct store_approval *sma_store_approval_add(struct sma_store *store, const char *id,

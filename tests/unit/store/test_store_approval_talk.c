@@ -1,0 +1,478 @@
+/*
+ * Aim: words that only look like an answer are read by the agent and lost by nobody; in groups the platform is asked who
+ * administers; lasting permissions hold as long as they say, and no longer.
+ * Method: as test_store_approval; the test speaks for the model too.
+ */
+#include "approval_support.h"
+
+#include "runtime/chat/state_vfs.h"
+
+static struct world w;
+
+/* -- the model as judge ----------------------------------------------------------------------------------------- */
+static uint64_t judged_seq(char id[64])
+{
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_JUDGE);
+    if (msg == NULL)
+        return 0;
+    const struct sma_judge *judge = SMA_MSG_BODY(msg, struct sma_judge);
+    uint64_t seq = judge->seq;
+    struct sma_request request;
+    CHECK_OK(sma_request_parse(judge->request_json, &request));
+    sma_request_fini(&request);
+    CHECK_STR("yes, but only on the test branch please", judge->text);
+    snprintf(id, 64, "%.*s", (int)judge->approval_id.len, judge->approval_id.ptr);
+    sma_msg_destroy(msg);
+    return seq;
+}
+
+static int say_judged(uint64_t seq, const char *id, bool is_answer, uint64_t approved,
+                      uint64_t refused)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_JUDGED, struct sma_judged, 256);
+    struct sma_judged *judged = SMA_MSG_BODY(msg, struct sma_judged);
+    judged->seq = seq;
+    judged->approval_id = sma_msg_dup(msg, sma_str(id));
+    judged->is_answer = is_answer;
+    judged->approved_mask = approved;
+    judged->refused_mask = refused;
+    judged->response = sma_msg_dup(msg, SMA_STR("I suppose"));
+    ask_as_agent(&w, msg);
+    run(&w);
+    return verdict(&w, SMA_MSG_JUDGED_DONE);
+}
+
+static uint64_t park_and_mumble(char id[64], uint64_t *ret_seq)
+{
+    open_people(&w);
+    *ret_seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                one_command, 1);
+    struct sma_card card;
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "a",
+                                  .id = "2",
+                                  .text = "yes, but only on the test branch please",
+                                  .user = "boss"});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    uint64_t message = judged_seq(id);
+    CHECK(message != 0 && w.store->approval_first->judged_count == 1);
+    CHECK_TEXT(id, open_id(&w));
+    return message;
+}
+
+static void the_model_reads_an_answer(void)
+{
+    char id[64];
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    pass(&w, 10000); /* the clock stands */
+    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(SMA_STEP_STOPPED, say_judged(message + 7, id, true, 1, 0));
+    CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, true, 1, 0));
+    CHECK_TEXT("0:yes:I suppose;", resumed(&w, seq));
+    CHECK_INT(SMA_STEP_STOPPED, say_judged(message, id, true, 1, 0)); /* asked again */
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == 0); /* the answer is no message to the agent */
+    end_world(&w);
+}
+
+static void the_model_finds_no_answer(void)
+{
+    char id[64];
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 0, 0));
+    CHECK(strstr(next_delivery(&w), "git push") != NULL); /* reminded */
+    CHECK_INT(0, w.store->approval_first->judged_count);
+    crash_world(&w);
+    CHECK(judged_seq(id) == 0);
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == message);
+    end_world(&w);
+}
+
+static void somebody_else_is_faster_than_the_model(void)
+{
+    char id[64];
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    CHECK_INT(200, decide_all(&w, id, false));
+    CHECK_TEXT("0:no:refused by root;", resumed(&w, seq));
+    CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, true, 1, 0));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == message); /* it decided nothing: an ordinary message */
+    end_world(&w);
+}
+
+static void a_crash_asks_the_model_again(void)
+{
+    char id[64];
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    crash_world(&w);
+    CHECK(judged_seq(id) == message);
+    CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, true, 0, 1));
+    CHECK_TEXT("0:no:refused by Ann: I suppose;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void stop_ends_a_judgement(void)
+{
+    char id[64];
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    command(&w, "a", "3", SMA_CONTROL_STOP);
+    run(&w);
+    CHECK_INT(SMA_STEP_STOPPED, say_judged(message, id, true, 1, 0));
+    CHECK(run_seq(&w) == 0);
+    CHECK_INT(0, w.store->judgement_count);
+    end_world(&w);
+}
+
+static bool is_full;
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
+}
+
+static void a_judgement_that_cannot_be_stored_comes_again(void)
+{
+    char id[64];
+    sma_state_vfs_set_hook(fail_when_full);
+    uint64_t seq, message = park_and_mumble(id, &seq);
+    is_full = true;
+    CHECK_INT(SMA_STEP_NO_DISK, say_judged(message, id, true, 1, 0));
+    is_full = false;
+    run_for(&w, 3 * SECOND);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK_INT(1, w.store->judgement_count);
+    CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, true, 1, 0));
+    CHECK_TEXT("0:yes:I suppose;", resumed(&w, seq));
+    sma_state_vfs_set_hook(NULL);
+    end_world(&w);
+}
+
+/* -- groups ----------------------------------------------------------------------------------------------------- */
+#define GROUP(who, how, ...)                            \
+    (&(struct saying){.chat = "g",                      \
+                      .user = (who),                    \
+                      .addressed = SMA_ADDRESSED_##how, \
+                      .is_group = true,                 \
+                      __VA_ARGS__})
+
+static uint64_t park_in_group(void)
+{
+    open_people(&w);
+    return park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_command, 1);
+}
+
+static void the_platform_is_asked_who_pressed(void)
+{
+    uint64_t seq = park_in_group();
+    char id[64], data[SMA_CARD_DATA_BYTES_MAX + 1];
+    snprintf(id, sizeof id, "%s", open_id(&w));
+    snprintf(data, sizeof data, "%s", button(&w, id, 0, SMA_CARD_APPROVE));
+    CHECK_TEXT("", press_as(&w, GROUP("u2", NONE, .id = "p1", .text = data)));
+    CHECK(prepare(&w, SMA_ROLE_MEMBER, "") != 0);
+    run(&w);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK(strstr(press_as(&w, GROUP("u2", NONE, .id = "p2", .text = data)), "administrator") !=
+          NULL); /* known now */
+    CHECK_TEXT("", press_as(&w, GROUP("u3", NONE, .id = "p3", .text = data)));
+    crash_world(&w); /* the press is kept */
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void the_platform_is_asked_who_said_it(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "yes"));
+    (void)say_as(&w, TEST, GROUP("u3", MENTION, .id = "3", .text = "yes"));
+    (void)say_as(&w, TEST, GROUP("u4", NONE, .id = "4", .text = "what a day, yes it is"));
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    uint64_t second = prepare(&w, SMA_ROLE_MEMBER, "");
+    run(&w);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, second, &head));
+    CHECK_INT(SMA_ROW_IGNORED, head.state);
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") > second);
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+static void an_administrator_of_the_group_decides_by_word(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(
+        &w, TEST,
+        GROUP("u9", NONE, .id = "2", .text = "no, because of the noise", .role = SMA_ROLE_ADMIN));
+    run(&w);
+    CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
+    end_world(&w);
+}
+
+/* -- standing and grants ---------------------------------------------------------------------------------------- */
+static unsigned next_standing(void)
+{
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    unsigned standing = order->standing;
+    uint64_t seq = order->seq;
+    sma_msg_destroy(msg);
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    return standing;
+}
+
+static void a_run_knows_for_whom_it_is(void)
+{
+    open_people(&w);
+    static const struct
+    {
+        const char *user;
+        unsigned standing;
+    } people[] = {
+        {"boss", SMA_STANDING_OWNER}, {"adm", SMA_STANDING_ADMIN}, {"u1", SMA_STANDING_MEMBER}};
+    for (size_t i = 0; i < SMA_COUNT_OF(people); i++) {
+        char id[8];
+        snprintf(id, sizeof id, "s%zu", i);
+        (void)say_as(&w, TEST,
+                     &(struct saying){.chat = "a", .id = id, .text = "x", .user = people[i].user});
+        run(&w);
+        CHECK_INT(people[i].standing, next_standing());
+    }
+    (void)say_as(&w, API, &(struct saying){.chat = "desk", .id = "1", .text = "x"});
+    run(&w);
+    CHECK_INT(SMA_STANDING_OWNER, next_standing());
+    /* An administrator of the group, and still so after a crash. */
+    (void)say_as(&w, TEST, GROUP("u7", MENTION, .id = "2", .text = "x", .role = SMA_ROLE_ADMIN));
+    run(&w);
+    CHECK(run_seq(&w) != 0);
+    crash_world(&w);
+    CHECK_INT(SMA_STANDING_ADMIN, next_standing());
+    end_world(&w);
+}
+
+static void collected_messages_have_the_least_standing(void)
+{
+    make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.queue_is_collect = true;
+    open_world(&w);
+    say(&w, "b", "0", "takes the slot");
+    run(&w);
+    uint64_t first = run_seq(&w);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "1", .text = "x", .user = "u1"});
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "2", .text = "y", .user = "boss"});
+    run(&w);
+    done(&w, first, "", NULL, 0);
+    run(&w);
+    struct sma_msg *msg = next_run(&w);
+    CHECK_INT(1, SMA_MSG_BODY(msg, struct sma_run_order)->collected_count);
+    CHECK_INT(SMA_STANDING_MEMBER, SMA_MSG_BODY(msg, struct sma_run_order)->standing);
+    uint64_t seq = SMA_MSG_BODY(msg, struct sma_run_order)->seq;
+    sma_msg_destroy(msg);
+    park_step(&w, seq, 1, one_command, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    for (int i = 0; i < 2; i++) { /* what it answers stays with it, in memory and on disk */
+        if (i == 1)
+            crash_world(&w);
+        struct sma_state_head head;
+        CHECK_OK(sma_state_head_get(w.store->state, seq - 1, &head));
+        CHECK_INT(SMA_ROW_PARKED, head.state);
+        CHECK_INT(1, sma_store_count_orphans(w.store, seq));
+    }
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    msg = next_run(&w);
+    CHECK_INT(1, SMA_MSG_BODY(msg, struct sma_run_order)->collected_count);
+    sma_msg_destroy(msg);
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, seq - 1, &head));
+    CHECK_INT(SMA_ROW_DONE, head.state);
+    end_world(&w);
+}
+
+/* How many permissions the next run of this chat has. */
+static unsigned count_grants(const char *chat, const char *id, char rule[64])
+{
+    say(&w, chat, id, "next");
+    run(&w);
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    unsigned count = order->grant_count;
+    if (count > 0)
+        snprintf(rule, 64, "%.*s %.*s", (int)order->grants[0].tool.len, order->grants[0].tool.ptr,
+                 (int)order->grants[0].rule.len, order->grants[0].rule.ptr);
+    uint64_t seq = order->seq;
+    sma_msg_destroy(msg);
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    return count;
+}
+
+static void grant_in(const char *chat, enum sma_card_action action)
+{
+    uint64_t seq = park(&w, chat, "g1", one_command, 1);
+    drop_kept(&w.test);
+    CHECK_TEXT("Approved.", press(&w, chat, "boss", "gp", button(&w, open_id(&w), 0, action)));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+}
+
+static void a_permission_for_ten_minutes_ends(void)
+{
+    char rule[64];
+    open_people(&w);
+    grant_in("a", SMA_CARD_TEN_MINUTES);
+    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_TEXT("exec_shell =git push", rule);
+    CHECK_INT(0, count_grants("b", "3", rule)); /* of this chat alone */
+    CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\":\"=git push\""));
+    CHECK_INT(0, count_of(query(&w, SMA_QUERY_GRANTS, "test:chat:b"), "\"rule\""));
+    crash_world(&w);
+    CHECK_INT(1, count_grants("a", "4", rule));
+    pass(&w, 601);
+    CHECK_INT(0, count_grants("a", "5", rule));
+    CHECK_INT(0, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\""));
+    end_world(&w);
+}
+
+static void a_permission_is_revoked(void)
+{
+    char rule[64], text[512], id[64];
+    open_people(&w);
+    grant_in("a", SMA_CARD_ALWAYS);
+    pass(&w, 100000);
+    CHECK_INT(1, count_grants("a", "2", rule));
+    const char *json = query(&w, SMA_QUERY_GRANTS, "");
+    CHECK(strstr(json, "\"until\":null") != NULL);
+    snprintf(id, sizeof id, "%.32s", strstr(json, "\"id\":\"") + 6);
+    CHECK_INT(
+        404,
+        decide(&w, &(struct sma_decide){.kind = SMA_DECIDE_REVOKE, .id = SMA_STR("ffffff")}, text));
+    CHECK_INT(200,
+              decide(&w, &(struct sma_decide){.kind = SMA_DECIDE_REVOKE, .id = {id, 10}}, text));
+    CHECK_INT(0, count_grants("a", "3", rule));
+    crash_world(&w);
+    CHECK_INT(0, count_grants("a", "4", rule));
+    end_world(&w);
+}
+
+static void a_permission_follows_its_chat(void)
+{
+    char rule[64];
+    open_people(&w);
+    grant_in("old", SMA_CARD_ALWAYS);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "new",
+                                  .id = "n",
+                                  .text = "",
+                                  .kind = SMA_EVENT_NOTE,
+                                  .migrated_from = "test:chat:old"});
+    run(&w);
+    CHECK_INT(1, count_grants("new", "2", rule));
+    end_world(&w);
+}
+
+static void what_cannot_be_granted_is_agreed_to_once(void)
+{
+    static const struct item shell[] = {{"exec_shell", "bash", NULL, false}};
+    char rule[64];
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "1", shell, 1);
+    const char *said = press(&w, "a", "boss", "p", button(&w, open_id(&w), 0, SMA_CARD_ALWAYS));
+    CHECK(strstr(said, "Approved.") == said && strstr(said, "this once") != NULL);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    /* Words may name a rule; one that lets a shell run anything is none. */
+    seq = park_in(&w, &(struct saying){.chat = "a", .id = "2", .text = "do it", .user = "boss"},
+                  shell, 1);
+    (void)say_as(
+        &w, TEST,
+        &(struct saying){
+            .chat = "a", .id = "3", .text = "allow `bash` for 10 minutes", .user = "boss"});
+    run(&w);
+    uint32_t grants = 0;
+    for (const struct store_grant *at = w.store->grant_first; at != NULL; at = at->next)
+        grants++;
+    CHECK_INT(0, grants);
+    if (w.store->approval_count > 0)
+        CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    drop_kept(&w.agent);
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    drop_kept(&w.agent);
+    CHECK_INT(0, count_grants("a", "4", rule));
+    end_world(&w);
+}
+
+static void the_oldest_permission_goes_at_the_bound(void)
+{
+    char rule[64];
+    open_people(&w);
+    say(&w, "a", "1", "x");
+    run(&w);
+    done(&w, run_seq(&w), "", NULL, 0);
+    run(&w);
+    struct store_chat *chat = w.store->chats;
+    CHECK_OK(sma_store_begin(w.store));
+    for (int i = 0; i < SMA_GRANT_COUNT_MAX + 2; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "=tool %d", i);
+        CHECK_OK(sma_store_add_grant(w.store,
+                                     &(struct store_grant_facts){.chat = chat,
+                                                                 .tool = SMA_STR("exec_shell"),
+                                                                 .rule = sma_str(name),
+                                                                 .length_s = SMA_GRANT_ALWAYS}));
+    }
+    CHECK_OK(sma_state_commit(w.store->state));
+    CHECK_INT(SMA_GRANT_COUNT_MAX, count_grants("a", "2", rule));
+    CHECK_TEXT("exec_shell =tool 2", rule);
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(the_model_reads_an_answer);
+    RUN(the_model_finds_no_answer);
+    RUN(somebody_else_is_faster_than_the_model);
+    RUN(a_crash_asks_the_model_again);
+    RUN(stop_ends_a_judgement);
+    RUN(a_judgement_that_cannot_be_stored_comes_again);
+    RUN(the_platform_is_asked_who_pressed);
+    RUN(the_platform_is_asked_who_said_it);
+    RUN(an_administrator_of_the_group_decides_by_word);
+    RUN(a_run_knows_for_whom_it_is);
+    RUN(collected_messages_have_the_least_standing);
+    RUN(a_permission_for_ten_minutes_ends);
+    RUN(a_permission_is_revoked);
+    RUN(a_permission_follows_its_chat);
+    RUN(what_cannot_be_granted_is_agreed_to_once);
+    RUN(the_oldest_permission_goes_at_the_bound);
+    return check_summary();
+}
