@@ -176,7 +176,7 @@ bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *c
 }
 
 /* -- homes ------------------------------------------------------------------------------------------------------ */
-static void put_member(struct sma_buf *buf, const char *name, struct sma_str value)
+void sma_store_people_put_member(struct sma_buf *buf, const char *name, struct sma_str value)
 {
     sma_buf_put_json_key(buf, name);
     sma_buf_put_json_string(buf, value);
@@ -184,14 +184,14 @@ static void put_member(struct sma_buf *buf, const char *name, struct sma_str val
 
 void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route)
 {
-    put_member(buf, "channel", route->channel);
-    put_member(buf, "chatKey", route->chat_key);
-    put_member(buf, "chatId", route->chat_id);
-    put_member(buf, "chatType", route->chat_type);
-    put_member(buf, "threadId", route->thread_id);
-    put_member(buf, "userId", route->user_id);
-    put_member(buf, "userName", route->user_name);
-    put_member(buf, "language", route->language);
+    sma_store_people_put_member(buf, "channel", route->channel);
+    sma_store_people_put_member(buf, "chatKey", route->chat_key);
+    sma_store_people_put_member(buf, "chatId", route->chat_id);
+    sma_store_people_put_member(buf, "chatType", route->chat_type);
+    sma_store_people_put_member(buf, "threadId", route->thread_id);
+    sma_store_people_put_member(buf, "userId", route->user_id);
+    sma_store_people_put_member(buf, "userName", route->user_name);
+    sma_store_people_put_member(buf, "language", route->language);
 }
 
 static struct sma_str member_of(const json_t *object, const char *name)

@@ -1,5 +1,5 @@
 /*
- * store_people.h — what store_people.c and store_pairing.c know of people. Records of state.db (table access):
+ * store_people.h — what store_people.c, store_pairing.c, store_paired.c and store_known.c know of people. Records of state.db (table access):
  *
  *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "owner" "history" "config" "rejected"
  *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
@@ -21,6 +21,10 @@
 #define STORE_PAIRED_CALL 2u /* outbox keys, with step 0: the notice that a pairing is confirmed */
 #define STORE_PAIR_NEW_CALL \
     3u /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
+
+#define STORE_CODE_LEN 8
+#define STORE_CODE_ALPHABET "ACDEFGHJKMNPQRTUVWXY34679" /* nothing that is mistaken for another */
+#define STORE_NAME_SHOWN_BYTES_MAX 64
 
 struct store_person
 {
@@ -58,6 +62,7 @@ SMA_CHECKED enum sma_err sma_store_people_key(struct sma_store *store, const cha
 SMA_CHECKED enum sma_err sma_store_people_read(struct sma_store *store);
 /** Write `value` (empty deletes) under people->key. */
 SMA_CHECKED enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value);
+void sma_store_people_put_member(struct sma_buf *buf, const char *name, struct sma_str value);
 /** Append the members "chatKey" ... "language" of a route. */
 void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route);
 /** Read them back; slices point into object. */
@@ -70,5 +75,38 @@ bool sma_store_find_role(const struct sma_store *store, const struct store_chat 
                          struct sma_str user_id, enum sma_role *ret_role);
 const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
                                                   const struct sma_route *route);
+
+/* One record pair/<code>. Slices point into root. */
+struct store_pairing
+{
+    json_t *root;
+    char code[STORE_CODE_LEN + 1];
+    int64_t created_ms;
+    struct sma_route route;
+    uint64_t seq;  /* of the message that brought the code */
+    bool has_more; /* more was written than is kept */
+};
+/** Read a code's record; release it with fini. @return OK | NOTFOUND | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
+                                                struct store_pairing *ret_pairing);
+/** The live code of a person. @return OK | NOTFOUND | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_pairing_of(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              struct store_pairing *ret_pairing);
+void sma_store_pairing_fini(struct store_pairing *pairing); /* accepts a zeroed struct */
+/** The code is answered or too old. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_pairing_remove(struct sma_store *store,
+                                                  const struct store_pairing *pairing);
+bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms);
+/** A name for people: one line, cut, without what could pass for our own words or markup. */
+void sma_store_pairing_name(char *text, size_t text_max, const struct sma_route *route);
+/** The notice in text_buf goes to `route`, once for each seq and call. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_pairing_say(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
+                                               uint32_t call);
+/** One line for the audit: what happened to whom; by whom may be NULL. */
+void sma_store_pairing_audit(struct sma_store *store, const char *what,
+                             const struct sma_route *person, const char *code, const char *role,
+                             const struct sma_route *by);
 
 #endif
