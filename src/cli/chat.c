@@ -160,11 +160,20 @@ static void take_progress(struct chat *chat, const json_t *root)
         sma_chat_screen_erase(&chat->screen);
 }
 
-static void take_delivery(struct chat *chat, const json_t *root)
+/* A question to people, or its outcome: the words that say how to answer, under their title. */
+static void put_card(struct sma_buf *buf, const json_t *root)
 {
-    struct sma_str text = string_of(root, "text");
+    sma_buf_put_str(buf, string_of(root, "title"));
+    sma_buf_put_char(buf, '\n');
+    sma_buf_put_str(buf, string_of(root, "plain"));
+}
+
+static void take_text(struct chat *chat, const json_t *root, struct sma_str text)
+{
     if (chat->is_interactive) {
         sma_chat_screen_final(&chat->screen, text);
+        prompt(
+            chat); /* nothing of ours is open: it came by itself, and is answered like anything else */
         return;
     }
     if (chat->seq != 0 && json_integer_value(json_object_get(root, "seq")) != chat->seq)
@@ -173,8 +182,23 @@ static void take_delivery(struct chat *chat, const json_t *root)
     sma_buf_put_char(&chat->answers, '\n');
 }
 
-static void finish_pipe(struct chat *chat, bool is_success, struct sma_str output)
+static void take_delivery(struct chat *chat, const json_t *root)
 {
+    struct sma_buf card;
+    if (string_of(root, "plain").len == 0) {
+        take_text(chat, root, string_of(root, "text"));
+        return;
+    }
+    sma_buf_init(&card, SMA_TERMINAL_LINE_BYTES_MAX);
+    put_card(&card, root);
+    take_text(chat, root, card.err == SMA_ERR_OK ? sma_buf_str(&card) : string_of(root, "text"));
+    sma_buf_fini(&card);
+}
+
+static void finish_pipe(struct chat *chat, const json_t *root, bool is_success)
+{
+    struct sma_str output = string_of(root, "output");
+    bool is_parked = sma_str_is_equal(string_of(root, "state"), SMA_STR("parked"));
     if (chat->answers.len == 0 && output.len > 0) {
         sma_chat_put_clean(&chat->answers, output);
         sma_buf_put_char(&chat->answers, '\n');
@@ -182,7 +206,11 @@ static void finish_pipe(struct chat *chat, bool is_success, struct sma_str outpu
     if (is_success && chat->answers.len > 0) {
         sma_chat_screen_raw(&chat->screen, chat->answers.ptr);
     } else if (!is_success) {
-        say_error(chat, "%s", "the agent could not finish this");
+        say_error(chat, "%s",
+                  is_parked
+                      ? "the agent waits for somebody's consent; answer with the next message, "
+                        "or see `shipmyagent approvals`"
+                      : "the agent could not finish this");
         if (chat->answers.len > 0)
             dprintf(chat->err_fd, "%s", chat->answers.ptr);
     }
@@ -196,7 +224,7 @@ static void take_done(struct chat *chat, const json_t *root)
     chat->open_count--;
     bool is_success = json_is_true(json_object_get(root, "success"));
     if (!chat->is_interactive) {
-        finish_pipe(chat, is_success, string_of(root, "output"));
+        finish_pipe(chat, root, is_success);
         return;
     }
     sma_chat_screen_erase(&chat->screen);

@@ -144,8 +144,9 @@ static void stop(void *state, struct sma_ctx *ctx)
 
 static enum sma_err render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
+    /* A terminal shows text of any length as it is. Cards stay cards: the attempt makes a line of their members. */
     if (row->text.len > 0)
-        each(user, row->text); /* a terminal shows text of any length as it is */
+        each(user, row->text);
     return SMA_ERR_OK;
 }
 

@@ -11,7 +11,10 @@
  *   server: {"type":"progress","seq":7,"kind":"started|text|tool|finished","text":".."}
  *           text is everything so far; may be missing at any time
  *   server: {"type":"message","seq":7,"intent":"text|notice|error","text":".."} a delivery; always whole
- *   server: {"type":"done","id":"..","seq":7,"success":true,"state":"done","output":".."}   the run is over; comes
+ *   server: {"type":"message","seq":7,"intent":"approval|outcome","id":"..","title":"..","text":"..","plain":"..",
+ *            "buttons":[{"text":"..","data":"..","isApproval":true,"row":0}]}   people are asked, or were; text is Markdown,
+ *           plain also says how to answer: in words, by the next message of the chat. Buttons need not be shown
+ *   server: {"type":"done","id":"..","seq":7,"success":true,"state":"done","output":".."}   the run is over, or "parked"; comes
  *           after its messages
  *   server: {"type":"error","id":"..","text":".."}                              id "" = not about one message
  * Unknown types and members are ignored by both sides. Control commands (/stop, /clear, ...) are messages.

@@ -262,14 +262,15 @@ void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
         return;
     bool is_over = result->state == SMA_RUN_DONE || result->state == SMA_RUN_FAILED ||
                    result->state == SMA_RUN_CANCELLED;
-    if (!is_over) {
+    bool is_parked = result->state == SMA_RUN_PARKED; /* people are asked; it goes on by itself */
+    if (!is_over && !is_parked) {
         sma_terminal_put_error(
             client, run->id,
             "the service is stopping; the message is kept and answered when it is back");
         free_run(run);
         return;
     }
-    bool has_delivery = result->state == SMA_RUN_FAILED || result->output.len > 0;
+    bool has_delivery = is_parked || result->state == SMA_RUN_FAILED || result->output.len > 0;
     run->result = SMA_TAKE(*msg);
     if (has_delivery && result->state != SMA_RUN_CANCELLED)
         hold(terminal, client, run);

@@ -1,6 +1,8 @@
 /* terminal_send.c — lines to clients: errors, progress, deliveries. Nothing here waits for a client. */
 #include "terminal_priv.h"
 
+#include "runtime/approval/card.h"
+
 #include <stdlib.h>
 
 struct out
@@ -138,9 +140,57 @@ static const char *intent_name(uint8_t intent)
         return "notice";
     case SMA_INTENT_ERROR:
         return "error";
+    case SMA_INTENT_APPROVAL_REQUEST:
+        return "approval";
+    case SMA_INTENT_APPROVAL_OUTCOME:
+        return "outcome";
     default:
         return "text";
     }
+}
+
+static void put_member(struct sma_buf *buf, const char *key, struct sma_str text)
+{
+    sma_buf_put_json_key(buf, key);
+    sma_buf_put_json_string(buf, text);
+}
+
+static void put_card(struct sma_buf *buf, const struct sma_card *card)
+{
+    put_member(buf, "id", card->id);
+    put_member(buf, "title", card->title);
+    put_member(buf, "text", card->text);
+    put_member(buf, "plain", card->plain);
+    sma_buf_put_json_key(buf, "buttons");
+    sma_buf_put_char(buf, '[');
+    for (uint32_t i = 0; i < card->button_count; i++) {
+        const struct sma_card_button *button = &card->buttons[i];
+        sma_buf_put_text(buf, i == 0 ? "{" : ",{");
+        put_member(buf, "text", button->text);
+        put_member(buf, "data", button->data);
+        sma_buf_put_text(buf,
+                         button->is_approval ? ",\"isApproval\":true" : ",\"isApproval\":false");
+        sma_buf_put_json_key(buf, "row");
+        sma_buf_put_u64(buf, button->row);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_char(buf, ']');
+}
+
+/* What is no card, whatever its intent says, is shown as the text that it is. */
+static void put_content(struct sma_buf *buf, const struct sma_attempt *attempt)
+{
+    bool may_be_card = attempt->intent == SMA_INTENT_APPROVAL_REQUEST ||
+                       attempt->intent == SMA_INTENT_APPROVAL_OUTCOME;
+    struct sma_card card = {0};
+    bool is_card = may_be_card && sma_card_parse(attempt->part_bytes, &card) == SMA_ERR_OK;
+    const char *name = may_be_card && !is_card ? "text" : intent_name(attempt->intent);
+    put_member(buf, "intent", sma_str(name));
+    if (is_card)
+        put_card(buf, &card);
+    else
+        put_member(buf, "text", attempt->part_bytes);
+    sma_card_fini(&card);
 }
 
 void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *msg,
@@ -151,10 +201,7 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
     begin_line(&buf, "message");
     sma_buf_put_json_key(&buf, "seq");
     sma_buf_put_u64(&buf, attempt->seq);
-    sma_buf_put_json_key(&buf, "intent");
-    sma_buf_put_json_string(&buf, sma_str(intent_name(attempt->intent)));
-    sma_buf_put_json_key(&buf, "text");
-    sma_buf_put_json_string(&buf, attempt->part_bytes);
+    put_content(&buf, attempt);
     sma_buf_put_text(&buf, "}\n");
     if (delivery == NULL || buf.err == SMA_ERR_NOMEM)
         sma_ctx_fatal(terminal->ctx,

@@ -386,6 +386,58 @@ static void a_terminal_streams_and_the_final_text_wins(void)
     close_server();
 }
 
+static void a_question_is_shown_and_answered_by_words(void)
+{
+    open_server();
+    struct talk *talk = start_on_terminal();
+    char id[64];
+    greet(talk);
+    wait_for_output(talk, "> ");
+    type(talk, "push it\n");
+    expect_message(talk, "push it", id);
+    reply(talk, "{\"type\":\"message\",\"seq\":5,\"intent\":\"approval\",\"id\":\"00\",\"title\":"
+                "\"Approval needed\","
+                "\"text\":\"**x**\",\"plain\":\"Run:\\n| git\\u001b push\\nReply: yes / "
+                "no\",\"buttons\":[]}");
+    wait_for_output(talk, "Approval needed\r\nRun:\r\n| git push\r\nReply: yes / no\r\n");
+    reply_done(talk, id, false, "");
+    wait_for_output(talk, "> ");
+    type(talk, "yes\n");
+    expect_message(talk, "yes", id);
+    reply_done(talk, id, true, "");
+    wait_for_output(talk, "> ");
+    reply(talk,
+          "{\"type\":\"message\",\"seq\":5,\"text\":\"pushed\"}"); /* of the run that went on */
+    wait_for_output(talk, "pushed\r\n> ");
+    type(talk, "\x04");
+    finish(talk, 0);
+    end(talk);
+    close_server();
+}
+
+static void a_pipe_says_that_consent_is_needed(void)
+{
+    open_server();
+    struct talk *talk = start_in_pipe("push it", 7);
+    char id[64], line[200];
+    greet(talk);
+    expect_message(talk, "push it", id);
+    reply(talk,
+          "{\"type\":\"message\",\"seq\":5,\"intent\":\"approval\",\"title\":\"Approval needed\","
+          "\"text\":\"x\",\"plain\":\"Run this?\"}");
+    snprintf(line, sizeof line,
+             "{\"type\":\"done\",\"id\":\"%s\",\"seq\":5,\"success\":false,\"state\":\"parked\","
+             "\"output\":\"\"}",
+             id);
+    reply(talk, line);
+    finish(talk, 1);
+    CHECK_TEXT("", talk->out);
+    CHECK(strstr(talk->err, "shipmyagent approvals") != NULL);
+    CHECK(strstr(talk->err, "Approval needed\nRun this?\n") != NULL);
+    end(talk);
+    close_server();
+}
+
 static void an_interrupt_stops_a_second_leaves(void)
 {
     open_server();
@@ -466,6 +518,8 @@ int main(void)
     RUN(no_service_no_input_bad_input);
     RUN(an_interrupt_in_a_pipe_stops_then_leaves);
     RUN(a_terminal_streams_and_the_final_text_wins);
+    RUN(a_question_is_shown_and_answered_by_words);
+    RUN(a_pipe_says_that_consent_is_needed);
     RUN(an_interrupt_stops_a_second_leaves);
     RUN(rows_are_counted_as_a_terminal_wraps);
     RUN(control_characters_are_taken_out);

@@ -74,6 +74,27 @@ static void deliver_for(struct sma_ctx *ctx, uint64_t seq)
     free(big);
 }
 
+static void deliver_card(struct sma_ctx *ctx, uint64_t seq)
+{
+    static const char card[] =
+        "{\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"Approval "
+        "needed\",\"text\":\"**Run**\","
+        "\"plain\":\"Run\\nReply: yes / no\",\"messageId\":\"\",\"isOutcome\":false,\"buttons\":["
+        "{\"text\":\"Approve\",\"data\":\"sa1:x\",\"isApproval\":true,\"row\":0}]}";
+    struct sma_route route = route_to(store.chats[seq]);
+    bool is_broken = starts(store.texts[seq], "card: broken");
+    struct sma_str text = is_broken ? SMA_STR("no card at all") : sma_str(card);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, sma_route_space(&route) + text.len + 2);
+    struct sma_deliver *row = SMA_MSG_BODY(msg, struct sma_deliver);
+    *row = (struct sma_deliver){.outbox_id = ++store.row, .seq = seq};
+    row->intent = starts(store.texts[seq], "card: over") ? SMA_INTENT_APPROVAL_OUTCOME
+                                                         : SMA_INTENT_APPROVAL_REQUEST;
+    row->route = sma_route_dup(msg, &route);
+    row->text = sma_msg_dup(msg, text);
+    CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_DISPATCHER, &msg));
+}
+
 static void take_ingress(struct sma_ctx *ctx, struct sma_msg *question)
 {
     const struct sma_ingress *ingress = SMA_MSG_BODY(question, struct sma_ingress);
@@ -112,13 +133,16 @@ static void take_await(struct sma_ctx *ctx, struct sma_msg *question)
     char text[64];
     snprintf(text, sizeof text, "you said: %s", store.texts[seq]);
     bool is_failed = starts(store.texts[seq], "fail:"), is_late = starts(store.texts[seq], "late:");
-    if (!is_late)
+    bool is_card = starts(store.texts[seq], "card:");
+    if (is_card)
+        deliver_card(ctx, seq);
+    else if (!is_late)
         deliver_for(ctx, seq);
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RESULT, struct sma_result, 200);
     struct sma_result *result = SMA_MSG_BODY(msg, struct sma_result);
     result->seq = seq;
-    result->state = is_failed ? SMA_RUN_FAILED : SMA_RUN_DONE;
-    result->is_success = !is_failed;
+    result->state = is_card ? SMA_RUN_PARKED : is_failed ? SMA_RUN_FAILED : SMA_RUN_DONE;
+    result->is_success = !is_failed && !is_card;
     result->output = sma_msg_dup(msg, sma_str(text));
     sma_ctx_answer(ctx, question, &msg);
     if (is_late)
@@ -373,6 +397,40 @@ static void progress_reaches_the_client(void)
     close_service();
 }
 
+static void expect_card(struct client *client, const char *intent)
+{
+    json_t *root = next_line(client);
+    CHECK(root != NULL);
+    CHECK_TEXT(intent, json_string_value(json_object_get(root, "intent")));
+    CHECK_TEXT("00112233445566778899aabbccddeeff", json_string_value(json_object_get(root, "id")));
+    CHECK_TEXT("Approval needed", json_string_value(json_object_get(root, "title")));
+    CHECK_TEXT("**Run**", json_string_value(json_object_get(root, "text")));
+    CHECK_TEXT("Run\nReply: yes / no", json_string_value(json_object_get(root, "plain")));
+    const json_t *button = json_array_get(json_object_get(root, "buttons"), 0);
+    CHECK_TEXT("sa1:x", json_string_value(json_object_get(button, "data")));
+    CHECK(json_is_true(json_object_get(button, "isApproval")));
+    json_decref(root);
+}
+
+static void cards_reach_the_client_with_their_members(void)
+{
+    open_service();
+    struct client client = greeted_client("main");
+    say_line(&client, "{\"type\":\"message\",\"id\":\"a\",\"text\":\"card: ask\"}");
+    wait_for(&client, "accepted", "id", "a");
+    expect_card(&client, "approval");
+    wait_for(&client, "done", "state", "parked");
+    say_line(&client, "{\"type\":\"message\",\"id\":\"b\",\"text\":\"card: over\"}");
+    wait_for(&client, "accepted", "id", "b");
+    expect_card(&client, "outcome");
+    wait_for(&client, "done", "state", "parked");
+    say_line(&client, "{\"type\":\"message\",\"id\":\"c\",\"text\":\"card: broken\"}");
+    wait_for(&client, "accepted", "id", "c");
+    wait_for(&client, "message", "text", "no card at all");
+    close_client(&client);
+    close_service();
+}
+
 static void a_failed_run_is_done_without_success(void)
 {
     open_service();
@@ -580,6 +638,7 @@ int main(void)
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
     RUN(a_message_is_accepted_answered_and_done);
     RUN(progress_reaches_the_client);
+    RUN(cards_reach_the_client_with_their_members);
     RUN(a_failed_run_is_done_without_success);
     RUN(commands_and_stop_are_controls);
     RUN(a_refused_message_is_an_error_with_its_reason);
