@@ -1,7 +1,8 @@
 /*
- * project_file.h — files of the project on their way out. What to send is written by the model, so the path is walked
- * name by name from the project's folder, following no symbolic link, and the file that was opened and checked is the
- * one that is sent.
+ * project_file.h — files of the project on their way out. What to send is written by the model, so the path goes through the
+ * same guard as those of the tools (runtime/tools/guard.h): beneath the project's folder by handle, no link that leads out,
+ * never `.env*`, `ship.json`, the service's own state, git's credentials, or another name of one of them. The file that was
+ * opened and checked is the one that is sent.
  *
  * Threads: no state; any.  Blocks: on the file system.
  */
@@ -11,8 +12,8 @@
 #include "sma/base.h"
 
 /**
- * Open a file of the project for sending: a regular file beneath root, not empty, no symbolic link on the way, not one
- * that holds secrets or state. `target` is relative to root, or absolute beneath it.
+ * Open a file of the project for sending: a regular file beneath root, not empty, not one that holds secrets or state.
+ * `target` is relative to root, or absolute beneath it.
  * @return OK; the descriptor is the caller's | BADINPUT, NOTFOUND, TOOBIG, IO with one line in *error
  */
 SMA_CHECKED enum sma_err sma_project_file_open(const char *root, struct sma_str target,

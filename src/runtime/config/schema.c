@@ -132,6 +132,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"qq.shards", KIND_INTEGER, 1, 16, NULL},
     {"qq.intents", KIND_LIST, 0, 0, NULL},
     {"qq.markdown", KIND_BOOL, 0, 0, NULL},
+    {"qq.keyboard", KIND_BOOL, 0, 0, NULL},
     {"qq.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
     {"qq.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"qq.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},

@@ -143,7 +143,7 @@ static void files_are_sent(void)
     CHECK_INT(1, media_count(WORLD_C2C));
     struct world_receipt receipt =
         world_await(answer(WORLD_C2C, id, "@attach document ../secret.txt"), SMA_DELIVERY_FAILED);
-    CHECK(strstr(receipt.error, "outside the project") != NULL);
+    CHECK(strstr(receipt.error, "inside the project") != NULL);
     receipt = world_await(answer(WORLD_C2C, id, "@attach document none.txt"), SMA_DELIVERY_FAILED);
     CHECK(strstr(receipt.error, "none.txt") != NULL);
     world_close();
