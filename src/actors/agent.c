@@ -296,9 +296,10 @@ static void answer_gone(struct sma_agent *agent)
 static void finish_message(struct sma_agent *agent)
 {
     answer_gone(agent);
-    if (agent_judge_is_idle(agent))
+    if (!agent->has_judges)
         return;
     agent_judge_pump(agent);
+    agent->has_judges = !agent_judge_is_idle(agent);
     set_wake(agent);
     check_drained(agent);
 }

@@ -191,6 +191,7 @@ void agent_judge_take(struct sma_agent *agent, struct sma_msg **msg)
     judge->order = SMA_TAKE(*msg);
     judge->due_ns = sma_ctx_now(agent->ctx) + AGENT_JUDGE_NS;
     sma_buf_init(&judge->response, REASON_BYTES_MAX);
+    agent->has_judges = true;
     append(agent->is_draining ? &agent->judges_ready : &agent->judges_waiting, judge);
 }
 
@@ -285,24 +286,4 @@ uint64_t agent_judge_wake_ns(const struct sma_agent *agent)
     if (ready != NULL && ready->retry_ns > sma_ctx_now(agent->ctx) && ready->retry_ns < at)
         at = ready->retry_ns;
     return at;
-}
-
-/* Replaced by those of runtime/approval/answer.c where it is linked. */
-__attribute__((weak)) void sma_answer_put_question(struct sma_buf *buf, struct sma_str text,
-                                                   const struct sma_request *request)
-{
-    (void)request;
-    sma_buf_put_json_string(buf, text);
-}
-
-__attribute__((weak)) enum sma_err sma_answer_read_judgement(struct sma_str text,
-                                                             const struct sma_request *request,
-                                                             struct sma_answer *ret_answer,
-                                                             struct sma_buf *reason)
-{
-    (void)text;
-    (void)request;
-    (void)ret_answer;
-    (void)reason;
-    return SMA_ERR_BADINPUT;
 }

@@ -85,6 +85,7 @@ struct sma_agent
     struct agent_blocked *blocked_first[SMA_ACTOR_ADAPTER_0], *blocked_last[SMA_ACTOR_ADAPTER_0];
     struct agent_blocked *gone_first,
         *gone_last; /* calls whose question found no tools actor: answered at the end of the message */
+    bool has_judges; /* something is in these lists, or was before this message */
     struct agent_judges judges_waiting, judges_asked, judges_ready, judges_told;
     struct agent_run *retry_first,
         *retry_last; /* all wait the same time, so the order is the order of due times */

@@ -2,11 +2,13 @@
  * Aim: the agent actor with real messages: order of effects, many runs at once, bounds, stop and clear, disk full,
  * draining, rest. Method: the seeded scheduler with a fake store, model and dispatcher.
  */
+#include "runtime/approval/request.h"
 #include "sma/actors.h"
 #include "sma/messages.h"
 #include "sma/metrics.h"
 #include "sma/sim.h"
 #include "support/check.h"
+#include "support/fake_tools.h"
 
 #include <stdio.h>
 
@@ -41,7 +43,7 @@ struct world
 
     /* model */
     bool is_model_held;
-    struct sma_msg *held[8];
+    struct sma_msg *held[80];
     uint32_t held_count, model_count, cancel_count;
     char *last_request;
     uint32_t sends_per_run;
@@ -50,6 +52,18 @@ struct world
     bool is_weather;
     uint64_t random;
     uint8_t run_states[WEATHER_RUN_COUNT + 1]; /* enum weather_run */
+
+    /* tools; the model calls exec_shell instead of chat_send */
+    struct fake_tools *tools;
+    struct fake_tool_plan tool_plan;
+    uint32_t tool_run_count, tool_check_count, shells_per_run, parked_count;
+    char last_rule[100];
+
+    /* judge */
+    uint32_t judged_count, judged_no_disk_left;
+    struct sma_judged judged;
+    char judged_response[200];
+    const char *model_text; /* what the model says without calls; NULL: "final" */
 
     /* dispatcher */
     uint32_t send_count, send_open, send_open_max, progress[4];
@@ -82,6 +96,10 @@ static void answer_step(struct world *world, const struct sma_msg *question, str
         body->verdict = SMA_STEP_NO_DISK; /* without a number, as a store may */
     } else {
         world->step_count++;
+        if (step->request_json.len > 0) {
+            world->parked_count++;
+            body->verdict = SMA_STEP_PARKED;
+        }
         if (step->delivery_count > 0)
             snprintf(world->last_sent, sizeof world->last_sent, "%s", step->deliveries[0].text.ptr);
         body->number = step->number;
@@ -136,6 +154,20 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
             answer_done(world, *msg, ctx);
         break;
     }
+    case SMA_MSG_JUDGED:
+        world->judged = *SMA_MSG_BODY(*msg, struct sma_judged);
+        snprintf(world->judged_response, sizeof world->judged_response, "%s",
+                 world->judged.response.ptr);
+        CHECK_STR("a1", world->judged.approval_id);
+        answer = SMA_MSG_NEW(SMA_MSG_JUDGED_DONE, struct sma_step_done, 0);
+        if (world->judged_no_disk_left > 0) {
+            world->judged_no_disk_left--;
+            SMA_MSG_BODY(answer, struct sma_step_done)->verdict = SMA_STEP_NO_DISK;
+        } else {
+            world->judged_count++;
+        }
+        sma_ctx_answer(ctx, *msg, &answer);
+        break;
     case SMA_MSG_HISTORY:
         answer = SMA_MSG_NEW(SMA_MSG_HISTORY_LINES, struct sma_history_lines, 0);
         sma_ctx_answer(ctx, *msg, &answer);
@@ -173,18 +205,24 @@ static void answer_model(struct world *world, const struct sma_msg *question, st
                        : luck == 1 ? SMA_MODEL_CONTEXT_LENGTH
                                    : SMA_MODEL_OK;
         world->sends_per_run = (uint32_t)roll(world, 4);
+        world->shells_per_run = (uint32_t)roll(world, 3);
     }
-    bool has_calls =
-        (ask->round == 0 || (world->is_weather && ask->round < 4)) && world->sends_per_run > 0;
+    bool has_calls = (ask->round == 0 || (world->is_weather && ask->round < 4)) &&
+                     world->sends_per_run > 0 && world->model_text == NULL;
     body->finish = has_calls ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
     body->fragment = SMA_STR("{\"role\":\"assistant\",\"content\":\"f\"}");
-    body->text = has_calls ? SMA_STR("") : SMA_STR("final");
+    body->text = has_calls                   ? SMA_STR("")
+                 : world->model_text != NULL ? sma_str(world->model_text)
+                                             : SMA_STR("final");
     if (has_calls) {
         body->call_count = world->sends_per_run;
         body->calls = sma_msg_space(msg, world->sends_per_run * sizeof *body->calls);
         for (uint32_t i = 0; i < world->sends_per_run; i++)
             body->calls[i] =
-                world->is_weather && roll(world, 2) == 0
+                i < world->shells_per_run
+                    ? (struct sma_model_call){SMA_STR("c"), SMA_STR("exec_shell"),
+                                              SMA_STR("{\"command\":\"make\"}"), false}
+                : world->is_weather && roll(world, 2) == 0
                     ? (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_load_history"),
                                               SMA_STR("{}"), false}
                     : (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"),
@@ -242,13 +280,41 @@ static void dispatcher_handle(void *state, struct sma_msg **msg, struct sma_ctx 
     sma_ctx_answer(ctx, *msg, &answer);
 }
 
+static void tools_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_plan *plan)
+{
+    struct world *world = user;
+    if (world->is_weather) {
+        uint64_t luck = roll(world, 8);
+        plan->verdict = luck == 0 ? SMA_TOOL_REFUSED : SMA_TOOL_ALLOWED;
+        plan->delay_ns = luck < 4 ? roll(world, 5) * NS_PER_S : 0;
+    } else {
+        *plan = world->tool_plan;
+        if (ask->mode == SMA_TOOL_CHECK) /* only what runs takes its time */
+            plan->is_held = false;
+    }
+    world->tool_check_count += ask->mode == SMA_TOOL_CHECK;
+    if (ask->grant_count > 0)
+        snprintf(world->last_rule, sizeof world->last_rule, "%s", ask->grants[0].rule.ptr);
+    CHECK_STR("exec_shell", ask->name);
+    CHECK_STR("{\"command\":\"make\"}", ask->arguments);
+}
+
+static void tools_run(void *user, const struct sma_tool_ask *ask)
+{
+    struct world *world = user;
+    world->tool_run_count++;
+    CHECK(world->step_count > 0);
+    CHECK(!world->is_weather || ask->seq <= WEATHER_RUN_COUNT);
+}
+
 static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
 static const struct sma_actor_ops model_ops = {.name = "model", .handle = model_handle};
 static const struct sma_actor_ops dispatcher_ops = {.name = "dispatcher",
                                                     .handle = dispatcher_handle};
 
 /* -- the world ---------------------------------------------------------------------------------------------------- */
-static void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model)
+static void world_init_with(struct world *world, uint64_t seed, const struct sma_actor_ops *model,
+                            bool has_tools)
 {
     *world = (struct world){.sends_per_run = 1};
     world->config = (struct sma_config){.project_dir = "/p",
@@ -272,13 +338,18 @@ static void world_init_with(struct world *world, uint64_t seed, const struct sma
         CHECK_OK(sma_model_create(&world->config, &world->offline, &ignored));
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_MODEL, model != NULL ? model : &model_ops,
                             model != NULL ? (void *)world->offline : world));
+    if (has_tools) {
+        world->tools = fake_tools_create(
+            &(struct fake_tools_options){.rule = tools_rule, .on_run = tools_run, .user = world});
+        CHECK_OK(sma_system_add(world->system, SMA_ACTOR_TOOLS, &fake_tools_ops, world->tools));
+    }
     CHECK_OK(sma_system_add(world->system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent));
     CHECK_OK(sma_system_start(world->system, &error));
 }
 
 static void world_init(struct world *world, uint64_t seed)
 {
-    world_init_with(world, seed, NULL);
+    world_init_with(world, seed, NULL, true);
 }
 
 static void world_fini(struct world *world)
@@ -289,6 +360,7 @@ static void world_fini(struct world *world)
     sma_msg_destroy(world->held_session);
     sma_system_destroy(world->system);
     sma_agent_destroy(world->agent);
+    fake_tools_destroy(world->tools);
     sma_model_destroy(world->offline);
     free(world->last_request);
 }
@@ -315,7 +387,7 @@ static void hand_out(struct world *world, uint64_t seq, const char *chat, bool h
                               .chat_id = sma_str(chat),
                               .message_id = SMA_STR("m")};
     struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route) + 100);
+        SMA_MSG_NEW(SMA_MSG_RUN, struct sma_run_order, sma_route_space(&route) + 300);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     order->seq = seq;
     order->route = sma_route_dup(msg, &route);
@@ -324,6 +396,12 @@ static void hand_out(struct world *world, uint64_t seq, const char *chat, bool h
     order->text = sma_msg_dup(msg, sma_str(text));
     order->has_past = has_past;
     order->attempt = 1;
+    order->standing = SMA_STANDING_OWNER;
+    order->grant_count = 1;
+    order->grants = sma_msg_space(msg, sizeof *order->grants);
+    order->grants[0] = (struct sma_grant){.id = sma_msg_dup(msg, SMA_STR("g")),
+                                          .tool = sma_msg_dup(msg, SMA_STR("exec_shell")),
+                                          .rule = sma_msg_dup(msg, SMA_STR("git status"))};
     CHECK_OK(sma_ctx_send(sma_system_ctx(world->system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
 }
 
@@ -664,11 +742,231 @@ static void in_any_weather_every_run_ends_once(void)
     }
 }
 
+/* -- tools -------------------------------------------------------------------------------------------------------- */
+static void a_command_is_checked_stored_and_run(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 3;
+    w.shells_per_run = 2;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(2, w.tool_check_count);
+    CHECK_INT(2, w.tool_run_count);
+    CHECK_INT(1, w.send_count);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(3, w.progress[SMA_PROGRESS_TOOL]);
+    CHECK_TEXT("git status", w.last_rule);
+    CHECK(strstr(w.last_request, "{\\\"success\\\":true}") != NULL);
+    world_fini(&w);
+}
+
+static void a_run_that_waits_for_people_is_over(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.shells_per_run = 1;
+    w.tool_plan.verdict = SMA_TOOL_ASKS;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, w.parked_count);
+    CHECK_INT(0, w.done_count);
+    CHECK_INT(0, w.tool_run_count);
+    CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
+    sma_sim_advance(w.system, (SMA_SESSION_IDLE_S + 1) * NS_PER_S);
+    w.tool_plan.verdict = SMA_TOOL_ALLOWED;
+    hand_out(&w, 2, "d", false); /* its session is not held either */
+    rest(&w);
+    CHECK_INT(1, sma_gauge_get(SMA_GAUGE_sessions));
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    world_fini(&w);
+}
+
+static void stop_and_drain_end_what_runs(void)
+{
+    for (int is_drain = 0; is_drain < 2; is_drain++) {
+        struct world w;
+        world_init(&w, 1);
+        w.shells_per_run = 1;
+        w.tool_plan.is_held = true;
+        hand_out(&w, 1, "c", false);
+        rest(&w);
+        CHECK_INT(1, fake_tools_open_count(w.tools));
+        if (is_drain)
+            sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+        else
+            control(&w, SMA_CONTROL_STOP, 2, "c");
+        settle_until(&w, NS_PER_S);
+        CHECK_INT(is_drain, fake_tools_open_count(w.tools)); /* draining waits a while */
+        rest(&w);
+        CHECK_INT(0, fake_tools_open_count(w.tools)); /* and its late answer is nothing */
+        CHECK_INT(0, w.done_count);
+        CHECK_INT(is_drain, sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+        world_fini(&w);
+    }
+}
+
+static void more_calls_than_the_edge_holds_wait_their_turn(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = w.shells_per_run = 8;
+    w.tool_plan.delay_ns = NS_PER_S;
+    char chat[20];
+    for (uint32_t i = 1; i <= 600; i++) { /* 600 * 8 calls, 2048 places */
+        snprintf(chat, sizeof chat, "chat%u", i);
+        hand_out(&w, i, chat, false);
+    }
+    rest(&w);
+    CHECK_INT(600, w.done_count);
+    CHECK_INT(4800, w.tool_run_count);
+    world_fini(&w);
+}
+
+static void without_a_tools_actor_calls_fail_and_the_run_goes_on(void)
+{
+    struct world w;
+    world_init_with(&w, 1, NULL, false);
+    w.sends_per_run = 3;
+    w.shells_per_run = 2;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(1, w.send_count);
+    CHECK(strstr(w.last_request, "the working tools do not run in this program") != NULL);
+    world_fini(&w);
+}
+
+/* -- judge -------------------------------------------------------------------------------------------------------- */
+static void judge(struct world *w, uint64_t seq, const char *text)
+{
+    struct sma_buf item, request;
+    sma_buf_init(&item, 4096);
+    sma_buf_init(&request, 4096);
+    struct sma_request_item what = {.type = SMA_STR("exec_shell"),
+                                    .tool = SMA_STR("exec_shell"),
+                                    .title = SMA_STR("make"),
+                                    .input_json = SMA_STR("{\"command\":\"make\"}"),
+                                    .details_json = SMA_STR("{\"command\":\"make\"}")};
+    sma_request_put_item(&item, &what);
+    struct sma_str items[] = {sma_buf_str(&item), sma_buf_str(&item)};
+    uint32_t calls[] = {0, 1};
+    CHECK_OK(sma_request_put(&request, items, calls, 2));
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_JUDGE, struct sma_judge, request.len + strlen(text) + 100);
+    struct sma_judge *body = SMA_MSG_BODY(msg, struct sma_judge);
+    body->seq = seq;
+    body->approval_id = sma_msg_dup(msg, SMA_STR("a1"));
+    body->chat_key = sma_msg_dup(msg, SMA_STR("c"));
+    body->text = sma_msg_dup(msg, sma_str(text));
+    body->request_json = sma_msg_dup(msg, sma_buf_str(&request));
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w->system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+    sma_buf_fini(&item);
+    sma_buf_fini(&request);
+}
+
+static void the_model_says_whether_a_message_is_an_answer(void)
+{
+    static const struct
+    {
+        const char *said;
+        bool is_answer;
+        uint64_t approved, refused;
+    } rows[] = {
+        {"{\"approved\":[1],\"refused\":[2],\"reason\":\"too late\"}", true, 1, 2},
+        {"{\"approved\":[1,2],\"refused\":[]}", true, 3, 0},
+        {"{\"approved\":[],\"refused\":[]}", false, 0, 0},
+        {"{\"approved\":[7],\"refused\":[]}", false, 0, 0},
+        {"Yes, certainly!", false, 0, 0},
+        {"", false, 0, 0},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct world w;
+        world_init(&w, 1);
+        w.model_text = rows[i].said;
+        w.judged_no_disk_left = 2;
+        judge(&w, 7, "well, the first \"perhaps\"");
+        rest(&w);
+        CHECK_INT(1, w.judged_count);
+        CHECK_INT(7, w.judged.seq);
+        CHECK_INT(rows[i].is_answer, w.judged.is_answer);
+        CHECK_INT(rows[i].approved, w.judged.approved_mask);
+        CHECK_INT(rows[i].refused, w.judged.refused_mask);
+        CHECK(i != 0 || strstr(w.judged_response, "too late") != NULL);
+        CHECK(strstr(w.last_request, "perhaps") != NULL);
+        CHECK(strstr(w.last_request, "\"tools\"") == NULL);
+        CHECK(!sma_sim_step(w.system)); /* at rest, no timer */
+        world_fini(&w);
+    }
+}
+
+static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
+{
+    struct world w;
+    world_init(&w, 1); /* calls instead of words */
+    judge(&w, 7, "perhaps");
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK(!w.judged.is_answer);
+    world_fini(&w);
+
+    world_init(&w, 1); /* silence */
+    w.is_model_held = true;
+    uint64_t start = sma_sim_now(w.system);
+    judge(&w, 7, "perhaps");
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK(!w.judged.is_answer);
+    CHECK_INT(1, w.cancel_count);
+    CHECK(sma_sim_now(w.system) >= start + 20 * NS_PER_S);
+    CHECK(sma_sim_now(w.system) < start + 25 * NS_PER_S);
+    world_fini(&w);
+
+    world_init(&w, 1); /* the program ends: three seconds, and not before the store has it */
+    w.is_model_held = true;
+    w.judged_no_disk_left = 1;
+    judge(&w, 7, "perhaps");
+    settle_until(&w, NS_PER_S);
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    settle_until(&w, NS_PER_S);
+    CHECK(!sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    judge(&w, 8, "perhaps"); /* and one that comes after it */
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK_INT(8, w.judged.seq);
+    world_fini(&w);
+}
+
+static void many_judges_wait_for_each_other(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.model_text = "{\"approved\":[1],\"refused\":[]}";
+    w.is_model_held = true;
+    for (uint64_t i = 1; i <= 300; i++)
+        judge(&w, i, "perhaps");
+    settle_until(&w, NS_PER_S);
+    CHECK_INT(64, w.held_count);
+    w.is_model_held = false;
+    for (uint32_t i = 0; i < w.held_count; i++) {
+        answer_model(&w, w.held[i], sma_system_ctx(w.system, SMA_ACTOR_MODEL), SMA_MODEL_OK);
+        sma_msg_destroyp(&w.held[i]);
+    }
+    rest(&w);
+    CHECK_INT(300, w.judged_count);
+    CHECK(w.judged.is_answer);
+    world_fini(&w);
+}
+
 /* Two messages through the built-in model: it really goes through the tool loop, and its answers are readable. */
 static void the_offline_model_answers(void)
 {
     struct world w;
-    world_init_with(&w, 1, &sma_model_offline_actor_ops);
+    world_init_with(&w, 1, &sma_model_offline_actor_ops, true);
     hand_out(&w, 1, "c", false);
     rest(&w);
     CHECK_TEXT("You said: question 1", w.last_sent);
@@ -700,6 +998,14 @@ int main(void)
     RUN(an_idle_session_goes_with_the_next_activity);
     RUN(what_was_loaded_for_the_old_wire_does_not_stay);
     RUN(in_any_weather_every_run_ends_once);
+    RUN(a_command_is_checked_stored_and_run);
+    RUN(a_run_that_waits_for_people_is_over);
+    RUN(stop_and_drain_end_what_runs);
+    RUN(more_calls_than_the_edge_holds_wait_their_turn);
+    RUN(without_a_tools_actor_calls_fail_and_the_run_goes_on);
+    RUN(the_model_says_whether_a_message_is_an_answer);
+    RUN(a_judge_that_does_not_come_to_a_verdict_says_no);
+    RUN(many_judges_wait_for_each_other);
     RUN(the_offline_model_answers);
     return check_summary();
 }
