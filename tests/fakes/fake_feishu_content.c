@@ -280,20 +280,29 @@ bool fake_feishu_is_reaction(const char *emoji_type)
 {
     /* Source: the platform's list of emoji_type; case counts */
     static const char known[] =
-        " OK THUMBSUP THANKS MUSCLE FINGERHEART APPLAUSE FISTBUMP JIAYI DONE SMILE BLUSH LAUGH SMIRK LOL "
+        " OK THUMBSUP THANKS MUSCLE FINGERHEART APPLAUSE FISTBUMP JIAYI DONE SMILE BLUSH LAUGH "
+        "SMIRK LOL "
         "FACEPALM LOVE WINK PROUD WITTY SMART SCOWL THINKING SOB CRY ERROR NOSEPICK HAUGHTY SLAP "
-        "SPITBLOOD TOASTED GLANCE DULL INNOCENTSMILE JOYFUL WOW TRICK YEAH ENOUGH TEARS EMBARRASSED "
-        "KISS SMOOCH DROOL OBSESSED MONEY TEASE SHOWOFF COMFORT CLAP PRAISE STRIVE XBLUSH SILENT WAVE "
-        "WHAT FROWN SHY DIZZY LOOKDOWN CHUCKLE WAIL CRAZY WHIMPER HUG BLUBBER WRONGED HUSKY SHHH SMUG "
+        "SPITBLOOD TOASTED GLANCE DULL INNOCENTSMILE JOYFUL WOW TRICK YEAH ENOUGH TEARS "
+        "EMBARRASSED "
+        "KISS SMOOCH DROOL OBSESSED MONEY TEASE SHOWOFF COMFORT CLAP PRAISE STRIVE XBLUSH SILENT "
+        "WAVE "
+        "WHAT FROWN SHY DIZZY LOOKDOWN CHUCKLE WAIL CRAZY WHIMPER HUG BLUBBER WRONGED HUSKY SHHH "
+        "SMUG "
         "ANGRY HAMMER SHOCKED TERROR PETRIFIED SKULL SWEAT SPEECHLESS SLEEP DROWSY YAWN SICK PUKE "
         "BETRAYED HEADSET EatingFood MeMeMe Sigh Typing Lemon Get LGTM OnIt OneSecond VRHeadset "
-        "YouAreTheBest SALUTE SHAKE HIGHFIVE UPPERLEFT ThumbsDown SLIGHT TONGUE EYESCLOSED RoarForYou "
+        "YouAreTheBest SALUTE SHAKE HIGHFIVE UPPERLEFT ThumbsDown SLIGHT TONGUE EYESCLOSED "
+        "RoarForYou "
         "CALF BEAR BULL RAINBOWPUKE ROSE HEART PARTY LIPS BEER CAKE GIFT CUCUMBER Drumstick Pepper "
-        "CANDIEDHAWS BubbleTea Coffee Yes No OKR CheckMark CrossMark MinusOne Hundred AWESOMEN Pin Alarm "
-        "Loudspeaker Trophy Fire BOMB Music XmasTree Snowman XmasHat FIREWORKS 2022 REDPACKET FORTUNE "
-        "LUCK FIRECRACKER StickyRiceBalls HEARTBROKEN POOP StatusFlashOfInspiration 18X CLEAVER Soccer "
+        "CANDIEDHAWS BubbleTea Coffee Yes No OKR CheckMark CrossMark MinusOne Hundred AWESOMEN Pin "
+        "Alarm "
+        "Loudspeaker Trophy Fire BOMB Music XmasTree Snowman XmasHat FIREWORKS 2022 REDPACKET "
+        "FORTUNE "
+        "LUCK FIRECRACKER StickyRiceBalls HEARTBROKEN POOP StatusFlashOfInspiration 18X CLEAVER "
+        "Soccer "
         "Basketball GeneralDoNotDisturb Status_PrivateMessage GeneralInMeetingBusy StatusReading "
-        "StatusInFlight GeneralBusinessTrip GeneralWorkFromHome StatusEnjoyLife GeneralTravellingCar "
+        "StatusInFlight GeneralBusinessTrip GeneralWorkFromHome StatusEnjoyLife "
+        "GeneralTravellingCar "
         "StatusBus GeneralSun GeneralMoonRest MoonRabbit Mooncake JubilantRabbit TV Movie Pumpkin "
         "BeamingFace Delighted ColdSweat FullMoonFace Partying GoGoGo ThanksFace SaluteFace Shrug "
         "ClownFace HappyDragon ";
@@ -327,7 +336,7 @@ const char *fake_feishu_check_answer(const struct fake_feishu *fake, const json_
         return NULL;
     if (strcmp(platform_text(card, "type", ""), "raw") != 0)
         return strcmp(platform_text(card, "type", ""), "template") == 0 ? NULL
-                                                                         : "the card is of no type";
+                                                                        : "the card is of no type";
     char *text = NULL, *content = json_dumps(json_object_get(card, "data"), JSON_COMPACT);
     bool is_shared = false;
     struct fake_feishu_wrong wrong;

@@ -240,7 +240,8 @@ json_t *fake_feishu_press(void *user, const json_t *command)
             json_object_get(json_array_get(buttons, (size_t)json_integer_value(value)), "value");
     json_array_foreach(buttons, i, button)
     {
-        if (value == NULL && label != NULL && strcmp(platform_text(button, "label", ""), label) == 0)
+        if (value == NULL && label != NULL &&
+            strcmp(platform_text(button, "label", ""), label) == 0)
             value = json_object_get(button, "value");
     }
     if (value == NULL) {

@@ -88,11 +88,11 @@ static json_t *buttons_of(const struct message *message)
                          *action = json_object_get(button, "action"),
                          *permission = json_object_get(action, "permission");
             json_array_append_new(
-                list, json_pack("{s:s,s:s,s:s,s:i,s:I}", "id", platform_text(button, "id", ""),
-                                "label",
-                                platform_text(json_object_get(button, "render_data"), "label", ""),
-                                "data", platform_text(action, "data", ""), "row", (int)i,
-                                "permission", (json_int_t)platform_number(permission, "type", -1)));
+                list,
+                json_pack("{s:s,s:s,s:s,s:i,s:I}", "id", platform_text(button, "id", ""), "label",
+                          platform_text(json_object_get(button, "render_data"), "label", ""),
+                          "data", platform_text(action, "data", ""), "row", (int)i, "permission",
+                          (json_int_t)platform_number(permission, "type", -1)));
         }
     }
     json_decref(keyboard);
@@ -138,8 +138,7 @@ static json_t *tell_toast(void *user, const json_t *command)
         const struct interaction *interaction = &fake->interactions[i];
         if (strcmp(interaction->id, platform_text(command, "id", "")) == 0)
             return json_pack("{s:b,s:I,s:I}", "is_answered", interaction->code >= 0, "code",
-                             (json_int_t)interaction->code, "ms",
-                             (json_int_t)interaction->took_ms);
+                             (json_int_t)interaction->code, "ms", (json_int_t)interaction->took_ms);
     }
     return platform_problem("no such press");
 }

@@ -363,10 +363,9 @@ static json_t *buttons_of(const struct message *message)
     for (size_t i = 0; i < json_array_size(rows); i++)
         for (size_t j = 0; j < json_array_size(json_array_get(rows, i)); j++) {
             const json_t *button = json_array_get(json_array_get(rows, i), j);
-            json_array_append_new(list, json_pack("{s:s,s:s,s:i}", "text",
-                                                  text_of(button, "text", ""), "data",
-                                                  text_of(button, "callback_data", ""), "row",
-                                                  (int)i));
+            json_array_append_new(
+                list, json_pack("{s:s,s:s,s:i}", "text", text_of(button, "text", ""), "data",
+                                text_of(button, "callback_data", ""), "row", (int)i));
         }
     json_decref(rows);
     return list;
@@ -384,9 +383,8 @@ static char *pressed_data(const struct message *message, const json_t *command)
     size_t i;
     json_array_foreach(buttons, i, button)
     {
-        bool is_wanted = json_is_integer(wanted)
-                             ? (size_t)json_integer_value(wanted) == i
-                             : strcmp(text_of(button, "text", ""), label) == 0;
+        bool is_wanted = json_is_integer(wanted) ? (size_t)json_integer_value(wanted) == i
+                                                 : strcmp(text_of(button, "text", ""), label) == 0;
         if (is_wanted && data == NULL)
             data = fake_copy(sma_str(text_of(button, "data", "")));
     }
@@ -408,10 +406,10 @@ static json_t *press(struct fake_telegram *fake, const json_t *command)
     struct callback *callback = &fake->callbacks[fake->callback_count++];
     *callback = (struct callback){.ns = fake_now_ns(), .user = number_of(command, "user")};
     snprintf(callback->id, sizeof callback->id, "%llu", 4000000000000000000ull + ++fake->number);
-    json_t *tree = json_pack("{s:s,s:o,s:o,s:s,s:s}", "id", callback->id, "from",
-                             tree_of_user(fake, number_of(command, "user")), "message",
-                             json_loads(message->json, 0, NULL), "chat_instance", "-1", "data",
-                             data);
+    json_t *tree =
+        json_pack("{s:s,s:o,s:o,s:s,s:s}", "id", callback->id, "from",
+                  tree_of_user(fake, number_of(command, "user")), "message",
+                  json_loads(message->json, 0, NULL), "chat_instance", "-1", "data", data);
     char *text = json_dumps(tree, JSON_COMPACT);
     struct sma_buf member;
     sma_buf_init(&member, 1u << 20);
@@ -487,11 +485,11 @@ static json_t *list_callbacks(struct fake_telegram *fake, const json_t *command)
     (void)command;
     for (size_t i = 0; i < fake->callback_count; i++) {
         const struct callback *callback = &fake->callbacks[i];
-        json_array_append_new(
-            list, json_pack("{s:s,s:I,s:b,s:b,s:s}", "id", callback->id, "user",
-                            (json_int_t)callback->user, "is_answered", callback->is_answered,
-                            "is_alert", callback->is_alert, "text",
-                            callback->text == NULL ? "" : callback->text));
+        json_array_append_new(list,
+                              json_pack("{s:s,s:I,s:b,s:b,s:s}", "id", callback->id, "user",
+                                        (json_int_t)callback->user, "is_answered",
+                                        callback->is_answered, "is_alert", callback->is_alert,
+                                        "text", callback->text == NULL ? "" : callback->text));
     }
     return json_pack("{s:o}", "callbacks", list);
 }

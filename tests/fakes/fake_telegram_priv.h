@@ -34,13 +34,13 @@ struct message
 {
     int64_t id, from, thread, reply_to;
     bool is_ours, is_deleted, is_plain; /* is_plain: no parse_mode */
-    char *text;                                     /* as people read it; the caption of a file */
-    char *raw;                                      /* ours: as the bot sent it */
-    char *markup;                                   /* ours: the inline keyboard as JSON; NULL = none */
-    char *reaction;                                 /* the emoji the bot has put on it; NULL = none */
-    const char *kind;                               /* "text", "document" ... */
-    char *json;                                     /* the Message object */
-    size_t file;                                    /* index into files + 1; 0 = none */
+    char *text;                         /* as people read it; the caption of a file */
+    char *raw;                          /* ours: as the bot sent it */
+    char *markup;                       /* ours: the inline keyboard as JSON; NULL = none */
+    char *reaction;                     /* the emoji the bot has put on it; NULL = none */
+    const char *kind;                   /* "text", "document" ... */
+    char *json;                         /* the Message object */
+    size_t file;                        /* index into files + 1; 0 = none */
     unsigned edit_count;
     uint64_t ns;        /* made */
     uint64_t handed_ns; /* its update was first handed out */

@@ -20,7 +20,8 @@ static const char *check_button(const json_t *button)
     if (data != NULL && url != NULL)
         return "Bad Request: can't parse inline keyboard button: BUTTON_TYPE_INVALID";
     if (data != NULL && !json_is_string(data))
-        return "Bad Request: can't parse inline keyboard button: Field \"callback_data\" must be of "
+        return "Bad Request: can't parse inline keyboard button: Field \"callback_data\" must be "
+               "of "
                "type String";
     if (data != NULL && (json_string_length(data) == 0 || json_string_length(data) > 64))
         return "Bad Request: BUTTON_DATA_INVALID"; /* bytes of UTF-8 */
@@ -57,11 +58,15 @@ const char *fake_check_reactions(const json_t *list, const char **ret_emoji)
 {
     /* the whole list of ReactionTypeEmoji */
     static const char *const known[] = {
-        "👍",    "👎", "❤",  "🔥", "🥰", "👏",   "😁",   "🤔",  "🤯", "😱", "🤬", "😢", "🎉", "🤩",  "🤮",
-        "💩",    "🙏", "👌", "🕊",  "🤡", "🥱",   "🥴",   "😍",  "🐳", "❤‍🔥", "🌚", "🌭", "💯", "🤣",  "⚡",
-        "🍌",    "🏆", "💔", "🤨", "😐", "🍓",   "🍾",   "💋",  "🖕", "😈", "😴", "😭", "🤓", "👻",  "👨‍💻",
-        "👀",    "🎃", "🙈", "😇", "😨", "🤝",   "✍",    "🤗",  "🫡", "🎅", "🎄", "☃",  "💅", "🤪",  "🗿",
-        "🆒",    "💘", "🙉", "🦄", "😘", "💊",   "🙊",   "😎",  "👾", "🤷‍♂", "🤷", "🤷‍♀", "😡"};
+        "👍",    "👎",    "❤",    "🔥",    "🥰", "👏",    "😁",          "🤔", "🤯",
+        "😱",    "🤬", "😢",    "🎉",    "🤩", "🤮", "💩",          "🙏",    "👌",
+        "🕊", "🤡", "🥱", "🥴", "😍",    "🐳",    "❤‍🔥", "🌚",    "🌭",
+        "💯",    "🤣", "⚡",    "🍌",    "🏆",    "💔",    "🤨",       "😐",    "🍓",
+        "🍾", "💋",    "🖕", "😈",    "😴",    "😭",    "🤓",       "👻",    "👨‍💻",
+        "👀",    "🎃",    "🙈",    "😇",    "😨",    "🤝", "✍",          "🤗", "🫡",
+        "🎅",    "🎄",    "☃",    "💅",    "🤪", "🗿",    "🆒",          "💘",    "🙉",
+        "🦄", "😘",    "💊",    "🙊",    "😎",    "👾",    "🤷‍♂", "🤷", "🤷‍♀",
+        "😡"};
     const json_t *first = json_array_get(list, 0);
     const char *type = json_string_value(json_object_get(first, "type"));
     const char *emoji = json_string_value(json_object_get(first, "emoji"));

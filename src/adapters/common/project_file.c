@@ -42,7 +42,8 @@ enum sma_err sma_project_file_open(const char *root, struct sma_str target, size
     if (err == SMA_ERR_OK)
         err = check(&stat, target, bytes_max, error);
     else
-        (void)sma_fail(error, err, "%.*s", (int)sma_utf8_cut(sma_buf_str(&why), sizeof error->text - 1),
+        (void)sma_fail(error, err, "%.*s",
+                       (int)sma_utf8_cut(sma_buf_str(&why), sizeof error->text - 1),
                        why.len == 0 ? "" : why.ptr);
     if (err == SMA_ERR_OK)
         *ret_fd = fd;

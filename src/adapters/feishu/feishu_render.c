@@ -341,10 +341,9 @@ enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *r
         return SMA_ERR_OK;
     }
     if (part_bytes.ptr[0] == PART_CONSENT || part_bytes.ptr[0] == PART_REACTION) {
-        *ret_part = (struct feishu_part){.kind = part_bytes.ptr[0] == PART_CONSENT
-                                                     ? FEISHU_PART_CONSENT
-                                                     : FEISHU_PART_REACTION,
-                                         .text = rest};
+        *ret_part = (struct feishu_part){
+            .kind = part_bytes.ptr[0] == PART_CONSENT ? FEISHU_PART_CONSENT : FEISHU_PART_REACTION,
+            .text = rest};
         return SMA_ERR_OK;
     }
     const char *end = memchr(rest.ptr, '\n', rest.len);

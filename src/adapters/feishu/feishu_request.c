@@ -172,10 +172,9 @@ static void put_card_json(struct sma_buf *buf, const struct feishu_card *card)
         bool is_new_row = i == 0 || card->buttons[i].row != card->buttons[i - 1].row;
         if (is_new_row && i > 0)
             sma_buf_put_text(buf, "]}");
-        sma_buf_put_text(buf,
-                         is_new_row
-                             ? ",{\"tag\":\"column_set\",\"flex_mode\":\"flow\",\"columns\":["
-                             : ",");
+        sma_buf_put_text(buf, is_new_row
+                                  ? ",{\"tag\":\"column_set\",\"flex_mode\":\"flow\",\"columns\":["
+                                  : ",");
         put_button(buf, &card->buttons[i]);
     }
     sma_buf_put_text(buf, button_count > 0 ? "]}]}}" : "]}}");

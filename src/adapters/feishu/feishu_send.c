@@ -189,12 +189,12 @@ static void react(struct feishu_attempt *attempt)
     const char *type = feishu_reaction_find(attempt->part.text);
     char why[256];
     if (type == NULL || asked->route.message_id.len == 0) {
-        snprintf(why, sizeof why,
-                 type == NULL ? "Feishu has no reaction \"%.*s\": take one of its own, like 👍 👎 👌 ❤ "
-                                "🔥 🎉 👏 🙏 ✅ 💯, or say it in words"
-                              : "there is no message here to react to%.*s",
-                 type == NULL ? (int)sma_utf8_cut(attempt->part.text, 32) : 0,
-                 attempt->part.text.ptr);
+        snprintf(
+            why, sizeof why,
+            type == NULL ? "Feishu has no reaction \"%.*s\": take one of its own, like 👍 👎 👌 ❤ "
+                           "🔥 🎉 👏 🙏 ✅ 💯, or say it in words"
+                         : "there is no message here to react to%.*s",
+            type == NULL ? (int)sma_utf8_cut(attempt->part.text, 32) : 0, attempt->part.text.ptr);
         answer_class(attempt, SMA_ATTEMPT_GIVE_UP, why);
         return;
     }
@@ -337,7 +337,7 @@ static void claim_and_send(struct feishu_attempt *attempt)
     bool is_beside = asked->intent == SMA_INTENT_APPROVAL_OUTCOME ||
                      asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
     attempt->is_held = !is_beside && feishu_progress_claim(attempt->feishu, asked, &attempt->part,
-                                             attempt->card_id) == FEISHU_CLAIM_WAIT;
+                                                           attempt->card_id) == FEISHU_CLAIM_WAIT;
     if (!attempt->is_held)
         send_part(attempt);
 }

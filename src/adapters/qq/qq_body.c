@@ -197,8 +197,8 @@ static bool fits_rows(const struct qq_button *buttons, size_t count)
 {
     size_t row_count = 1, in_row = 0;
     for (size_t i = 0; i < count; i++) {
-        bool is_new_row = (i > 0 && buttons[i].row != buttons[i - 1].row) ||
-                          in_row == ROW_BUTTON_COUNT_MAX;
+        bool is_new_row =
+            (i > 0 && buttons[i].row != buttons[i - 1].row) || in_row == ROW_BUTTON_COUNT_MAX;
         row_count += is_new_row;
         in_row = is_new_row ? 1 : in_row + 1;
     }

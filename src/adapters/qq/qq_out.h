@@ -55,7 +55,7 @@ struct qq_part
     struct sma_str file_kind; /* FILE: "photo" "document" "voice" "audio" */
     struct sma_str
         target; /* FILE: http(s) URL, or a path as the model wrote it: check it before use */
-    struct sma_str caption; /* FILE: plain text, may be empty */
+    struct sma_str caption;   /* FILE: plain text, may be empty */
     struct sma_str card_json; /* CARD: for qq_card_open */
 };
 /** Slices point into part_bytes. @return OK | BADINPUT: not made by qq_render */

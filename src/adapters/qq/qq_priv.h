@@ -218,8 +218,9 @@ struct qq_attempt
     enum qq_way way;
     bool is_plain, is_without_links, is_short; /* mended already */
     bool was_window_closed, is_uploaded_again;
-    struct qq_card card;                  /* of a CARD part, which then stands as a TEXT part in `part` */
-    char answered[SMA_ID_BYTES_MAX + 1]; /* answered instead of the route's message; "" = that one */
+    struct qq_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
+    char
+        answered[SMA_ID_BYTES_MAX + 1]; /* answered instead of the route's message; "" = that one */
     struct qq_call *call;
     void *upload;    /* in progress, see qq_upload.c */
     char *file_info; /* of the uploaded file; NULL = not uploaded */

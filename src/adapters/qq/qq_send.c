@@ -86,7 +86,8 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 {
     struct qq *qq = attempt->qq;
     if (outcome->is_plain_wanted && !attempt->is_plain) {
-        bool has_buttons = attempt->card.card.button_count > 0; /* then they may be what is refused */
+        bool has_buttons =
+            attempt->card.card.button_count > 0; /* then they may be what is refused */
         attempt->is_plain = true;
         *(has_buttons ? &qq->wordy_until_ns : &qq->plain_until_ns) =
             sma_ctx_now(qq->ctx) + QQ_PLAIN_S * QQ_NS_PER_S;
@@ -97,8 +98,8 @@ static bool mend(struct qq_attempt *attempt, const struct qq_outcome *outcome)
     if (outcome->is_too_long && !attempt->is_short)
         return attempt->is_short = true;
     if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
-        bool is_answered = attempt->answered[0] == '\0' &&
-                           qq_fresh_take(qq, asked_of(attempt), attempt->answered);
+        bool is_answered =
+            attempt->answered[0] == '\0' && qq_fresh_take(qq, asked_of(attempt), attempt->answered);
         attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
         return attempt->was_window_closed = true;
     }
@@ -252,9 +253,8 @@ static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt,
         return err;
     bool has_keyboard = attempt->qq->settings.is_keyboard;
     attempt->part = (struct qq_part){.kind = QQ_PART_TEXT,
-                                     .markdown = has_keyboard
-                                                     ? sma_buf_str(&attempt->card.markdown)
-                                                     : SMA_STR(""),
+                                     .markdown = has_keyboard ? sma_buf_str(&attempt->card.markdown)
+                                                              : SMA_STR(""),
                                      .plain = sma_buf_str(&attempt->card.plain)};
     return SMA_ERR_OK;
 }

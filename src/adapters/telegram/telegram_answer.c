@@ -132,6 +132,34 @@ static void take_bot_refused(const struct reading *reading, struct telegram_outc
                   reading->code);
 }
 
+/* Changes, buttons and reactions. @return whether it is about one of these */
+static bool take_bad_card(const struct reading *reading, struct telegram_outcome *outcome)
+{
+    static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
+                                          "MESSAGE_ID_INVALID", NULL};
+    static const char *const no_target[] = {"message to react not found", "message not found",
+                                            NULL};
+    static const char *const no_emoji[] = {"REACTION_INVALID", "REACTION_EMPTY",
+                                           "REACTIONS_TOO_MANY", NULL};
+    static const char *const no_keyboard[] = {"BUTTON_", "inline keyboard", "reply markup", NULL};
+    if (says_one_of(reading, no_edit)) {
+        give_up(outcome, reading, "the message to edit is gone or too old");
+        outcome->is_edit_gone = true;
+    } else if (says_one_of(reading, no_target)) {
+        give_up(outcome, reading, "the message to react to is gone");
+    } else if (says_one_of(reading, no_emoji)) {
+        give_up(outcome, reading,
+                "this chat does not take that emoji as a reaction; try another one, or say it in "
+                "words");
+    } else if (says_one_of(reading, no_keyboard)) {
+        give_up(outcome, reading, "Telegram did not take the buttons");
+        outcome->is_keyboard_refused = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* What the descriptions of 400 say, in the order in which they are tried. */
 static void take_bad_request(const struct reading *reading, struct telegram_outcome *outcome)
 {
@@ -150,12 +178,6 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
                                          "ENTITY_BOUNDS_INVALID",
                                          "ENTITIES_TOO_LONG",
                                          NULL};
-    static const char *const no_edit[] = {"message to edit not found", "message can't be edited",
-                                          "MESSAGE_ID_INVALID", NULL};
-    static const char *const no_target[] = {"message to react not found", "message not found", NULL};
-    static const char *const no_emoji[] = {"REACTION_INVALID", "REACTION_EMPTY",
-                                           "REACTIONS_TOO_MANY", NULL};
-    static const char *const no_keyboard[] = {"BUTTON_", "inline keyboard", "reply markup", NULL};
     static const char *const no_right[] = {"not enough rights",
                                            "have no rights",
                                            "CHAT_WRITE_FORBIDDEN",
@@ -176,18 +198,8 @@ static void take_bad_request(const struct reading *reading, struct telegram_outc
     } else if (says_one_of(reading, no_reply)) {
         give_up(outcome, reading, "the message to reply to is gone");
         outcome->is_reply_gone = true;
-    } else if (says_one_of(reading, no_edit)) {
-        give_up(outcome, reading, "the message to edit is gone or too old");
-        outcome->is_edit_gone = true;
-    } else if (says_one_of(reading, no_target)) {
-        give_up(outcome, reading, "the message to react to is gone");
-    } else if (says_one_of(reading, no_emoji)) {
-        give_up(outcome, reading,
-                "this chat does not take that emoji as a reaction; try another one, or say it in "
-                "words");
-    } else if (says_one_of(reading, no_keyboard)) {
-        give_up(outcome, reading, "Telegram did not take the buttons");
-        outcome->is_keyboard_refused = true;
+    } else if (take_bad_card(reading, outcome)) {
+        return;
     } else if (says_one_of(reading, markup)) {
         give_up(outcome, reading, "Telegram did not take the text's formatting");
         outcome->is_markup_refused = true;

@@ -149,18 +149,24 @@ void telegram_put_keyboard(struct sma_buf *buf, const struct sma_card *card)
 /* -- reactions --------------------------------------------------------------------------------------------------- */
 /* The only ones the platform takes (Bot API, ReactionTypeEmoji), without variation selectors. */
 static const char *const reactions[] = {
-    "👍", "👎", "❤",  "🔥", "🥰", "👏", "😁", "🤔", "🤯", "😱",   "🤬",   "😢",  "🎉", "🤩", "🤮",
-    "💩", "🙏", "👌", "🕊",  "🤡", "🥱", "🥴", "😍", "🐳", "❤‍🔥", "🌚",   "🌭",  "💯", "🤣", "⚡",
-    "🍌", "🏆", "💔", "🤨", "😐", "🍓", "🍾", "💋", "🖕", "😈",   "😴",   "😭",  "🤓", "👻", "👨‍💻",
-    "👀", "🎃", "🙈", "😇", "😨", "🤝", "✍",  "🤗", "🫡", "🎅",   "🎄",   "☃",   "💅", "🤪", "🗿",
-    "🆒", "💘", "🙉", "🦄", "😘", "💊", "🙊", "😎", "👾", "🤷‍♂",  "🤷",   "🤷‍♀", "😡"};
+    "👍",    "👎",          "❤",    "🔥",    "🥰",        "👏", "😁",    "🤔", "🤯", "😱",
+    "🤬", "😢",          "🎉",    "🤩", "🤮",        "💩", "🙏",    "👌",    "🕊", "🤡",
+    "🥱", "🥴",       "😍",    "🐳",    "❤‍🔥",  "🌚", "🌭", "💯",    "🤣", "⚡",
+    "🍌",    "🏆",          "💔",    "🤨", "😐",           "🍓", "🍾", "💋",    "🖕", "😈",
+    "😴",    "😭",          "🤓", "👻",    "👨‍💻", "👀", "🎃",    "🙈",    "😇",    "😨",
+    "🤝", "✍",          "🤗", "🫡", "🎅",           "🎄", "☃",    "💅",    "🤪", "🗿",
+    "🆒",    "💘",          "🙉",    "🦄", "😘",           "💊", "🙊",    "😎",    "👾",    "🤷‍♂",
+    "🤷", "🤷‍♀", "😡"};
 
 /* Models write "❤️" and "👍🏽" where the platform's list has "❤" and "👍". */
 static void put_bare(struct sma_buf *buf, struct sma_str emoji)
 {
     for (size_t at = 0, len; at < emoji.len; at += len) {
         unsigned char lead = (unsigned char)emoji.ptr[at];
-        len = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1; /* valid: looked at before */
+        len = lead >= 0xF0   ? 4
+              : lead >= 0xE0 ? 3
+              : lead >= 0xC0 ? 2
+                             : 1; /* valid: looked at before */
         struct sma_str one = {emoji.ptr + at, len};
         bool is_selector = sma_str_is_equal(one, SMA_STR("\xEF\xB8\x8F"));
         bool is_tone = len == 4 && memcmp(one.ptr, "\xF0\x9F\x8F", 3) == 0 &&

@@ -192,16 +192,14 @@ static void send_json(struct telegram_attempt *attempt, const struct telegram_se
     const char *method = put_body(&body, attempt, send);
     if (body.err == SMA_ERR_OK) {
         SMA_CRASH_POINT("telegram.before_send");
-        attempt->call = telegram_call_start(
-            attempt->telegram,
-            &(struct telegram_call_options){
-                .method = method,
-                .body = sma_buf_str(&body),
-                .is_once = true,
-                .total_ms = total_ms,
-                .done = on_sent,
-                .user = attempt,
-            });
+        attempt->call = telegram_call_start(attempt->telegram, &(struct telegram_call_options){
+                                                                   .method = method,
+                                                                   .body = sma_buf_str(&body),
+                                                                   .is_once = true,
+                                                                   .total_ms = total_ms,
+                                                                   .done = on_sent,
+                                                                   .user = attempt,
+                                                               });
     }
     sma_buf_fini(&body);
     if (attempt->call == NULL)

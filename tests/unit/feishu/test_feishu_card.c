@@ -39,8 +39,8 @@ static struct feishu_part part_of(uint8_t intent, const char *json, char **ret_b
 {
     struct feishu_part part;
     *ret_bytes = NULL;
-    CHECK_OK(feishu_render(&(struct sma_deliver){.intent = intent, .text = sma_str(json)}, keep_part,
-                           ret_bytes));
+    CHECK_OK(feishu_render(&(struct sma_deliver){.intent = intent, .text = sma_str(json)},
+                           keep_part, ret_bytes));
     CHECK(*ret_bytes != NULL);
     CHECK_OK(feishu_part_decode(sma_str(*ret_bytes), &part));
     return part;
@@ -57,7 +57,8 @@ static char *content_of(const char *body)
 
 static void a_request_is_a_card_the_platform_takes(void)
 {
-    char *bytes, *json = card_request("calls <at id=all></at> ![x](http://a/b.png)\n" CARD_TEXT, NULL);
+    char *bytes,
+        *json = card_request("calls <at id=all></at> ![x](http://a/b.png)\n" CARD_TEXT, NULL);
     struct feishu_part part = part_of(SMA_INTENT_APPROVAL_REQUEST, json, &bytes);
     CHECK_INT(FEISHU_PART_CONSENT, part.kind);
     struct feishu_consent consent;
@@ -131,9 +132,11 @@ static void what_is_no_card_is_text(void)
 
 static void every_reaction_is_one_the_platform_knows(void)
 {
-    static const char *const emoji[] = {"👍", "👎🏿", "❤️", "🎉", "✔️", "☑️", "🤷‍♂️", "thumbsup", " DONE "};
-    static const char *const wanted[] = {"THUMBSUP", "ThumbsDown", "HEART",    "PARTY", "CheckMark",
-                                         "CheckMark", NULL,         "THUMBSUP", "DONE"};
+    static const char *const emoji[] = {"👍",      "👎🏿",      "❤️",   "🎉",     "✔️",
+                                        "☑️", "🤷‍♂️", "thumbsup", " DONE "};
+    static const char *const wanted[] = {"THUMBSUP", "ThumbsDown", "HEART",
+                                         "PARTY",    "CheckMark",  "CheckMark",
+                                         NULL,       "THUMBSUP",   "DONE"};
     for (size_t i = 0; i < SMA_COUNT_OF(emoji); i++) {
         const char *type = feishu_reaction_find(sma_str(emoji[i]));
         CHECK((type == NULL) == (wanted[i] == NULL));
@@ -196,10 +199,10 @@ static void a_request_becomes_its_outcome(void)
 
 static void an_outcome_without_its_card_is_a_new_one(void)
 {
-    static const char *const refusals[] = {"{\"code\":230011,\"msg\":\"withdrawn\"}",
-                                           "{\"code\":230031,\"msg\":\"too long ago\"}",
-                                           "{\"code\":230001,\"msg\":\"This message is NOT a card.\"}",
-                                           "{\"code\":231003,\"msg\":\"not found\"}"};
+    static const char *const refusals[] = {
+        "{\"code\":230011,\"msg\":\"withdrawn\"}", "{\"code\":230031,\"msg\":\"too long ago\"}",
+        "{\"code\":230001,\"msg\":\"This message is NOT a card.\"}",
+        "{\"code\":231003,\"msg\":\"not found\"}"};
     world_open("");
     for (size_t i = 0; i < SMA_COUNT_OF(refusals); i++) {
         platform_script("PATCH", MESSAGES, 1, 400, "", refusals[i]);

@@ -306,8 +306,9 @@ static void a_refused_card_goes_as_plain_text(void)
 
 static void cards_have_buttons_and_fit(void)
 {
-    struct feishu_button buttons[] = {{SMA_STR("Allow"), SMA_STR("{\"approve\":\"1\"}"), "primary", 0},
-                                      {SMA_STR("No"), SMA_STR("{\"reject\":\"1\"}"), NULL, 0}};
+    struct feishu_button buttons[] = {
+        {SMA_STR("Allow"), SMA_STR("{\"approve\":\"1\"}"), "primary", 0},
+        {SMA_STR("No"), SMA_STR("{\"reject\":\"1\"}"), NULL, 0}};
     struct sma_buf long_text, body;
     sma_buf_init(&long_text, 1 << 20);
     sma_buf_init(&body, 1 << 20);

@@ -60,7 +60,7 @@ void world_refuse(size_t skip,
 void world_hold(bool is_held);   /* answer nothing; false answers what waits */
 /** From now on presses are answered with this verdict and these words (kept by the caller). */
 void world_answer_presses(enum sma_verdict verdict, const char *notice);
-extern int64_t world_cursor;     /* as last saved; 0 = nothing */
+extern int64_t world_cursor; /* as last saved; 0 = nothing */
 
 struct world_row
 {

@@ -25,11 +25,8 @@ static const char *start_talk(const char *members, const char *chat)
 static uint64_t give(const char *chat, const char *id, uint8_t intent, uint32_t reply_count,
                      char *json)
 {
-    uint64_t row = world_deliver(&(struct world_row){.chat = chat,
-                                                     .reply = id,
-                                                     .text = json,
-                                                     .intent = intent,
-                                                     .reply_count = reply_count});
+    uint64_t row = world_deliver(&(struct world_row){
+        .chat = chat, .reply = id, .text = json, .intent = intent, .reply_count = reply_count});
     free(json);
     return row;
 }
@@ -84,7 +81,8 @@ static void rows_are_kept_or_filled(void)
         size_t count;
         uint32_t per_row;
         size_t row_count, first_count;
-    } cases[] = {{4, 2, 2, 2}, {5, 1, 5, 1}, {6, 1, 2, 5}, {10, 2, 5, 2}, {24, 2, 5, 5}, {7, 7, 2, 5}};
+    } cases[] = {{4, 2, 2, 2},  {5, 1, 5, 1},  {6, 1, 2, 5},
+                 {10, 2, 5, 2}, {24, 2, 5, 5}, {7, 7, 2, 5}};
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         for (uint32_t j = 0; j < cases[i].count; j++)
             buttons[j] = (struct qq_button){.id = SMA_STR("b"),
@@ -100,8 +98,8 @@ static void rows_are_kept_or_filled(void)
         sma_buf_init(&body, 1 << 16);
         qq_put_message(&body, &send);
         json_t *tree = json_loadb(body.ptr, body.len, 0, NULL);
-        const json_t *rows = json_object_get(
-            json_object_get(json_object_get(tree, "keyboard"), "content"), "rows");
+        const json_t *rows =
+            json_object_get(json_object_get(json_object_get(tree, "keyboard"), "content"), "rows");
         CHECK_INT(cases[i].row_count, json_array_size(rows));
         CHECK_INT(cases[i].first_count,
                   json_array_size(json_object_get(json_array_get(rows, 0), "buttons")));
@@ -125,7 +123,8 @@ static void cards_are_cleaned_and_cut(void)
     CHECK(sma_utf16_length(markdown) <= QQ_PART_UNITS_LARGE + 16);
     CHECK(sma_utf16_length(plain) <= QQ_PART_UNITS_LARGE + 16);
     CHECK(strstr(markdown.ptr, "@everyone") == NULL && strstr(plain.ptr, "@everyone") == NULL);
-    CHECK(memcmp(markdown.ptr, "**Approval needed**\n\n@ everyone [image](http://x/y.png)", 53) == 0);
+    CHECK(memcmp(markdown.ptr, "**Approval needed**\n\n@ everyone [image](http://x/y.png)", 53) ==
+          0);
     CHECK(strstr(markdown.ptr, "line ![](k)") != NULL); /* code stays as it is */
     CHECK(memcmp(markdown.ptr + markdown.len - 7, "```\n…", 7) == 0);
     qq_card_fini(&card);
@@ -179,8 +178,8 @@ static void words_take_the_place_of_buttons(void)
     world_await(request(WORLD_C2C, id), SMA_DELIVERY_SENT);
     CHECK_INT(2, world_shown(WORLD_C2C, WORDS));
     CHECK_INT(refusals, world_counter("refusals")); /* remembered */
-    world_await(world_deliver(&(struct world_row){
-                    .chat = WORLD_C2C, .reply = id, .text = "**bold** words"}),
+    world_await(world_deliver(
+                    &(struct world_row){.chat = WORLD_C2C, .reply = id, .text = "**bold** words"}),
                 SMA_DELIVERY_SENT);
     CHECK_INT(1, world_shown(WORLD_C2C, "**bold** words")); /* Markdown is still allowed */
     world_close();
@@ -236,9 +235,9 @@ static void the_press_that_decides_is_answered_too(void)
     world_tell("{s:s,s:s,s:s,s:i}", "do", "press", "chat", WORLD_C2C, "message_id",
                receipt.platform_id, "button", 0);
     WORLD_WAIT(world_event_count() == 2);
-    world_await(world_deliver(
-                    &(struct world_row){.chat = WORLD_C2C, .reply = first, .text = "it is done"}),
-                SMA_DELIVERY_SENT);
+    world_await(
+        world_deliver(&(struct world_row){.chat = WORLD_C2C, .reply = first, .text = "it is done"}),
+        SMA_DELIVERY_SENT);
     json_t *message = last_of(WORLD_C2C);
     CHECK_INT(0, strncmp("INTERACTION_CREATE", platform_text(message, "replied", ""), 18));
     json_decref(message);

@@ -49,9 +49,10 @@ static void a_request_is_a_message_with_buttons(void)
     CHECK_INT(TELEGRAM_PART_CARD, part.kind);
     struct telegram_card card;
     CHECK_OK(telegram_card_open(&part, &card));
-    CHECK_STR("<b>Approval needed</b>\n\nRun this command:\n\n<pre>git &lt;push&gt; &amp; run</pre>\n\n"
-              "Asked for by: Ada",
-              sma_buf_str(&card.html));
+    CHECK_STR(
+        "<b>Approval needed</b>\n\nRun this command:\n\n<pre>git &lt;push&gt; &amp; run</pre>\n\n"
+        "Asked for by: Ada",
+        sma_buf_str(&card.html));
     CHECK_STR("Approval needed\n\nRun this command:\n\ngit <push> & run\n\nAsked for by: Ada",
               sma_buf_str(&card.plain));
     struct telegram_part shown = {.kind = TELEGRAM_PART_TEXT, .plain = SMA_STR("x")};
@@ -66,11 +67,11 @@ static void a_request_is_a_message_with_buttons(void)
     static const char head[] =
         "{\"chat_id\":-1001,\"message_thread_id\":44,\"text\":\"x\",\"reply_parameters\":"
         "{\"message_id\":9,\"allow_sending_without_reply\":true},\"reply_markup\":{"
-        "\"inline_keyboard\":[[{\"text\":\"Approve\",\"callback_data\":\"sa1:AQIDAAAAAAAAAAAAAAAAAA:*:y:";
+        "\"inline_keyboard\":[[{\"text\":\"Approve\",\"callback_data\":\"sa1:"
+        "AQIDAAAAAAAAAAAAAAAAAA:*:y:";
     CHECK(body.len > sizeof head && memcmp(body.ptr, head, sizeof head - 1) == 0);
     json_t *tree = json_loadb(body.ptr, body.len, 0, NULL);
-    const json_t *rows =
-        json_object_get(json_object_get(tree, "reply_markup"), "inline_keyboard");
+    const json_t *rows = json_object_get(json_object_get(tree, "reply_markup"), "inline_keyboard");
     CHECK_INT(2, json_array_size(rows));
     CHECK_INT(2, json_array_size(json_array_get(rows, 1)));
     json_decref(tree);
@@ -135,7 +136,8 @@ static void answers_to_cards_are_understood(void)
     } cases[] = {
         {400, "Bad Request: message to edit not found", true, false, SMA_ATTEMPT_GIVE_UP},
         {400, "Bad Request: message can't be edited", true, false, SMA_ATTEMPT_GIVE_UP},
-        {400, "Bad Request: message is not modified: specified new message content and reply markup",
+        {400,
+         "Bad Request: message is not modified: specified new message content and reply markup",
          false, false, SMA_ATTEMPT_SENT},
         {400, "Bad Request: BUTTON_DATA_INVALID", false, true, SMA_ATTEMPT_GIVE_UP},
         {400, "Bad Request: REACTION_INVALID", false, false, SMA_ATTEMPT_GIVE_UP},
@@ -289,8 +291,8 @@ static void a_press_in_a_topic_belongs_to_it(void)
     snprintf(thread, sizeof thread, "%lld",
              (long long)telegram_number(&world_platform, "thread", "{s:s,s:i,s:i,s:s}", "do",
                                         "topic", "chat", -88, "user", WORLD_ADA, "name", "T"));
-    struct world_receipt receipt = deliver_card(SMA_INTENT_APPROVAL_REQUEST, 1, "-88", thread, "",
-                                                card_request(NULL, NULL));
+    struct world_receipt receipt =
+        deliver_card(SMA_INTENT_APPROVAL_REQUEST, 1, "-88", thread, "", card_request(NULL, NULL));
     CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
     size_t before = world_event_count();
     json_decref(press(-88, WORLD_ADA, strtoll(receipt.platform_id, NULL, 10), "Approve"));
@@ -324,9 +326,8 @@ static void a_request_is_mended_in_the_same_attempt(void)
 static void an_outcome_without_its_message_is_a_new_one(void)
 {
     world_open("");
-    CHECK_INT(SMA_DELIVERY_SENT, deliver_card(SMA_INTENT_APPROVAL_OUTCOME, 1, ADA, "", "",
-                                              card_outcome(""))
-                                     .state);
+    CHECK_INT(SMA_DELIVERY_SENT,
+              deliver_card(SMA_INTENT_APPROVAL_OUTCOME, 1, ADA, "", "", card_outcome("")).state);
     CHECK_INT(1, world_shown(WORLD_ADA, "Approved: git push\nDecided by: Bob"));
     CHECK_INT(0, world_calls("editmessagetext"));
     CHECK_INT(SMA_DELIVERY_SENT, deliver_card(SMA_INTENT_APPROVAL_OUTCOME, 2, ADA, "", "",
@@ -370,8 +371,7 @@ static void reactions_land_or_say_why_not(void)
     json_t *message = message_at(WORLD_ADA, said);
     CHECK_TEXT("❤", json_string_value(json_object_get(message, "reaction")));
     json_decref(message);
-    struct world_receipt receipt =
-        deliver_card(SMA_INTENT_REACTION, 2, ADA, "", id, strdup("🚀"));
+    struct world_receipt receipt = deliver_card(SMA_INTENT_REACTION, 2, ADA, "", id, strdup("🚀"));
     CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
     CHECK(strstr(receipt.error, "🚀") != NULL && strstr(receipt.error, "👍") != NULL);
     receipt = deliver_card(SMA_INTENT_REACTION, 3, ADA, "", "4711", strdup("👍"));
