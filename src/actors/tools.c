@@ -7,6 +7,7 @@
 #include "sma/text.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +43,13 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
     if (sma_secrets_create(setup->config, &setup->secrets) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     /* what was a secret before a reload stays one */
-    if (tools->setup != NULL &&
-        sma_secrets_add_config(setup->secrets, tools->setup->config) != SMA_ERR_OK)
-        return sma_fail(error, SMA_ERR_NOMEM, "too many secrets to keep them out of outputs");
+    for (size_t i = 0; i < tools->config_count; i++)
+        if (sma_secrets_add_config(setup->secrets, tools->configs[i]) != SMA_ERR_OK)
+            return sma_fail(error, SMA_ERR_FULL, "too many secrets to keep them out of outputs");
     return sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
 }
 
-static enum sma_err create_setup(const struct sma_tools *tools, const struct sma_config *config,
+static enum sma_err create_setup(struct sma_tools *tools, const struct sma_config *config,
                                  struct tools_setup **ret_setup, struct sma_error *error)
 {
     struct tools_setup *setup = calloc(1, sizeof *setup);
@@ -61,6 +62,8 @@ static enum sma_err create_setup(const struct sma_tools *tools, const struct sma
         unref_setup(setup);
         return err;
     }
+    if (tools->config_count < TOOLS_CONFIG_COUNT_MAX)
+        tools->configs[tools->config_count++] = config;
     *ret_setup = setup;
     return SMA_ERR_OK;
 }
@@ -132,6 +135,11 @@ static void say_belts(struct sma_tools *tools)
     sma_buf_init(&line, 1024);
     sma_tools_describe(tools, &line);
     bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/belts", setup->config->state_dir); /* `status` shows it */
+    if (sma_sys_write_file_unsynced(sma_ctx_sys(tools->ctx), path, sma_buf_str(&line), 0600,
+                                    NULL) != SMA_ERR_OK)
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
     sma_ctx_log(tools->ctx, is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s",
                 line.ptr == NULL ? "" : line.ptr,
                 is_open ? "; commands can read what this user can read, and reach the network" : "");
@@ -248,6 +256,8 @@ static void tell_drained(struct sma_tools *tools)
 void tools_leave(struct tools_job *job)
 {
     struct sma_tools *tools = job->tools;
+    if (job->state != TOOLS_ANSWERED)
+        return;
     if (job->holds_place) {
         job->holds_place = false;
         tools->busy[job->kind]--;
@@ -256,7 +266,7 @@ void tools_leave(struct tools_job *job)
             tools->placeholders = 0;
         }
     }
-    if (job->state == TOOLS_ANSWERED && job->handles == 0 &&
+    if (job->handles == 0 &&
         (job->command == NULL || !job->command->log.is_busy)) {
         destroy_job(job);
         tell_drained(tools);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define OOM_SCORE "500"
 #define NICENESS 5 /* the service stays reachable beside a command that takes all processors */
 #define SAID_BYTES_MAX 4096
 #define CLEAN_BYTES_MAX ((size_t)8 * TOOLS_READ_BYTES)
@@ -190,6 +191,20 @@ static void on_exit_of(uv_process_t *process, int64_t status, int signo)
     tools_end_exited(job);
 }
 
+/* When processors or memory are short, the service goes first. Kindnesses, not walls: they may fail. */
+static void give_way(pid_t pid)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)pid, NICENESS);
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/oom_score_adj", (int)pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t len = write(fd, OOM_SCORE, sizeof OOM_SCORE - 1);
+    (void)len;
+    close(fd);
+}
+
 static int spawn(struct tools_job *job, const struct ends *ends)
 {
     struct tools_command *command = job->command;
@@ -216,7 +231,7 @@ static int spawn(struct tools_job *job, const struct ends *ends)
     }
     command->has_process = true;
     command->pid = command->session = uv_process_get_pid(&command->process);
-    (void)setpriority(PRIO_PROCESS, (id_t)command->pid, NICENESS); /* a kindness, not a wall */
+    give_way(command->pid);
     return 0;
 }
 

@@ -32,6 +32,7 @@
 #define TOOLS_FILE_COUNT_MAX 3           /* file tools at work at once: checks find a worker beside them */
 #define TOOLS_LOG_PENDING_BYTES_MAX (1024 * 1024) /* not yet on disk; at it the command's pipes are not read */
 #define TOOLS_READ_BYTES 65536
+#define TOOLS_CONFIG_COUNT_MAX 65 /* whose secrets are remembered: the first and as many reloads as the service takes */
 
 /* Made of one configuration; replaced, not changed, on reload. */
 struct tools_setup
@@ -148,6 +149,8 @@ struct sma_tools
     uint32_t magic;
     struct sma_ctx *ctx;
     struct tools_setup *setup;
+    const struct sma_config *configs[TOOLS_CONFIG_COUNT_MAX]; /* all so far */
+    size_t config_count;
     struct tools_job jobs; /* head of a ring, in the order they came */
     size_t busy[TOOLS_KIND_COUNT];
     unsigned placeholders;

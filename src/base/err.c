@@ -85,12 +85,13 @@ void sma_assert_failed(const char *expression, const char *file, int line)
 
 /*
  * The thread sanitizer takes descriptor numbers for variables. It sees libcrypto close the folder of certificates but not
- * open it, so the number's former owner, another thread, seems to share it.
+ * open it, so the number's former owner, another thread, seems to share it. It sees libuv open the pipe over which a child
+ * tells that it could not be started, but not close it, so the number's next owner seems to share that.
  */
 #ifdef __SANITIZE_THREAD__
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
-    return "race:OPENSSL_DIR_end\n";
+    return "race:OPENSSL_DIR_end\nrace:^uv_pipe$\n";
 }
 #endif

@@ -1,7 +1,7 @@
 /*
  * service.c — wiring: which actors there are, in which order they start, who knows what of whom.
  *
- * Leaves first: log, store, model, dispatcher, agent, then the adapters, so that whoever takes a message in finds
+ * Leaves first: log, store, model, tools, dispatcher, agent, then the adapters, so that whoever takes a message in finds
  * everything behind it ready.
  */
 #include "service.h"
@@ -33,6 +33,7 @@ struct sma_service
     struct sma_log *log;
     struct sma_store *store;
     struct sma_model *model;
+    struct sma_tools *tools;
     struct sma_dispatcher *dispatcher;
     struct sma_agent *agent;
     struct sma_system *system;
@@ -150,6 +151,9 @@ static enum sma_err create_actors(struct sma_service *service,
     err = sma_model_create(service->config, &service->model, error);
     if (err != SMA_ERR_OK)
         return err;
+    err = sma_tools_create(service->config, &service->tools, error);
+    if (err != SMA_ERR_OK)
+        return err;
     struct sma_dispatcher_options dispatcher = {service->config, service->adapters,
                                                 service->adapter_count};
     err = sma_dispatcher_create(&dispatcher, &service->dispatcher, error);
@@ -195,6 +199,7 @@ static enum sma_err register_actors(struct sma_service *service)
         {SMA_ACTOR_STORE, &sma_store_actor_ops, service->store},
         {SMA_ACTOR_MODEL, is_offline ? &sma_model_offline_actor_ops : &sma_model_actor_ops,
          service->model},
+        {SMA_ACTOR_TOOLS, &sma_tools_actor_ops, service->tools},
         {SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service->dispatcher},
         {SMA_ACTOR_AGENT, &sma_agent_actor_ops, service->agent},
     };
@@ -318,6 +323,7 @@ void sma_service_destroy(struct sma_service *service)
         service->adapters[i].ops->destroy(service->adapters[i].state);
     sma_agent_destroy(service->agent);
     sma_dispatcher_destroy(service->dispatcher);
+    sma_tools_destroy(service->tools);
     sma_model_destroy(service->model);
     sma_store_destroy(service->store);
     sma_log_destroy(service->log);

@@ -133,6 +133,23 @@ static int print_answer(const struct sma_buf *answer)
     return 0;
 }
 
+/* The line that the tools actor wrote at its start: what holds commands. */
+static void print_belts(const char *state_dir)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/belts", state_dir);
+    SMA_AUTO(sma_freep) char *line = NULL;
+    size_t len;
+    if (sma_sys_read_file(sma_sys_real(), path, 4096, &line, &len, NULL) != SMA_ERR_OK)
+        return;
+    const char *colon = strstr(line, ": ");
+    json_t *text = json_string(colon == NULL ? line : colon + 2);
+    puts("tools");
+    if (text != NULL)
+        print_value("exec_shell", text);
+    json_decref(text);
+}
+
 int sma_cli_status(int argc, char **argv)
 {
     static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
@@ -169,6 +186,8 @@ int sma_cli_status(int argc, char **argv)
         status = fwrite(answer.ptr, 1, answer.len, stdout) != answer.len || puts("") < 0;
     else if (status == 0)
         status = print_answer(&answer);
+    if (status == 0 && !is_json)
+        print_belts(state_dir);
     sma_buf_fini(&answer);
     return status;
 }

@@ -199,7 +199,7 @@ static enum sma_err keep_from_writing(struct sma_sandbox_plan *plan, const struc
 static bool is_hidden_in_ship(const char *name)
 {
     static const char *const beginnings[] = {"state.db", "api-token", "approvals", "service.json",
-                                             "lock"};
+                                             "lock",     "mcp",       "routes"};
     for (size_t i = 0; i < SMA_COUNT_OF(beginnings); i++)
         if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
             return true;

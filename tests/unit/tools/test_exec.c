@@ -4,9 +4,3 @@
 #define PERMISSIONS ""
 #define SMALL_PERMISSIONS "{\"exec_shell\":{\"memoryMb\":128}}"
 #include "exec_cases.h"
-
-int main(void)
-{
-    run_cases();
-    return check_summary();
-}

@@ -4,9 +4,3 @@
 #define PERMISSIONS "{\"exec_shell\":{\"sandbox\":\"off\"}}"
 #define SMALL_PERMISSIONS "{\"exec_shell\":{\"sandbox\":\"off\",\"memoryMb\":128}}"
 #include "exec_cases.h"
-
-int main(void)
-{
-    run_cases();
-    return check_summary();
-}

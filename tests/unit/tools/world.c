@@ -120,7 +120,10 @@ static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle
 static void on_reload(void *user)
 {
     struct world *world = user;
-    sma_system_reload(world->system, world->reloaded);
+    pthread_mutex_lock(&world->lock);
+    const struct sma_config *config = world->reloaded;
+    pthread_mutex_unlock(&world->lock);
+    sma_system_reload(world->system, config);
 }
 
 static void *supervise(void *argument)
@@ -245,11 +248,13 @@ bool world_is_boxed(const struct world *world)
 
 void world_reload(struct world *world, const char *permissions)
 {
-    CHECK(world->reloaded == NULL);
-    world->reloaded = calloc(1, sizeof *world->reloaded);
-    CHECK(world->reloaded != NULL);
-    *world->reloaded = world->config;
-    world->reloaded->permissions_json = permissions;
+    struct sma_config *config = calloc(1, sizeof *config);
+    CHECK(config != NULL && world->reloaded == NULL);
+    *config = world->config;
+    config->permissions_json = permissions;
+    pthread_mutex_lock(&world->lock);
+    world->reloaded = config;
+    pthread_mutex_unlock(&world->lock);
     CHECK(kill(getpid(), SIGHUP) == 0);
 }
 
