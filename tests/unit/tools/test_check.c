@@ -1,0 +1,452 @@
+/*
+ * Aim: every working tool is allowed, asked about or refused as standing, permissions, grants and the files say; what people
+ * are asked is exact, and changes with everything that makes the call what it is.
+ */
+#include "project.h"
+#include "runtime/approval/request.h"
+#include "runtime/approval/shell.h"
+#include "runtime/tools/check.h"
+
+#define NOW_MS 1800000000000
+
+static struct sma_shell *shell;
+
+/* One check and what came of it. */
+struct outcome
+{
+    enum sma_err err;
+    struct sma_tool_check check;
+    struct sma_request request; /* one item when it asks */
+    char why[1000];
+};
+
+struct call
+{
+    const char *name, *arguments, *receiver;
+    enum sma_standing standing;
+    struct sma_grant grant; /* tool empty: none */
+};
+
+static void check_call(const struct project *project, const struct call *call,
+                       struct outcome *ret_outcome)
+{
+    struct sma_tool_rules *rules;
+    struct sma_error error;
+    struct sma_buf item, why, request;
+    struct sma_grant grants[] = {call->grant};
+    struct sma_tool_ask ask = {.name = sma_str(call->name),
+                               .arguments = sma_str(call->arguments),
+                               .receiver = sma_str(call->receiver),
+                               .chat_key = SMA_STR("telegram-chat-1"),
+                               .standing = (uint8_t)call->standing,
+                               .grants = grants,
+                               .grant_count = call->grant.tool.len > 0};
+    CHECK_OK(sma_tool_rules_create(&project->config, &rules, &error));
+    sma_buf_init(&item, 1 << 20);
+    sma_buf_init(&why, 4000);
+    sma_buf_init(&request, 1 << 20);
+    *ret_outcome = (struct outcome){0};
+    ret_outcome->err = sma_tool_check(rules, &ask, NOW_MS, shell, &ret_outcome->check, &item, &why);
+    snprintf(ret_outcome->why, sizeof ret_outcome->why, "%s", why.len == 0 ? "" : why.ptr);
+    bool asks = ret_outcome->err == SMA_ERR_OK && ret_outcome->check.verdict == SMA_TOOL_ASKS;
+    bool refuses = ret_outcome->err != SMA_ERR_OK || ret_outcome->check.verdict == SMA_TOOL_REFUSED;
+    CHECK(asks == (item.len > 0));
+    CHECK(refuses == (why.len > 0));
+    if (asks) {
+        struct sma_str items[] = {sma_buf_str(&item)};
+        uint32_t calls[] = {3};
+        CHECK_OK(sma_request_put(&request, items, calls, 1));
+        CHECK(strstr(request.ptr, "sk-canary-123456") == NULL);
+        CHECK_OK(sma_request_parse(sma_buf_str(&request), &ret_outcome->request));
+        CHECK_INT(1, ret_outcome->request.item_count);
+        CHECK(memcmp(ret_outcome->request.items[0].digest, ret_outcome->check.digest, 32) == 0);
+    }
+    sma_buf_fini(&item);
+    sma_buf_fini(&why);
+    sma_buf_fini(&request);
+    sma_tool_rules_destroy(rules);
+}
+
+/* Verdict of a member's call; -1 = a bad argument. */
+static int verdict_of(const struct project *project, const char *name, const char *arguments)
+{
+    struct call call = {.name = name, .arguments = arguments, .standing = SMA_STANDING_MEMBER};
+    struct outcome outcome;
+    check_call(project, &call, &outcome);
+    sma_request_fini(&outcome.request);
+    return outcome.err == SMA_ERR_OK ? (int)outcome.check.verdict : -1;
+}
+
+static void strangers_get_no_tool(void)
+{
+    static const char *const calls[][2] = {
+        {"exec_shell", "{\"command\":\"true\"}"},
+        {"read_file", "{\"path\":\"a\"}"},
+        {"read_more", "{\"handle\":\"0123456789abcdef\"}"},
+        {"list_files", "{}"},
+        {"search_files", "{\"pattern\":\"x\"}"},
+        {"write_file", "{\"path\":\"a\",\"content\":\"\"}"},
+        {"edit_file", "{\"path\":\"a\",\"old_text\":\"x\",\"new_text\":\"y\"}"},
+        {"send_file", "{\"path\":\"a\"}"},
+        {"react", "{\"emoji\":\"x\"}"},
+        {"chat_contact_send", "{\"username\":\"bob\",\"text\":\"hi\"}"},
+    };
+    struct project project;
+    project_open(&project,
+                 "{\"exec_shell\":true,\"write_repo\":true,\"send_elsewhere\":\"allow\"}");
+    project_put(&project, "a", "x");
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
+        struct call call = {calls[i][0], calls[i][1], "key bob", SMA_STANDING_STRANGER, {.until_ms = 0}};
+        struct outcome outcome;
+        check_call(&project, &call, &outcome);
+        CHECK_OK(outcome.err);
+        CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+        CHECK(strstr(outcome.why, "strangers") != NULL);
+        call.standing = SMA_STANDING_MEMBER;
+        check_call(&project, &call, &outcome);
+        CHECK_OK(outcome.err);
+        CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
+    }
+    project_close(&project);
+}
+
+static void permissions_decide(void)
+{
+    static const struct
+    {
+        const char *permissions, *name, *arguments;
+        int verdict;
+    } rows[] = {
+        {"", "exec_shell", "{\"command\":\"ls\"}", SMA_TOOL_ASKS},
+        {"", "exec_shell", "{\"command\":\"rm -rf x\"}", SMA_TOOL_REFUSED},
+        {"", "exec_shell", "{\"command\":\"ls; rm x\",\"timeout\":5}", SMA_TOOL_REFUSED},
+        {"", "exec_shell", "{\"command\":\"\"}", -1},
+        {"{\"exec_shell\":{\"allow\":[\"ls\"]}}", "exec_shell", "{\"command\":\"ls -la\"}",
+         SMA_TOOL_ALLOWED},
+        {"{\"exec_shell\":{\"allow\":[\"cat\"]}}", "exec_shell", "{\"command\":\"cat < a.txt\"}",
+         SMA_TOOL_ALLOWED},
+        {"{\"exec_shell\":{\"allow\":[\"cat\"]}}", "exec_shell", "{\"command\":\"cat < out.txt\"}",
+         SMA_TOOL_ASKS}, /* a link that leads out */
+        {"{\"exec_shell\":{\"allow\":[\"cat\"]}}", "exec_shell", "{\"command\":\"cat .env\"}",
+         SMA_TOOL_ASKS},
+        {"{\"exec_shell\":{\"allow\":[\"ls\"],\"requiresApproval\":true}}", "exec_shell",
+         "{\"command\":\"ls\"}", SMA_TOOL_ASKS},
+        {"{\"exec_shell\":false}", "exec_shell", "{\"command\":\"ls\"}", SMA_TOOL_REFUSED},
+        {"", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}", SMA_TOOL_ASKS},
+        {"", "edit_file", "{\"path\":\"a.txt\",\"old_text\":\"one\",\"new_text\":\"1\"}",
+         SMA_TOOL_ASKS},
+        {"", "edit_file", "{\"path\":\"a.txt\",\"old_text\":\"two\",\"new_text\":\"1\"}", -1},
+        {"", "write_file", "{\"path\":\".env\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
+        {"", "write_file", "{\"path\":\"../x\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
+        {"", "write_file", "{\"path\":\".git/hooks/x\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
+        {"{\"write_repo\":true}", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_ALLOWED},
+        {"{\"write_repo\":true}", "write_file", "{\"path\":\"ship.json\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"{\"write_repo\":true}", "write_file", "{\"path\":\"./Agent.md\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"{\"write_repo\":true}", "write_file", "{\"path\":\".env\",\"content\":\"x\"}",
+         SMA_TOOL_REFUSED},
+        {"{\"write_repo\":true,\"exec_shell\":{\"allow\":[\"./run.sh\"]}}", "write_file",
+         "{\"path\":\"run.sh\",\"content\":\"x\"}", SMA_TOOL_ASKS},
+        {"{\"write_repo\":false}", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_REFUSED},
+        {"{\"write_repo\":{\"paths\":[\"src/**\"],\"requiresApproval\":false}}", "write_file",
+         "{\"path\":\"src/a.txt\",\"content\":\"x\"}", SMA_TOOL_ALLOWED},
+        {"{\"write_repo\":{\"paths\":[\"src/**\"],\"requiresApproval\":false}}", "write_file",
+         "{\"path\":\"a.txt\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
+        {"", "send_file", "{\"path\":\"a.txt\"}", SMA_TOOL_ALLOWED},
+        {"", "send_file", "{\"path\":\"ship.json\"}", SMA_TOOL_REFUSED},
+        {"", "send_file", "{\"path\":\".env\"}", SMA_TOOL_REFUSED},
+        {"", "send_file", "{\"path\":\"out.txt\"}", SMA_TOOL_REFUSED},
+        {"", "send_file", "{\"path\":\"secret-inside.txt\"}", SMA_TOOL_REFUSED},
+        {"{\"read_repo\":false}", "send_file", "{\"path\":\"a.txt\"}", SMA_TOOL_REFUSED},
+        {"", "send_file", "{}", -1},
+        {"", "react", "{\"emoji\":\"x\"}", SMA_TOOL_ALLOWED},
+        {"", "no_such_tool", "{}", -1},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct project project;
+        char full[200];
+        project_open(&project, rows[i].permissions);
+        project_put(&project, "a.txt", "one\n");
+        project_put(&project, "ship.json", "{}");
+        project_put(&project, ".env", "X=1");
+        project_put(&project, "secret-inside.txt", "x sk-canary-123456\n");
+        snprintf(full, sizeof full, "%s/out.txt", project.dir);
+        CHECK(symlink("../secret.txt", full) == 0);
+        int verdict = verdict_of(&project, rows[i].name, rows[i].arguments);
+        if (verdict != rows[i].verdict)
+            fprintf(stderr, "row %zu: %s %s\n", i, rows[i].name, rows[i].arguments);
+        CHECK_INT(rows[i].verdict, verdict);
+        project_close(&project);
+    }
+}
+
+static void people_are_asked_exactly(void)
+{
+    struct project project;
+    struct outcome outcome;
+    project_open(&project, "");
+    project_put(&project, "a.txt", "one\nsk-canary-123456\n");
+    struct call call = {.name = "exec_shell",
+                        .arguments = "{\"command\":\"git  status\\n\"}",
+                        .standing = SMA_STANDING_OWNER};
+    check_call(&project, &call, &outcome);
+    const struct sma_request_item *item = &outcome.request.items[0];
+    CHECK_INT(3, item->call);
+    CHECK_STR("exec_shell", item->type);
+    CHECK_STR("exec_shell", item->tool);
+    CHECK_STR("git  status ", item->title);
+    CHECK_STR("{\"command\":\"git  status\\n\"}", item->details_json);
+    CHECK_STR("=git status", item->grant_rule);
+    CHECK_STR("git", item->program);
+    CHECK_STR("no rule allows it", item->reason);
+    CHECK(item->is_admin_only && outcome.check.is_complete);
+    sma_request_fini(&outcome.request);
+
+    call.arguments = "{\"command\":\"echo sk-canary-123456 | wc\"}";
+    check_call(&project, &call, &outcome);
+    CHECK_STR("echo [redacted] | wc", outcome.request.items[0].title);
+    CHECK_STR("", outcome.request.items[0].grant_rule);
+    sma_request_fini(&outcome.request);
+
+    call.name = "edit_file";
+    call.arguments = "{\"path\":\"./a.txt\",\"old_text\":\"one\",\"new_text\":\"two\"}";
+    check_call(&project, &call, &outcome);
+    item = &outcome.request.items[0];
+    CHECK_STR("write_repo", item->type);
+    CHECK_STR("edit_file", item->tool);
+    CHECK_STR("a.txt", item->title);
+    CHECK_STR("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+two\n [redacted]\n", item->diff);
+    CHECK_STR("a.txt", item->grant_rule);
+    CHECK_STR("{\"filePath\":\"a.txt\",\"content\":\"--- a/a.txt\\n+++ b/a.txt\\n@@ -1,2 +1,2 "
+              "@@\\n-one\\n+two\\n [redacted]\\n\"}",
+              item->details_json);
+    CHECK(item->is_admin_only);
+    sma_request_fini(&outcome.request);
+
+    call.name = "write_file";
+    call.arguments = "{\"path\":\"*\",\"content\":\"x\"}"; /* a name that would be a rule for all */
+    check_call(&project, &call, &outcome);
+    CHECK_STR("", outcome.request.items[0].grant_rule);
+    sma_request_fini(&outcome.request);
+
+    call = (struct call){.name = "chat_contact_send",
+                         .arguments = "{\"username\":\"bob\",\"text\":\"hi\\nthere\"}",
+                         .receiver = "telegram-chat-2 Bob B",
+                         .standing = SMA_STANDING_MEMBER};
+    check_call(&project, &call, &outcome);
+    item = &outcome.request.items[0];
+    CHECK_STR("send", item->type);
+    CHECK_STR("Bob B", item->title);
+    CHECK_STR("{\"receiver\":\"telegram-chat-2 Bob B\",\"text\":\"hi\\nthere\"}",
+              item->details_json);
+    CHECK_STR("telegram-chat-2", item->grant_rule);
+    CHECK(!item->is_admin_only);
+    sma_request_fini(&outcome.request);
+    project_close(&project);
+}
+
+static void large_writes_make_bounded_items(void)
+{
+    struct project project;
+    struct outcome outcome;
+    struct sma_buf arguments;
+    project_open(&project, "");
+    sma_buf_init(&arguments, 2 << 20);
+    sma_buf_put_text(&arguments, "{\"path\":\"a.txt\",\"content\":\"");
+    for (int i = 0; i < 50000; i++)
+        sma_buf_printf(&arguments, "%d\\n\\u0001", i);
+    sma_buf_put_text(&arguments, "\"}");
+    struct call call = {
+        .name = "write_file", .arguments = arguments.ptr, .standing = SMA_STANDING_MEMBER};
+    check_call(&project, &call, &outcome);
+    const struct sma_request_item *item = &outcome.request.items[0];
+    CHECK(item->diff.len <= SMA_APPROVAL_DIFF_BYTES_MAX);
+    CHECK(item->diff.len > SMA_APPROVAL_DIFF_BYTES_MAX - 100);
+    CHECK(item->details_json.len < 64 * 1024 * 6 + 1000);
+    CHECK_STR("{}", item->input_json);
+    sma_request_fini(&outcome.request);
+    sma_buf_fini(&arguments);
+    project_close(&project);
+}
+
+/* Digest of a call that asks. */
+static void digest_of(const struct project *project, const char *name, const char *arguments,
+                      const char *receiver, uint8_t digest[32])
+{
+    struct call call = {.name = name,
+                        .arguments = arguments,
+                        .receiver = receiver,
+                        .standing = SMA_STANDING_MEMBER};
+    struct outcome outcome;
+    check_call(project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    memcpy(digest, outcome.check.digest, 32);
+    sma_request_fini(&outcome.request);
+}
+
+static void digests_tell_calls_apart(void)
+{
+    static const char *const calls[][3] = {
+        {"exec_shell", "{\"command\":\"sh x.sh\"}", ""},
+        {"exec_shell", "{\"command\":\"sh  x.sh\"}", ""},
+        {"exec_shell", "{\"command\":\"sh y.sh\"}", ""},
+        {"write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}", ""},
+        {"write_file", "{\"path\":\"a.txt\",\"content\":\"y\"}", ""},
+        {"write_file", "{\"path\":\"b.txt\",\"content\":\"x\"}", ""},
+        {"edit_file", "{\"path\":\"a.txt\",\"old_text\":\"one\",\"new_text\":\"two\"}", ""},
+        {"chat_contact_send", "{\"username\":\"b\",\"text\":\"x\"}", "key1 Bob"},
+        {"chat_contact_send", "{\"username\":\"b\",\"text\":\"x\"}", "key2 Bob"},
+        {"chat_contact_send", "{\"username\":\"b\",\"text\":\"y\"}", "key1 Bob"},
+    };
+    uint8_t digests[SMA_COUNT_OF(calls)][32], again[32];
+    struct project project;
+    project_open(&project, "");
+    project_put(&project, "a.txt", "one\n");
+    project_put(&project, "x.sh", "echo x\n");
+    project_put(&project, "y.sh", "echo x\n");
+    for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
+        digest_of(&project, calls[i][0], calls[i][1], calls[i][2], digests[i]);
+        digest_of(&project, calls[i][0], calls[i][1], calls[i][2], again);
+        CHECK(memcmp(digests[i], again, 32) == 0);
+        for (size_t k = 0; k < i; k++)
+            CHECK(memcmp(digests[i], digests[k], 32) != 0);
+    }
+    project_put(&project, "x.sh", "echo y\n"); /* changed in between */
+    project_put(&project, "a.txt", "one two\n");
+    static const size_t changed[] = {0, 1, 3, 4, 6}, same[] = {2, 5, 7, 8, 9};
+    for (size_t i = 0; i < SMA_COUNT_OF(changed); i++) {
+        const char *const *call = calls[changed[i]];
+        digest_of(&project, call[0], call[1], call[2], again);
+        CHECK(memcmp(digests[changed[i]], again, 32) != 0);
+        call = calls[same[i]];
+        digest_of(&project, call[0], call[1], call[2], again);
+        CHECK(memcmp(digests[same[i]], again, 32) == 0);
+    }
+    project_close(&project);
+}
+
+static void scripts_that_are_pipes_do_not_block(void)
+{
+    struct project project;
+    char full[200];
+    project_open(&project, "");
+    snprintf(full, sizeof full, "%s/pipe.sh", project.dir);
+    CHECK(mkfifo(full, 0644) == 0);
+    CHECK_INT(SMA_TOOL_ASKS, verdict_of(&project, "exec_shell", "{\"command\":\"sh pipe.sh\"}"));
+    project_close(&project);
+}
+
+static void grants_spare_the_question(void)
+{
+    static const struct
+    {
+        const char *tool, *rule;
+        int64_t until_ms;
+        const char *name, *arguments;
+        enum sma_tool_verdict verdict;
+    } rows[] = {
+        {"exec_shell", "git status", 0, "exec_shell", "{\"command\":\"git status -s\"}",
+         SMA_TOOL_ALLOWED},
+        {"exec_shell", "git status", NOW_MS + 1, "exec_shell", "{\"command\":\"git status\"}",
+         SMA_TOOL_ALLOWED},
+        {"exec_shell", "git status", NOW_MS, "exec_shell", "{\"command\":\"git status\"}",
+         SMA_TOOL_ASKS},
+        {"write_file", "git status", 0, "exec_shell", "{\"command\":\"git status\"}",
+         SMA_TOOL_ASKS},
+        {"exec_shell", "rm", 0, "exec_shell", "{\"command\":\"rm x\"}", SMA_TOOL_REFUSED},
+        {"write_file", "a.txt", 0, "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_ALLOWED},
+        {"edit_file", "a.txt", 0, "write_file", "{\"path\":\"./a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_ALLOWED},
+        {"write_file", "src/**", 0, "write_file", "{\"path\":\"src/x/y\",\"content\":\"x\"}",
+         SMA_TOOL_ALLOWED},
+        {"write_file", "b.txt", 0, "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"write_file", "a.txt", 5, "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"write_file", "ship.json", 0, "write_file", "{\"path\":\"ship.json\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"write_file", "**", 0, "write_file", "{\"path\":\".env\",\"content\":\"x\"}",
+         SMA_TOOL_REFUSED},
+        {"exec_shell", "./run.sh", 0, "write_file", "{\"path\":\"run.sh\",\"content\":\"x\"}",
+         SMA_TOOL_ASKS},
+        {"chat_contact_send", "key2", 0, "chat_contact_send",
+         "{\"username\":\"bob\",\"text\":\"x\"}", SMA_TOOL_ALLOWED},
+        {"chat_contact_send", "key", 0, "chat_contact_send",
+         "{\"username\":\"bob\",\"text\":\"x\"}", SMA_TOOL_ASKS},
+    };
+    struct project project;
+    project_open(&project, "");
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct call call = {
+            rows[i].name,
+            rows[i].arguments,
+            "key2 Bob",
+            SMA_STANDING_MEMBER,
+            {SMA_STR("id"), sma_str(rows[i].tool), sma_str(rows[i].rule), rows[i].until_ms}};
+        struct outcome outcome;
+        check_call(&project, &call, &outcome);
+        CHECK_OK(outcome.err);
+        if (outcome.check.verdict != rows[i].verdict)
+            fprintf(stderr, "row %zu\n", i);
+        CHECK_INT(rows[i].verdict, outcome.check.verdict);
+        sma_request_fini(&outcome.request);
+    }
+    project_close(&project);
+}
+
+static void the_own_chat_is_not_elsewhere(void)
+{
+    struct project project;
+    struct outcome outcome;
+    struct call call = {.name = "chat_contact_send",
+                        .arguments = "{\"username\":\"b\",\"text\":\"x\"}",
+                        .receiver = "telegram-chat-1 Bob",
+                        .standing = SMA_STANDING_MEMBER};
+    project_open(&project, "");
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
+    project_close(&project);
+    project_open(&project, "{\"send_elsewhere\":\"refuse\"}");
+    call.receiver = "key2 Bob";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+    project_close(&project);
+}
+
+static void bad_permissions_stop_the_start(void)
+{
+    static const char *const bad[] = {"{\"exec_shell\":3}", "{\"exec_shell\":{\"allow\":[\"sh\"]}}",
+                                      "{\"read_repo\":3}", "{\"send_elsewhere\":\"x\"}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
+        struct project project;
+        struct sma_tool_rules *rules;
+        struct sma_error error = {0};
+        project_open(&project, "");
+        project.config.permissions_json = bad[i];
+        CHECK_ERR(SMA_ERR_BADINPUT, sma_tool_rules_create(&project.config, &rules, &error));
+        CHECK(strncmp(error.text, "permissions.", 12) == 0);
+        CHECK(strchr(error.text, '\n') == NULL);
+        project_close(&project);
+    }
+}
+
+int main(void)
+{
+    shell = sma_shell_create();
+    CHECK(shell != NULL);
+    RUN(strangers_get_no_tool);
+    RUN(permissions_decide);
+    RUN(people_are_asked_exactly);
+    RUN(large_writes_make_bounded_items);
+    RUN(digests_tell_calls_apart);
+    RUN(scripts_that_are_pipes_do_not_block);
+    RUN(grants_spare_the_question);
+    RUN(the_own_chat_is_not_elsewhere);
+    RUN(bad_permissions_stop_the_start);
+    sma_shell_destroy(shell);
+    return check_summary();
+}
