@@ -84,6 +84,8 @@
     X(APPROVAL_SOME, "Noted: %u of %u are decided.", "已记录：%u / %u 项已决定。")                                     \
     X(APPROVAL_SEVERAL, "Several requests wait for a decision here. Please press the button of the one you mean, or use `shipmyagent approvals`.", \
       "这里有多个请求在等待确认。请点击对应请求的按钮，或使用 `shipmyagent approvals`。")                              \
+    X(APPROVAL_WHICH, "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.",      \
+      "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。")                                        \
     X(GRANT_REFUSED, "For this once only, no lasting permission: %s", "仅限本次，未授予持续权限：%s")                  \
     X(PAIR_CODE, "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s",          \
       "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s")                                               \

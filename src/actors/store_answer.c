@@ -95,6 +95,25 @@ static SMA_CHECKED enum sma_err tell_refusal(struct sma_store *store, struct sto
     return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
 }
 
+/* Words that would decide, if it were clear what they mean. it: the one request, if there is one only. */
+static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route,
+                                             const struct store_case *it)
+{
+    uint64_t seq = sma_state_next_seq(store->state);
+    if (it == NULL)
+        return tell_refusal(store, chat, route, seq, SMA_NOTICE_APPROVAL_SEVERAL);
+    if (!sma_store_may_refuse_again(store, chat))
+        return SMA_ERR_OK;
+    struct sma_str title = it->request.items[0].title;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1), title.ptr);
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_APPROVAL_WHICH,
+                      about);
+    return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
 /* -- presses ---------------------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct sma_route *route,
                                            struct sma_str data, struct store_ruling *ret_ruling)
@@ -398,11 +417,10 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     enum sma_err err = read_words(store, approval, &in->route, in->text, &reading);
     if (err != SMA_ERR_OK)
         return err;
-    if (count == 1)
+    if (count == 1 && sma_store_is_approval_fresh(store, approval, chat))
         err = act_on_words(store, chat, msg, &reading, outcome, ret_is_taken);
-    else if (decides(&reading)) /* which one is meant, nobody can tell */
-        err = tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
-                           SMA_NOTICE_APPROVAL_SEVERAL);
+    else if (decides(&reading)) /* which one is meant, or whether one is, nobody can tell */
+        err = tell_unclear(store, chat, &in->route, count == 1 ? &reading.it : NULL);
     sma_store_case_fini(&reading.it);
     return err;
 }
@@ -485,7 +503,7 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
     enum sma_err err = SMA_ERR_OK;
     bool is_judged = false;
     held->facts.may_answer = false;
-    if (approval != NULL && count == 1) {
+    if (approval != NULL && count == 1 && sma_store_is_approval_fresh(store, approval, chat)) {
         err = read_words(store, approval, &held->facts.route, held->text, &reading);
         if (err != SMA_ERR_OK)
             return err;

@@ -44,14 +44,17 @@ enum sma_err sma_store_load_approval_key(struct sma_store *store)
     err = sma_state_begin(store->state);
     if (err == SMA_ERR_OK)
         err = sma_state_meta_set(store->state, SMA_STR(KEY_MARK), sma_str(text));
-    int64_t before_ms = store->sys->wall_ms(store->sys->self) - STORE_APPROVAL_KEPT_MS;
-    if (err == SMA_ERR_OK)
-        err = sma_state_approvals_forget(store->state, before_ms);
     if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (sma_state_is_in_transaction(store->state))
         sma_state_rollback(store->state);
     return err == SMA_ERR_NOSPACE ? SMA_ERR_OK : err; /* the next start makes another one */
+}
+
+enum sma_err sma_store_sweep_approvals(struct sma_store *store)
+{
+    int64_t before_ms = store->sys->wall_ms(store->sys->self) - STORE_APPROVAL_KEPT_MS;
+    return sma_state_approvals_forget(store->state, before_ms);
 }
 
 /* -- the list --------------------------------------------------------------------------------------------------- */
@@ -143,6 +146,26 @@ struct store_approval *sma_store_approval_meant(const struct sma_store *store,
         if (is_shown_in(at, chat) && (*ret_count)++ == 0)
             meant = at;
     return meant;
+}
+
+/* A talk that goes on in somebody's private chat has its own "ok": only right below the card words mean the card. */
+void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat)
+{
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
+        for (uint32_t i = 0; i < at->shown_count; i++)
+            at->is_buried[i] = at->is_buried[i] || at->shown[i] == chat;
+}
+
+bool sma_store_is_approval_fresh(const struct sma_store *store,
+                                 const struct store_approval *approval,
+                                 const struct store_chat *chat)
+{
+    if (approval->chat == chat)
+        return true;
+    for (uint32_t i = 0; i < approval->shown_count; i++)
+        if (approval->shown[i] == chat)
+            return !approval->is_buried[i] && !sma_queue_is_busy(store->queue, chat->id);
+    return false;
 }
 
 /* -- the clock -------------------------------------------------------------------------------------------------- */
@@ -327,6 +350,8 @@ static enum sma_err note_shown(void *user, const struct sma_state_delivery *deli
     if (chat == NULL)
         return SMA_ERR_NOMEM;
     enum sma_err err = sma_store_approval_show(showing->approval, chat);
+    if (showing->approval->shown_count > 0) /* what was said there since, nobody remembers */
+        showing->approval->is_buried[showing->approval->shown_count - 1] = true;
     return err == SMA_ERR_TOOBIG ? SMA_ERR_OK : err;
 }
 
@@ -341,17 +366,22 @@ static enum sma_err load_approval(void *user, const struct sma_state_approval *r
     if (approval == NULL)
         return SMA_ERR_NOMEM;
     approval->left_ms = row->left_ms;
+    const struct store_approval *was_here = NULL;
     for (const struct store_approval *old = store->approval_stale; old != NULL; old = old->next) {
         if (strcmp(old->id, id) != 0)
             continue;
         approval->is_told = old->is_told;
+        was_here = old;
         if (row->left_ms >= 0 && old->left_ms >= 0) {
             approval->deadline_ns = old->deadline_ns;
             approval->left_ms = old->left_ms;
         }
     }
     struct showing showing = {.store = store, .approval = approval};
-    return sma_state_each_delivery(store->state, row->run_seq, note_shown, &showing);
+    enum sma_err err = sma_state_each_delivery(store->state, row->run_seq, note_shown, &showing);
+    if (was_here != NULL && was_here->shown_count == approval->shown_count)
+        memcpy(approval->is_buried, was_here->is_buried, sizeof approval->is_buried);
+    return err;
 }
 
 enum sma_err sma_store_load_approvals(struct sma_store *store)

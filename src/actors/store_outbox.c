@@ -395,6 +395,10 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
     struct store_chat *chat = sma_store_chat(store, state_chat);
     if (chat == NULL)
         return SMA_ERR_NOMEM;
+    bool is_card = asked->intent == SMA_INTENT_APPROVAL_REQUEST ||
+                   asked->intent == SMA_INTENT_APPROVAL_OUTCOME;
+    if (chat->approval_count > 0 && !is_card)
+        sma_store_bury_approvals(store, chat);
     struct sma_step_delivery led = *asked;
     sma_store_follow_route(state_chat, &led.route);
     const struct sma_step_delivery *from = &led;

@@ -255,6 +255,8 @@ struct store_approval
     bool is_told;          /* the chat knows that it waits */
     uint32_t shown_count;
     struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */
+    bool is_buried
+        [SMA_APPROVAL_HOME_COUNT_MAX]; /* something was said there since: words may mean that */
 };
 
 /* A waiting message that may be the answer to a request. */
@@ -671,6 +673,8 @@ SMA_CHECKED enum sma_err sma_store_cancel_message(struct sma_store *store, uint6
 /* -- store_approval.c ------------------------------------------------------------------------------------------- */
 /** The key that buttons are signed with, made at the first start. */
 SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
+/** Forget who decided long ago; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_sweep_approvals(struct sma_store *store);
 /** Before and after the rows are read again: the list, the clocks and the judgements. */
 void sma_store_reset_approvals(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_load_approvals(struct sma_store *store);
@@ -689,6 +693,12 @@ struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
 /** The one request that words said in this chat can mean. *ret_count: how many could be meant. */
 struct store_approval *sma_store_approval_meant(const struct sma_store *store,
                                                 const struct store_chat *chat, uint32_t *ret_count);
+/** Something else is said in this chat: words there do not mean a request of another chat any more. */
+void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat);
+/** May words said in this chat mean the request? Always in its own chat. */
+bool sma_store_is_approval_fresh(const struct sma_store *store,
+                                 const struct store_approval *approval,
+                                 const struct store_chat *chat);
 /** A request was delivered, or will not be: its clock starts. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,

@@ -374,6 +374,8 @@ static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma
     if (err == SMA_ERR_OK)
         err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
     if (err == SMA_ERR_OK)
+        err = sma_store_sweep_approvals(store);
+    if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (sma_state_is_in_transaction(store->state))
         sma_state_rollback(store->state);

@@ -1,13 +1,15 @@
 /*
- * Aim: whatever comes together (full disks, stops, crashes, orderly ends, slow answers), every event that was accepted
- * ends once, nothing stays owed and every question is answered.
+ * Aim: whatever comes together (full disks, stops, crashes, orderly ends, slow answers, parked runs and those who decide
+ * about them), every event that was accepted ends once, nothing stays owed, every question is answered, and what was
+ * approved is handed out as fresh at most once.
  * Method: by a seed, people, an agent and a dispatcher that keep to the rules, around the store; commits and history
  * writes fail for a while at a time. At the end the weather clears, everybody finishes, and the books are compared.
  */
-#include "store_support.h"
+#include "approval_support.h"
 
 #include "runtime/chat/state_vfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 
 #define CHAT_COUNT 5
@@ -28,8 +30,19 @@ struct open_run
     uint32_t next_step; /* behind the durable ones */
     uint32_t
         asked_count; /* steps on their way: results, and the next answer before those are durable */
-    bool is_done_asked;
+    bool is_done_asked, is_parking;
     char chat[32];
+};
+struct open_judgement
+{
+    uint64_t seq;
+    char id[64];
+    bool is_asked;
+};
+struct decided_run
+{
+    uint64_t seq;
+    uint32_t step_count;
 };
 struct open_row
 {
@@ -48,6 +61,11 @@ static struct open_run runs[RUN_COUNT_MAX];
 static uint32_t run_count;
 static struct open_row rows[ROW_COUNT_MAX];
 static uint32_t row_count;
+static struct open_judgement judgements[64];
+static uint32_t judgement_count;
+static struct decided_run decided_runs[1024]; /* handed out as decided, in any life */
+static uint32_t decided_count;
+static uint32_t parked_total, fresh_total, judged_total; /* of all seeds: it did happen */
 
 static uint64_t roll(uint64_t below)
 {
@@ -95,7 +113,9 @@ static void say_new(void)
     struct event *event = &events[event_count];
     *event = (struct event){.chat = (uint8_t)roll(CHAT_COUNT)};
     snprintf(event->id, sizeof event->id, "e%u", event_count);
-    snprintf(event->text, sizeof event->text, "text %u.", event_count);
+    static const char *const texts[] = {"text ", "text ", "no, because ", "yes, but on branch "};
+    snprintf(event->text, sizeof event->text, "%s%u", texts[roll(SMA_COUNT_OF(texts))],
+             event_count);
     if (roll(8) == 0)
         event->control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
     event_count++;
@@ -133,10 +153,29 @@ static void drop_run(uint32_t place)
     runs[place] = runs[--run_count];
 }
 
+static void check_decided(const struct sma_run_order *order)
+{
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        bool was_asked = sma_str_is_equal(order->steps[i].data, SMA_STR("answer"));
+        CHECK(!was_asked ||
+              (i + 1 < order->step_count && order->steps[i + 1].kind == SMA_STEP_DECISION));
+    }
+    if (!order->is_decided)
+        return;
+    CHECK_INT(SMA_STEP_DECISION, order->steps[order->step_count - 1].kind);
+    for (uint32_t i = 0; i < decided_count; i++)
+        CHECK(decided_runs[i].seq != order->seq || decided_runs[i].step_count != order->step_count);
+    CHECK(decided_count < SMA_COUNT_OF(decided_runs));
+    fresh_total++;
+    decided_runs[decided_count++] =
+        (struct decided_run){.seq = order->seq, .step_count = order->step_count};
+}
+
 static void take_run(const struct sma_run_order *order)
 {
     for (uint32_t i = 0; i < order->step_count; i++)
         CHECK_INT(i + 1, order->steps[i].number);
+    check_decided(order);
     for (uint32_t i = run_count; i-- > 0;) {
         if (runs[i].seq == order->seq)
             drop_run(i);
@@ -166,7 +205,9 @@ static void take_step_done(const struct sma_step_done *answer, bool is_done)
             continue;
         open->is_done_asked = false;
         open->asked_count -= !is_done;
-        if (answer->verdict == SMA_STEP_STOPPED ||
+        open->is_parking = false;
+        parked_total += answer->verdict == SMA_STEP_PARKED;
+        if (answer->verdict == SMA_STEP_STOPPED || answer->verdict == SMA_STEP_PARKED ||
             (is_done && answer->verdict == SMA_STEP_DURABLE)) {
             drop_run(i);
         } else if (answer->verdict == SMA_STEP_DURABLE) {
@@ -178,8 +219,17 @@ static void take_step_done(const struct sma_step_done *answer, bool is_done)
 
 static void work(struct open_run *open)
 {
-    if (open->is_done_asked || open->asked_count == 2)
+    if (open->is_done_asked || open->asked_count == 2 || open->is_parking)
         return;
+    if (open->asked_count == 0 && open->next_step < 6 && roll(4) == 0) {
+        open->is_parking = true;
+        open->asked_count++;
+        if (roll(2) == 0)
+            park_step(&w, open->seq, open->next_step, one_send, 1);
+        else
+            park_step(&w, open->seq, open->next_step, two_commands, 2);
+        return;
+    }
     struct delivery sent[] = {{.key = open->chat, .text = "an answer"},
                               {.key = "test:chat:c0", .text = "to another", .call = 1}};
     if (open->asked_count == 0 && (open->next_step > 3 || roll(3) == 0)) {
@@ -189,6 +239,60 @@ static void work(struct open_run *open)
         step(&w, open->seq, open->next_step + open->asked_count, sent, (uint32_t)roll(3));
         open->asked_count++;
     }
+}
+
+/* The model reads what looks like an answer. */
+static void take_judge(const struct sma_judge *judge)
+{
+    CHECK(judgement_count < SMA_COUNT_OF(judgements));
+    struct open_judgement *judgement = &judgements[judgement_count++];
+    *judgement = (struct open_judgement){.seq = judge->seq};
+    snprintf(judgement->id, sizeof judgement->id, "%.*s", (int)judge->approval_id.len,
+             judge->approval_id.ptr);
+}
+
+static void say_judged(struct open_judgement *judgement)
+{
+    if (judgement->is_asked)
+        return;
+    judgement->is_asked = true;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_JUDGED, struct sma_judged, 64);
+    struct sma_judged *judged = SMA_MSG_BODY(msg, struct sma_judged);
+    judged->seq = judgement->seq;
+    judged->approval_id = sma_msg_dup(msg, sma_str(judgement->id));
+    judged->is_answer = roll(2) == 0;
+    judged->approved_mask = 1;
+    ask_as_agent(&w, msg);
+}
+
+static void take_judged_done(const struct sma_step_done *answer)
+{
+    for (uint32_t i = judgement_count; i-- > 0;) {
+        if (judgements[i].seq != answer->seq || !judgements[i].is_asked)
+            continue;
+        judgements[i].is_asked = false;
+        judged_total += answer->verdict == SMA_STEP_DURABLE;
+        if (answer->verdict != SMA_STEP_NO_DISK)
+            judgements[i] = judgements[--judgement_count];
+        return;
+    }
+}
+
+/* Somebody at the desk decides about one of the requests. */
+static void decide_some(void)
+{
+    const struct store_approval *at = w.store->approval_first;
+    if (at == NULL)
+        return;
+    for (uint64_t skip = roll(3); skip > 0 && at->next != NULL; skip--)
+        at = at->next;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DECIDE, struct sma_decide, 4096);
+    struct sma_decide *body = SMA_MSG_BODY(msg, struct sma_decide);
+    struct sma_route route = route_of(API, "api:chat:desk");
+    body->route = sma_route_dup(msg, &route);
+    body->id = sma_msg_dup(msg, sma_str(at->id));
+    body->is_approved = roll(2) == 0;
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, API), SMA_ACTOR_STORE, &msg, 0, NULL));
 }
 
 /* -- the dispatcher --------------------------------------------------------------------------------------------- */
@@ -262,6 +366,10 @@ static void read_agent(void)
             take_run(SMA_MSG_BODY(msg, struct sma_run_order));
         else if (msg->kind == SMA_MSG_CONTROL)
             take_control(SMA_MSG_BODY(msg, struct sma_control_order));
+        else if (msg->kind == SMA_MSG_JUDGE)
+            take_judge(SMA_MSG_BODY(msg, struct sma_judge));
+        else if (msg->kind == SMA_MSG_JUDGED_DONE)
+            take_judged_done(SMA_MSG_BODY(msg, struct sma_step_done));
         else
             take_step_done(SMA_MSG_BODY(msg, struct sma_step_done), msg->kind == SMA_MSG_DONE_DONE);
     }
@@ -290,12 +398,13 @@ static void read_all(void)
         if (w.test.msgs[i]->kind == SMA_MSG_ACCEPTED)
             take_accepted(w.test.msgs[i]);
     drop_kept(&w.test);
+    drop_kept(&w.api);
 }
 
 /* -- the weather ------------------------------------------------------------------------------------------------ */
 static void begin_life(void)
 {
-    run_count = row_count = 0;
+    run_count = row_count = judgement_count = 0;
     for (uint32_t i = 0; i < event_count; i++)
         events[i].is_open = false;
 }
@@ -358,6 +467,10 @@ static void act(void)
         attempt(&rows[roll(row_count)]);
     else if (what < 85)
         change_weather();
+    else if (what < 90)
+        decide_some();
+    else if (what < 95 && judgement_count > 0)
+        say_judged(&judgements[roll(judgement_count)]);
     if (roll(3) > 0)
         run_for(&w, roll(20) * UINT64_C(1000000));
     if (roll(3) > 0) /* everybody is slow at times */
@@ -368,7 +481,8 @@ static void act(void)
 static bool is_all_done(void)
 {
     bool is_done = run_count == 0 && row_count == 0 && sma_queue_waiting(w.store->queue) == 0 &&
-                   w.store->run_count == 0 && w.store->outbox_open == 0;
+                   w.store->run_count == 0 && w.store->outbox_open == 0 &&
+                   w.store->approval_count == 0;
     for (uint32_t i = 0; i < event_count; i++)
         is_done = is_done && events[i].is_accepted;
     return is_done;
@@ -386,6 +500,9 @@ static void clear_up(void)
             work(&runs[i]);
         for (uint32_t i = 0; i < row_count; i++)
             attempt(&rows[i]);
+        for (uint32_t i = 0; i < judgement_count; i++)
+            say_judged(&judgements[i]);
+        decide_some();
         run_for(&w, 100 * UINT64_C(1000000));
         read_all();
     }
@@ -405,6 +522,17 @@ static void check_results(void)
     }
 }
 
+static void check_no_files(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/approvals", w.state_dir);
+    DIR *directory = opendir(path);
+    CHECK(directory != NULL);
+    for (const struct dirent *item; (item = readdir(directory)) != NULL;)
+        CHECK(item->d_name[0] == '.');
+    closedir(directory);
+}
+
 static void check_books(void)
 {
     CHECK_INT(0, w.store->runs_open);
@@ -414,8 +542,12 @@ static void check_books(void)
     CHECK_INT(0, w.store->line_count);
     CHECK_INT(0, w.store->suspect_count);
     CHECK_INT(0, w.store->orphan_count);
+    CHECK_INT(0, w.store->judgement_count);
+    CHECK(w.store->approval_ended == NULL && w.store->approval_stale == NULL);
+    check_no_files();
     for (const struct store_chat *chat = w.store->chats; chat != NULL; chat = chat->next)
-        CHECK(chat->run == NULL && chat->first == NULL && !chat->has_ending && !chat->line_count);
+        CHECK(chat->approval_count == 0 && chat->run == NULL && chat->first == NULL &&
+              !chat->has_ending && !chat->line_count);
     CHECK(w.store->adapters[0].waiting_first == NULL && w.store->suspect_run == NULL);
     CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
               sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
@@ -441,9 +573,11 @@ static void one_seed(uint64_t seed)
     sys = *sma_sys_real();
     sys.pwrite = write_when_there_is_room;
     chance = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
-    event_count = 0;
+    event_count = decided_count = 0;
     begin_life();
     make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.approvals_expire_s = (int64_t)roll(30);
     w.sys = &sys;
     w.seed = seed;
     w.config.agent_concurrency = 1 + (int)roll(3);
@@ -484,5 +618,9 @@ int main(int argc, char **argv)
         seed_count = strtoull(argv[2], NULL, 10);
     sma_state_vfs_set_hook(fail_when_full);
     RUN(in_any_weather_the_books_balance);
+    CHECK(parked_total > 0 && fresh_total > 0 && judged_total > 0);
+    if (getenv("SMA_WEATHER_VERBOSE") != NULL)
+        fprintf(stderr, "parked %u, decided %u, judged %u\n", parked_total, fresh_total,
+                judged_total);
     return check_summary();
 }

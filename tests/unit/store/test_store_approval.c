@@ -186,7 +186,6 @@ static void an_owner_elsewhere_is_asked_at_home(void)
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
     CHECK(card.button_count >= 2);
     sma_card_fini(&card);
-    crash_world(&w); /* where it was shown is known again */
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "home", .id = "2", .text = "ok", .user = "boss"});
     run(&w);
@@ -198,6 +197,45 @@ static void an_owner_elsewhere_is_asked_at_home(void)
     take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:home", &card);
     CHECK_STR("m41", card.message_id);
     sma_card_fini(&card);
+    end_world(&w);
+}
+
+/* An owner's talk with the agent has its own "ok". */
+static void words_in_a_talk_do_not_decide_for_another_chat(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "0", .text = "hi", .user = "boss"});
+    run(&w);
+    done(&w, run_seq(&w), "", NULL, 0);
+    run(&w);
+    drop_kept(&w.test);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
+    sma_card_fini(&card);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "2", .text = "hello", .user = "boss"});
+    run(&w);
+    uint64_t talk = run_seq(&w);
+    CHECK(talk != 0 && talk != seq);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "3", .text = "ok", .user = "boss"});
+    run(&w);
+    CHECK_INT(1, w.store->approval_count); /* the agent speaks with him */
+    done(&w, talk, "shall I?", (struct delivery[]){{"test:chat:home", "shall I?", 0, 0}}, 1);
+    run(&w);
+    CHECK(run_seq(&w) != 0); /* the "ok" is an ordinary message */
+    crash_world(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "4", .text = "yes", .user = "boss"});
+    run(&w);
+    CHECK_INT(1, w.store->approval_count);
+    drop_kept(&w.test);
+    CHECK_TEXT("Approved.",
+               press(&w, "home", "boss", "p", button(&w, open_id(&w), 0, SMA_CARD_APPROVE)));
     end_world(&w);
 }
 
@@ -344,6 +382,7 @@ int main(void)
     RUN(items_are_decided_one_by_one);
     RUN(masks_and_beginnings_of_ids_are_checked);
     RUN(an_owner_elsewhere_is_asked_at_home);
+    RUN(words_in_a_talk_do_not_decide_for_another_chat);
     RUN(http_callers_hear_that_the_run_is_parked);
     RUN(stop_and_clear_cancel_the_request);
     RUN(two_chats_wait_at_once);

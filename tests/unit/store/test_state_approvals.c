@@ -1,0 +1,195 @@
+/*
+ * Aim: requests to people are kept, found by the beginning of their id, undone with their transaction, and forgotten when
+ * they were decided long ago; a database of the version before gets the table.
+ * Method: the state database alone; a failing write below SQLite; SQL to make an old file.
+ */
+#include "state_support.h"
+
+#include <sqlite3.h>
+
+struct found
+{
+    char ids[4][40], request[32], doc[32];
+    unsigned count;
+    struct sma_state_approval last;
+};
+
+static enum sma_err note(void *user, const struct sma_state_approval *row)
+{
+    struct found *found = user;
+    CHECK(found->count < 4);
+    snprintf(found->ids[found->count++], 40, "%.*s", (int)row->id.len, row->id.ptr);
+    snprintf(found->request, 32, "%.*s", (int)row->request.len,
+             row->request.len == 0 ? "" : row->request.ptr);
+    snprintf(found->doc, 32, "%.*s", (int)row->doc.len, row->doc.len == 0 ? "" : row->doc.ptr);
+    found->last = *row;
+    return SMA_ERR_OK;
+}
+
+static struct found open_ones(struct fixture *f)
+{
+    struct found found = {0};
+    CHECK_OK(sma_state_each_approval_open(f->state, note, &found));
+    return found;
+}
+
+static void add(struct fixture *f, const char *id, const char *chat, uint64_t run_seq)
+{
+    CHECK_OK(sma_state_approval_add(f->state,
+                                    &(struct sma_state_approval){.id = sma_str(id),
+                                                                 .run_seq = run_seq,
+                                                                 .chat = chat_named(f->state, chat),
+                                                                 .step = 3,
+                                                                 .created_ms = 17,
+                                                                 .left_ms = -1,
+                                                                 .request = SMA_STR("request")}));
+}
+
+static void requests_are_kept_and_found(void)
+{
+    struct fixture f;
+    struct found found = {0};
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    add(&f, "aabbcc00", "a", 9);
+    add(&f, "aabbcc11", "b", 5);
+    CHECK_ERR(SMA_ERR_EXISTS,
+              sma_state_approval_add(
+                  f.state, &(struct sma_state_approval){.id = SMA_STR("aabbcc11"),
+                                                        .chat = chat_named(f.state, "a")}));
+    CHECK_ERR(SMA_ERR_BADINPUT,
+              sma_state_approval_add(
+                  f.state, &(struct sma_state_approval){.chat = chat_named(f.state, "a")}));
+    CHECK_OK(sma_state_commit(f.state));
+    sma_state_close(f.state, true);
+    fixture_open(&f);
+    found = open_ones(&f);
+    CHECK_INT(2, found.count);
+    CHECK_TEXT("aabbcc11", found.ids[0]); /* the older run first */
+    CHECK_TEXT("request", found.request);
+    CHECK(found.last.run_seq == 9 && found.last.step == 3 && found.last.left_ms == -1);
+    CHECK(found.last.chat == chat_named(f.state, "a"));
+    found = (struct found){0};
+    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aabbcc"), note, &found));
+    CHECK_INT(2, found.count);
+    found = (struct found){0};
+    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aabbcc0"), note, &found));
+    CHECK_INT(1, found.count);
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("ab"), note, &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR(""), note, &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("a%"), note, &found));
+    fixture_fini(&f);
+}
+
+static void decided_ones_lose_their_request_and_go_by_and_by(void)
+{
+    struct fixture f;
+    struct found found = {0};
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    add(&f, "aa", "a", 1);
+    add(&f, "bb", "a", 2);
+    struct sma_state_approval update = {.id = SMA_STR("aa"), .left_ms = 5, .doc = SMA_STR("half")};
+    CHECK_OK(sma_state_approval_update(f.state, &update));
+    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_TEXT("request", found.request);
+    CHECK_TEXT("half", found.doc);
+    update.state = SMA_STATE_APPROVAL_DECIDED;
+    update.responded_ms = 1000;
+    update.doc = SMA_STR("all");
+    CHECK_OK(sma_state_approval_update(f.state, &update));
+    found = (struct found){0};
+    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_TEXT("", found.request);
+    CHECK_TEXT("all", found.doc);
+    CHECK_INT(SMA_STATE_APPROVAL_DECIDED, found.last.state);
+    update.id = SMA_STR("cc");
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_update(f.state, &update));
+    CHECK_OK(sma_state_approval_set_left(f.state, SMA_STR("bb"), 77));
+    CHECK_INT(77, open_ones(&f).last.left_ms);
+    CHECK_OK(sma_state_approvals_forget(f.state, 1000));
+    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_OK(sma_state_approvals_forget(f.state, 1001));
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_OK(sma_state_approvals_forget(f.state, INT64_MAX)); /* open ones stay */
+    CHECK_INT(1, open_ones(&f).count);
+    CHECK_OK(sma_state_commit(f.state));
+    fixture_fini(&f);
+}
+
+static bool is_full;
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
+}
+
+static void changes_are_undone_with_their_transaction(void)
+{
+    struct fixture f;
+    sma_state_vfs_set_hook(fail_when_full);
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    add(&f, "aa", "a", 1);
+    CHECK_OK(sma_state_commit(f.state));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(sma_state_begin(f.state));
+        add(&f, "bb", "a", 2);
+        CHECK_OK(sma_state_approval_update(
+            f.state, &(struct sma_state_approval){.id = SMA_STR("aa"),
+                                                  .state = SMA_STATE_APPROVAL_EXPIRED}));
+        is_full = i == 0;
+        if (i == 0)
+            CHECK_ERR(SMA_ERR_NOSPACE, sma_state_commit(f.state));
+        else
+            sma_state_rollback(f.state);
+        is_full = false;
+        struct found found = open_ones(&f);
+        CHECK_INT(1, found.count);
+        CHECK_TEXT("aa", found.ids[0]);
+        CHECK_TEXT("request", found.request);
+    }
+    fixture_fini(&f);
+    sma_state_vfs_set_hook(NULL);
+}
+
+static void execute(struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    CHECK_INT(SQLITE_OK, sqlite3_open(f->path, &db));
+    CHECK_INT(SQLITE_OK, sqlite3_exec(db, sql, NULL, NULL, NULL));
+    CHECK_INT(SQLITE_OK, sqlite3_close(db));
+}
+
+static void a_database_of_the_version_before_gets_the_table(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    uint64_t seq = accept_event(f.state, "a", "1", SMA_ROW_WAITING);
+    CHECK_OK(sma_state_commit(f.state));
+    sma_state_close(f.state, true);
+    execute(&f, "DROP TABLE approvals; PRAGMA user_version=2");
+    fixture_open(&f);
+    CHECK(is_claimed(f.state, "a", "1"));
+    CHECK_OK(sma_state_begin(f.state));
+    add(&f, "aa", "a", seq);
+    CHECK_OK(sma_state_commit(f.state));
+    CHECK_INT(1, open_ones(&f).count);
+    fixture_fini(&f);
+}
+
+int main(void)
+{
+    RUN(requests_are_kept_and_found);
+    RUN(decided_ones_lose_their_request_and_go_by_and_by);
+    RUN(changes_are_undone_with_their_transaction);
+    RUN(a_database_of_the_version_before_gets_the_table);
+    return check_summary();
+}
