@@ -12,6 +12,9 @@ int sma_cli_chat(int argc, char **argv);
 int sma_cli_status(int argc, char **argv);
 int sma_cli_alias(int argc, char **argv);
 int sma_cli_policy(int argc, char **argv); /* 0 allow, 1 ask, 2 refuse, 3 an error */
+int sma_cli_approvals(int argc, char **argv);
+int sma_cli_grants(int argc, char **argv);
+int sma_cli_pair(int argc, char **argv);
 int sma_cli_help(const char *command); /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */

@@ -12,6 +12,9 @@ static const char OVERVIEW[] =
     "  shipmyagent chat [FOLDER]      talk to it in the terminal, or in a pipe\n"
     "  shipmyagent init [FOLDER]      make a project: Agent.md, ship.json, .ship/\n"
     "  shipmyagent status [FOLDER]    what the running service is doing\n"
+    "  shipmyagent approvals          what waits for somebody's consent; give or refuse it\n"
+    "  shipmyagent grants             what is allowed without a question; take it back\n"
+    "  shipmyagent pair               let strangers in, by the code they were shown\n"
     "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
     "  shipmyagent alias              add the short name `sma` to your shell\n"
     "  shipmyagent help [COMMAND]     more on one command\n"
@@ -54,13 +57,39 @@ static const struct
      "      --qq-sandbox              use QQ's sandbox\n"},
     {"status", "shipmyagent status [FOLDER] [--json]\n"
                "Asks the running service. Exit status 0: running; 3: not running.\n"},
+    {"approvals",
+     "shipmyagent approvals [FOLDER] [--json]\n"
+     "shipmyagent approvals approve ID [FOLDER] [--items 1,3] [--always | --for 10m] [--response "
+     "TEXT]\n"
+     "shipmyagent approvals reject ID [FOLDER] [--items 1,3] [--response TEXT]\n"
+     "Lists what the agent asks consent for, and decides it; the first 6 characters of an ID do.\n"
+     "      --items NUMBERS           only these items (default: all that are open)\n"
+     "      --always                  and the same again without a question, in that chat\n"
+     "      --for TIME                likewise, for a time: 30s 10m 2h 7d (30 days at most)\n"
+     "      --response TEXT           said to the agent, e.g. why not\n"
+     "Exit status 0: done; 1: not done; 3: no service runs.\n"},
+    {"grants",
+     "shipmyagent grants [list] [FOLDER] [--json]\n"
+     "shipmyagent grants revoke ID [FOLDER]\n"
+     "Lists what is allowed without a question, in which chat and until when; revoke takes it "
+     "back.\n"},
+    {"pair",
+     "shipmyagent pair [list] [FOLDER] [--json]\n"
+     "shipmyagent pair approve CODE [FOLDER] [--role member|admin|owner]\n"
+     "shipmyagent pair reject CODE [FOLDER]\n"
+     "Strangers are shown a code when they write first. `approve` lets the one with this code in, "
+     "as a member\n"
+     "(talks), an admin (also decides in chats of that platform) or an owner (decides "
+     "everywhere).\n"},
     {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
               "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
     {"policy",
      "shipmyagent policy check [FOLDER] -- COMMAND...\n"
-     "Says what permissions.exec_shell of FOLDER's ship.json makes of a shell command: `allow`, `ask` or "
+     "Says what permissions.exec_shell of FOLDER's ship.json makes of a shell command: `allow`, "
+     "`ask` or "
      "`refuse` on the\n"
-     "first line, then the rule and the program that decided it. Nothing is run. One argument is a text "
+     "first line, then the rule and the program that decided it. Nothing is run. One argument is a "
+     "text "
      "for the shell,\n"
      "several are the words of one command:\n"
      "  shipmyagent policy check -- 'git log | head'\n"

@@ -59,6 +59,9 @@ static void a_folder_without_a_project_is_refused(void)
     folder_write(&folder, "Agent.md", "x");
     folder_write(&folder, "ship.json", "{\"llm\":{\"provider\":\"offline\"},}");
     EXPECT(1, "ship.json:1:", "start", folder.path);
+    folder_write(&folder, "ship.json",
+                 "{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"exec_shell\":{\"deny\":5}}}");
+    EXPECT(1, "permissions.exec_shell.deny", "start", folder.path, "--port", "0");
     folder_write(&folder, "ship.json", "{\"start\":{\"port\":true}}");
     EXPECT(1, "start.port must be a whole number", "start", folder.path);
     folder_remove(&folder);
@@ -120,11 +123,19 @@ static void one_process_serves_a_project(void)
     struct folder folder;
     folder_create(&folder, "{\"name\":\"lonely\",\"llm\":{\"provider\":\"offline\"}}");
     EXPECT(3, "not running", "status", folder.path);
+    EXPECT(3, "start it with `shipmyagent start", "approvals", folder.path);
     struct service service;
     service_start(&service, binary, &folder);
     EXPECT(1, "already serves this project", "start", folder.path, "--port", "0");
     EXPECT(0, "running", "status", folder.path);
     EXPECT(0, "\"status\"", "status", folder.path, "--json");
+    EXPECT(0, "nothing waits for a decision", "approvals", folder.path);
+    EXPECT(0, "nothing is granted", "grants", folder.path);
+    EXPECT(0, "nobody waits to be let in", "pair", folder.path);
+    EXPECT(1, "approvals: ", "approvals", "approve", "abcdef", folder.path);
+    EXPECT(1, "grants: ", "grants", "revoke", "abcdef", folder.path);
+    EXPECT(1, "pair: ", "pair", "approve", "ABCD2345", folder.path);
+    EXPECT(1, "Member \"grant\"", "approvals", "approve", "abcdef", "--for", "10w", folder.path);
     struct folder other;
     folder_create(&other, "{\"llm\":{\"provider\":\"offline\"}}");
     char port[16];

@@ -1,0 +1,121 @@
+/* api.c — see api.h. */
+#include "api.h"
+
+#include "chat_screen.h"
+#include "cli.h"
+#include "lock.h"
+#include "sma/config.h"
+#include "sma/sys.h"
+#include "sma/text.h"
+
+#include <curl/curl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CALL_MS 30000L
+
+static bool read_service_file(struct sma_cli_api *api)
+{
+    char path[sizeof api->state_dir + 32];
+    snprintf(path, sizeof path, "%s/service.json", api->state_dir);
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len;
+    if (sma_sys_read_file(sma_sys_real(), path, 65536, &bytes, &len, NULL) != SMA_ERR_OK)
+        return false;
+    json_t *root = json_loadb(bytes, len, 0, NULL);
+    const char *host = json_string_value(json_object_get(root, "host"));
+    int port = (int)json_integer_value(json_object_get(root, "port"));
+    if (host == NULL || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
+        host = "127.0.0.1";
+    bool is_v6 = strchr(host, ':') != NULL;
+    snprintf(api->base, sizeof api->base, "http://%s%s%s:%d", is_v6 ? "[" : "", host,
+             is_v6 ? "]" : "", port);
+    json_decref(root);
+    return port > 0;
+}
+
+/* A configuration that cannot be read (any more) only means: no token from there. */
+static void read_token(const char *folder, struct sma_cli_api *api)
+{
+    struct sma_config *config = NULL;
+    struct sma_error ignored;
+    char path[sizeof api->state_dir + 32];
+    if (sma_config_load(folder, NULL, NULL, NULL, &config, &ignored) == SMA_ERR_OK)
+        snprintf(api->token, sizeof api->token, "%s", config->api_token);
+    sma_config_destroy(config);
+    if (api->token[0] != '\0')
+        return;
+    snprintf(path, sizeof path, "%s/api-token", api->state_dir);
+    SMA_AUTO(sma_freep) char *token = NULL;
+    size_t len;
+    if (sma_sys_read_file(sma_sys_real(), path, sizeof api->token - 1, &token, &len, NULL) !=
+        SMA_ERR_OK)
+        return;
+    struct sma_str text = sma_str_trim((struct sma_str){token, len});
+    snprintf(api->token, sizeof api->token, "%.*s", (int)text.len, text.ptr);
+}
+
+int sma_cli_api_open(const char *command, const char *folder, struct sma_cli_api *api)
+{
+    *api = (struct sma_cli_api){0};
+    if (snprintf(api->state_dir, sizeof api->state_dir, "%s/.ship", folder) >=
+        (int)sizeof api->state_dir)
+        return sma_cli_fail("%s: the name of the folder is too long", command);
+    if (!sma_lock_is_held(api->state_dir))
+        return SMA_CLI_NOT_RUNNING;
+    if (!read_service_file(api))
+        return sma_cli_fail("%s: the service runs, but without HTTP (%s/service.json is missing)",
+                            command, api->state_dir);
+    read_token(folder, api);
+    return 0;
+}
+
+static size_t collect(char *bytes, size_t size, size_t count, void *user)
+{
+    struct sma_buf *buf = user;
+    sma_buf_put(buf, bytes, size * count);
+    return buf->err == SMA_ERR_OK ? size * count : 0;
+}
+
+int sma_cli_api_call(const struct sma_cli_api *api, const char *command, const char *path,
+                     const char *json, struct sma_buf *answer, long *ret_status)
+{
+    CURL *curl = curl_easy_init();
+    if (curl == NULL)
+        return sma_cli_fail("%s: out of memory", command);
+    struct curl_slist *headers = NULL;
+    char header[sizeof api->token + 64], url[sizeof api->base + 1024];
+    snprintf(header, sizeof header, "Authorization: Bearer %s", api->token);
+    snprintf(url, sizeof url, "%s%s", api->base, path);
+    if (api->token[0] != '\0')
+        headers = curl_slist_append(NULL, header);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    if (json != NULL)
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, json);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, collect);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CALL_MS);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    CURLcode code = curl_easy_perform(curl);
+    if (code == CURLE_OK)
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, ret_status);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    if (code != CURLE_OK)
+        return sma_cli_fail("%s: %s does not answer: %s", command, url, curl_easy_strerror(code));
+    return 0;
+}
+
+void sma_cli_print_clean(struct sma_str text)
+{
+    struct sma_buf clean; /* names are what projects and callers made them */
+    sma_buf_init(&clean, 2 * SMA_CLI_ANSWER_BYTES_MAX);
+    sma_chat_put_clean(&clean, text);
+    for (size_t i = 0; i < clean.len; i++)
+        if (clean.ptr[i] == '\n' || clean.ptr[i] == '\t')
+            clean.ptr[i] = ' ';
+    fputs(clean.ptr == NULL ? "" : clean.ptr, stdout);
+    sma_buf_fini(&clean);
+}
