@@ -4,6 +4,7 @@
  *   sim_world.c  the program: store, dispatcher, agent, offline model, two fake platforms, in a project folder of its own;
  *                lives that end by crash or in order
  *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger of what was seen
+ *   sim_consent.c  the rules of the tools, and people who decide what they ask
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
  *   sim_run.c    one seed, a seed twice, many seeds
  *
@@ -15,6 +16,7 @@
 #include "actors/store_priv.h"
 #include "sma/sim.h"
 #include "support/fake_adapter.h"
+#include "support/fake_tools.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -97,6 +99,12 @@ struct row
     struct part parts[PART_COUNT_MAX];
 };
 
+enum consent
+{
+    CONSENT_NONE,     /* nobody has spoken about it */
+    CONSENT_APPROVED, /* somebody has agreed, or may have: his answer was lost */
+};
+
 struct life
 {
     bool is_crash;
@@ -112,9 +120,10 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
-    bool has_people;                               /* groups, roles, attachments, albums */
-    bool has_moves;                                /* chats get another id */
-    bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX];  /* the platform has said so */
+    bool has_people;                              /* groups, roles, attachments, albums */
+    bool has_moves;                               /* chats get another id */
+    bool has_consent;                             /* some sends elsewhere are refused, some asked */
+    bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* the platform has said so */
     bool is_mixed[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* messages came under both ids: two orders */
     bool is_strict;          /* in groups only the first one and administrators */
     uint32_t silent_percent; /* PREPARE that gets no answer */
@@ -130,6 +139,7 @@ struct world
     struct sma_dispatcher *dispatcher;
     struct sma_agent *agent;
     struct sma_model *model;
+    struct fake_tools *tools;
     struct sma_system *system;
     uint64_t disk_free;
     int64_t wall_offset_ms;
@@ -157,6 +167,12 @@ struct world
     uint64_t newest_shown[PLATFORM_COUNT]
                          [CHAT_COUNT_MAX]; /* outbox id and part of answers, for order */
     uint32_t newest_part[PLATFORM_COUNT][CHAT_COUNT_MAX];
+
+    /* sends elsewhere, by the number in their text */
+    uint8_t consents[EVENT_COUNT_MAX + 1]; /* enum consent */
+    uint64_t decide_ask_id;                /* open question, 0 = none */
+    uint8_t decide_platform;
+    uint32_t approved_count, declined_count;
 
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
@@ -195,6 +211,15 @@ static inline uint8_t chat_of_place(unsigned place)
     return (uint8_t)(place >= CHAT_COUNT_MAX ? place - CHAT_COUNT_MAX : place);
 }
 struct row *load_find_row(struct world *world, uint64_t outbox_id, bool may_add);
+
+/* -- sim_consent.c ----------------------------------------------------------------------------------------------- */
+void consent_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_plan *plan);
+/* Somebody decides about an open request. false: there is none, or somebody is just deciding. */
+bool consent_decide(struct world *world);
+void consent_take(struct world *world, unsigned platform, const struct sma_msg *msg); /* DECIDED */
+void consent_forget(struct world *world); /* the program is gone: nobody answers */
+/* A message that was passed on is shown: was that allowed? */
+void consent_check_shown(struct world *world, struct sma_str text);
 
 /* -- sim_check.c ------------------------------------------------------------------------------------------------- */
 /* After a start: what was acknowledged is there, history is whole. */

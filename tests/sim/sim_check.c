@@ -138,6 +138,21 @@ static void read_history(struct world *world)
         closedir(folder);
 }
 
+static bool is_card(const struct row *row)
+{
+    return row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME;
+}
+
+/* Of a card history has the words. */
+static void put_card_words(char *text, size_t size)
+{
+    json_t *card = json_loads(text, 0, NULL);
+    const char *words = json_string_value(json_object_get(card, "text"));
+    if (words != NULL)
+        snprintf(text, size, "%s", words);
+    json_decref(card);
+}
+
 /* The text of a delivery, as far as its parts were tried. */
 static bool put_row_text(const struct row *row, char *text, size_t size)
 {
@@ -150,7 +165,20 @@ static bool put_row_text(const struct row *row, char *text, size_t size)
             len += (size_t)snprintf(text + len, size - len, "%s%s", i == 0 ? "" : "|",
                                     row->parts[i].text);
     }
+    if (is_card(row))
+        put_card_words(text, size);
     return is_whole;
+}
+
+/* Do these words stand in what was tried of a card, as the JSON string that they are there? */
+static bool has_card_words(const char *part, const char *words)
+{
+    json_t *string = json_string(words);
+    char *quoted = string == NULL ? NULL : json_dumps(string, JSON_ENCODE_ANY);
+    bool has_words = quoted != NULL && strstr(part, quoted) != NULL;
+    free(quoted);
+    json_decref(string);
+    return has_words;
 }
 
 /* A delivery that ended before its last part was tried: its line has the whole text all the same. */
@@ -161,7 +189,8 @@ static bool is_of_broken_row(const struct world *world, const struct said *said)
         const struct row *row = &world->rows[i];
         if (row->outbox_id != 0 && row->is_hopeless && row->platform == said->platform &&
             row->chat == said->chat && !put_row_text(row, text, sizeof text) &&
-            strncmp(said->text, text, strlen(text)) == 0)
+            (is_card(row) ? has_card_words(text, said->text)
+                          : strncmp(said->text, text, strlen(text)) == 0))
             return true;
     }
     return false;

@@ -438,6 +438,8 @@ static void show(struct world *world, struct row *row, struct part *part,
         world->window_count++;
     }
     check_order(world, row, attempt);
+    if (row->intent == SMA_INTENT_ASSISTANT_TEXT)
+        consent_check_shown(world, sma_str(part->text));
     part->shown_life = world->life;
     part->shown_due_ns =
         world_now(world) + plan->delay_ns + SECOND; /* and a while until it is durable */

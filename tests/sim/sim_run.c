@@ -35,6 +35,8 @@ static void act(void)
         load_duplicate(&world);
     if (world.prepare_count > 0 && draw(chance, 2) == 0)
         (void)load_answer_prepare(&world);
+    if (world.has_consent && draw(chance, 4) == 0)
+        (void)consent_decide(&world);
     if (draw_percent(chance, world.shift_percent))
         sma_sim_shift_wall(world.system, ((int64_t)draw(chance, 48) - 24) * 3600 * 1000);
     if (draw_percent(chance, world.disk_percent))
@@ -87,8 +89,10 @@ static void rest(void)
         while (load_redeliver(&world)) {
         }
         answer_all();
-        while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX)
-            answer_all();
+        do {
+            while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX)
+                answer_all();
+        } while (consent_decide(&world) && ++steps < REST_STEPS_MAX);
         world.step_count++;
     } while ((!load_is_all_acked(&world) || has_answer_left()) && steps < REST_STEPS_MAX &&
              ++steps);
@@ -140,11 +144,12 @@ static int run_one(const struct sim_options *options)
     run();
     printf("seed %" PRIu64 " trace %016" PRIx64 " steps %" PRIu64
            " lives %u crashes %u events %u shown %u window %u "
-           "duplicates %u refused %u busy %u cancelled %u given-up %u broken %u\n",
+           "duplicates %u refused %u busy %u cancelled %u given-up %u agreed %u declined %u broken "
+           "%u\n",
            options->seed, world.trace_hash, world.step_count, world.life, world.crash_count,
            world.event_count, world.shown_count, world.window_count, world.duplicate_count,
            world.refused_count, world.busy_count, world.cancelled_count, world.given_up_count,
-           world.broken_count);
+           world.approved_count, world.declined_count, world.broken_count);
     return world.broken_count == 0 ? 0 : 1;
 }
 

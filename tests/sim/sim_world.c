@@ -77,9 +77,9 @@ static void drain_actor(struct sma_ctx *ctx)
 /* The store is in the middle of something. On threads the others could act on all that it has sent until now. */
 static void let_others_act(struct world *world)
 {
-    static const enum sma_actor_id others[] = {SMA_ACTOR_AGENT, SMA_ACTOR_MODEL,
-                                               SMA_ACTOR_DISPATCHER, SMA_ACTOR_ADAPTER_0,
-                                               SMA_ACTOR_ADAPTER_0 + 1};
+    static const enum sma_actor_id others[] = {SMA_ACTOR_AGENT,     SMA_ACTOR_MODEL,
+                                               SMA_ACTOR_TOOLS,     SMA_ACTOR_DISPATCHER,
+                                               SMA_ACTOR_ADAPTER_0, SMA_ACTOR_ADAPTER_0 + 1};
     for (int round = 0; round < 3; round++)
         for (size_t i = 0; i < SMA_COUNT_OF(others); i++)
             drain_actor(sma_system_ctx(world->system, others[i]));
@@ -180,19 +180,19 @@ static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
 static void draw_people(struct world *world)
 {
     uint64_t seed = world->options.seed;
+    static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
+    for (size_t i = 0; i < PLATFORM_COUNT; i++)
+        world->config.adapters[i] =
+            (struct sma_config_adapter){.name = names[i], .json = "{\"access\":\"anyone\"}"};
+    world->config.adapter_count = PLATFORM_COUNT;
     world->has_people = seed % 4 == 1 || (seed >= 1000 && seed % 2 == 1);
     if (!world->has_people)
         return;
     world->is_strict = draw(&world->chance, 3) > 0;
     world->silent_percent = draw(&world->chance, 3) == 0 ? 10 : 0;
     world->has_moves = draw(&world->chance, 2) == 0;
-    static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
-    for (size_t i = 0; i < PLATFORM_COUNT; i++)
-        world->config.adapters[i] = (struct sma_config_adapter){
-            .name = names[i],
-            .json = world->is_strict ? "{\"access\":\"anyone\"}"
-                                     : "{\"access\":\"anyone\",\"groupAccess\":\"anyone\"}"};
-    world->config.adapter_count = PLATFORM_COUNT;
+    for (size_t i = 0; i < PLATFORM_COUNT && !world->is_strict; i++)
+        world->config.adapters[i].json = "{\"access\":\"anyone\",\"groupAccess\":\"anyone\"}";
 }
 
 static void draw_settings(struct world *world)
@@ -221,7 +221,9 @@ static void draw_settings(struct world *world)
         .queue_chat_waiting_max = bounds[draw(chance, 3)],
         .queue_waiting_max = 1000,
         .language = draw(chance, 2) == 0 ? SMA_LANGUAGE_EN : SMA_LANGUAGE_ZH,
-        .permissions_json = "",
+        .permissions_json = "{\"roles\":{\"owner\":[\"fake:u0\",\"fakei:u0\"],\"member\":["
+                            "\"fake:u1\",\"fake:u2\",\"fake:u3\",\"fake:u4\","
+                            "\"fakei:u1\",\"fakei:u2\",\"fakei:u3\",\"fakei:u4\"]}}",
     };
     world->chat_count = 1 + (uint32_t)draw(chance, CHAT_COUNT_MAX);
     world->life_count = 1 + (world->options.crashes >= 0 ? (uint32_t)world->options.crashes
@@ -235,6 +237,7 @@ static void draw_settings(struct world *world)
     world->disk_percent = draw(chance, 3) == 0 ? 4 : 0;
     world->is_chatty = draw(chance, 3) == 0;
     draw_people(world);
+    world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
 }
 
 static void set_adapters(struct world *world)
@@ -306,6 +309,8 @@ static void handle_platform(void *state, struct sma_msg **msg, struct sma_ctx *c
 {
     if ((*msg)->kind == SMA_MSG_PREPARE)
         load_take_prepare(the_world, (unsigned)sma_ctx_self(ctx) - SMA_ACTOR_ADAPTER_0, msg);
+    else if ((*msg)->kind == SMA_MSG_DECIDED)
+        consent_take(the_world, (unsigned)sma_ctx_self(ctx) - SMA_ACTOR_ADAPTER_0, *msg);
     else
         fake_adapter_handle(state, msg, ctx);
 }
@@ -326,6 +331,8 @@ static void make_actors(struct world *world)
     must(sma_agent_create(&world->config, world->adapters, PLATFORM_COUNT, &world->agent, &error),
          &error);
     must(sma_model_create(&world->config, &world->model, &error), &error);
+    world->tools =
+        fake_tools_create(&(struct fake_tools_options){.rule = consent_rule, .user = world});
     for (size_t i = 0; i < PLATFORM_COUNT; i++) {
         world->fakes[i] = fake_adapter_create(&(struct fake_options){.is_idempotent = i == 1,
                                                                      .plan = load_plan,
@@ -352,6 +359,7 @@ void world_open(struct world *world)
              &error);
     must(sma_system_add(system, SMA_ACTOR_MODEL, &sma_model_offline_actor_ops, world->model),
          &error);
+    must(sma_system_add(system, SMA_ACTOR_TOOLS, &fake_tools_ops, world->tools), &error);
     must(sma_system_add(system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, world->dispatcher),
          &error);
     must(sma_system_add(system, SMA_ACTOR_AGENT, &sma_agent_actor_ops, world->agent), &error);
@@ -367,6 +375,7 @@ static void drop_actors(struct world *world)
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         fake_adapter_destroy(world->fakes[i]);
     sma_model_destroy(world->model);
+    fake_tools_destroy(world->tools);
     sma_agent_destroy(world->agent);
     sma_dispatcher_destroy(world->dispatcher);
     sma_store_destroy(world->store);
@@ -386,6 +395,7 @@ static void end_life(struct world *world, bool is_crash)
     drop_actors(world);
     world->torn_countdown = 0;
     load_forget_questions(world);
+    consent_forget(world);
     world->life++;
     world->crash_count += is_crash;
 }
@@ -419,6 +429,7 @@ void world_stop(struct world *world)
     for (unsigned i = 0; i < PLATFORM_COUNT; i++)
         run_phase(world, world->adapters[i].actor, SMA_PHASE_INTAKE_OFF);
     run_phase(world, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    run_phase(world, SMA_ACTOR_TOOLS, SMA_PHASE_DRAIN);
     run_phase(world, SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN);
     run_phase(world, SMA_ACTOR_MODEL, SMA_PHASE_DRAIN);
     run_phase(world, SMA_ACTOR_STORE, SMA_PHASE_DRAIN);
