@@ -109,8 +109,11 @@ enum sma_err file_tools_change(const struct sma_file_tools *tools, enum sma_tool
 {
     struct file_change change = {0};
     size_t why_len = why->len;
-    enum sma_err err = sma_guard_read(tools->guard, path, SMA_GUARD_READ, SMA_FILE_READ_BYTES_MAX,
-                                      &change.before, &change.before_len, why);
+    enum sma_err err = sma_guard_may_write(tools->guard, path, why);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_guard_read(tools->guard, path, SMA_GUARD_READ, SMA_FILE_READ_BYTES_MAX,
+                         &change.before, &change.before_len, why);
     if (tool == SMA_TOOL_EDIT_FILE) {
         if (err == SMA_ERR_OK)
             err = edit(args, path, &change, why);

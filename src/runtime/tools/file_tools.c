@@ -102,8 +102,7 @@ enum sma_err sma_file_tools_open(const struct sma_file_tools *tools, struct sma_
         err = sma_guard_open(tools->guard, sma_buf_str(&clean), SMA_GUARD_SEND, &fd, &stat, why);
     if (err == SMA_ERR_OK && stat.st_size <= SMA_FILE_READ_BYTES_MAX) {
         /* what is given out as it is cannot have its secrets replaced */
-        err = sma_guard_read(tools->guard, sma_buf_str(&clean), SMA_GUARD_SEND,
-                             SMA_FILE_READ_BYTES_MAX, &bytes, &len, why);
+        err = sma_guard_read_fd(fd, SMA_FILE_READ_BYTES_MAX, &bytes, &len);
         if (err == SMA_ERR_OK && sma_secrets_has(tools->secrets, (struct sma_str){bytes, len}))
             err = file_tools_say(why, sma_buf_str(&clean),
                                  " holds a secret of this agent: it is not sent.");

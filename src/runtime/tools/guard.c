@@ -288,7 +288,7 @@ enum sma_err sma_guard_open(const struct sma_guard *guard, struct sma_str path,
         err = tell_errno(why, path, EISDIR);
     else if (!S_ISREG(stat.st_mode))
         err = guard_refuse(why, path, " is a pipe, a socket or a device: expected a file.");
-    else if (sma_guard_is_protected_link(guard, &stat))
+    else if (guard_is_protected_link(guard, &stat, use))
         err = guard_refuse(why, path, " is, or may be, another name of a protected file.");
     if (err != SMA_ERR_OK) {
         close(fd);
@@ -299,12 +299,12 @@ enum sma_err sma_guard_open(const struct sma_guard *guard, struct sma_str path,
     return SMA_ERR_OK;
 }
 
-static enum sma_err read_whole(int fd, size_t max, char **ret_bytes, size_t *ret_len)
+enum sma_err sma_guard_read_fd(int fd, size_t max, char **ret_bytes, size_t *ret_len)
 {
     size_t cap = 64 * 1024, len = 0;
     char *bytes = malloc(cap + 1);
     while (bytes != NULL) {
-        ssize_t got = read(fd, bytes + len, cap - len);
+        ssize_t got = pread(fd, bytes + len, cap - len, (off_t)len);
         if (got == 0)
             break;
         if (got < 0 && errno == EINTR)
@@ -343,7 +343,8 @@ enum sma_err sma_guard_read(const struct sma_guard *guard, struct sma_str path,
     enum sma_err err = sma_guard_open(guard, path, use, &fd, &stat, why);
     if (err != SMA_ERR_OK)
         return err;
-    err = (uint64_t)stat.st_size > max ? SMA_ERR_TOOBIG : read_whole(fd, max, ret_bytes, ret_len);
+    err = (uint64_t)stat.st_size > max ? SMA_ERR_TOOBIG
+                                       : sma_guard_read_fd(fd, max, ret_bytes, ret_len);
     close(fd);
     if (err == SMA_ERR_TOOBIG) {
         sma_buf_put_str(why, (struct sma_str){path.ptr, sma_utf8_cut(path, 300)});

@@ -64,6 +64,8 @@ SMA_CHECKED enum sma_err sma_guard_open(const struct sma_guard *guard, struct sm
 SMA_CHECKED enum sma_err sma_guard_read(const struct sma_guard *guard, struct sma_str path,
                                         enum sma_guard_use use, size_t max, char **ret_bytes,
                                         size_t *ret_len, struct sma_buf *why);
+/** Read a whole open file from its beginning; its position stays. TOOBIG | IO | NOMEM. */
+SMA_CHECKED enum sma_err sma_guard_read_fd(int fd, size_t max, char **ret_bytes, size_t *ret_len);
 /**
  * Replace a file, or make it with the folders above it: a new file beside it, fsync, renamed over it, mode kept. Follows no
  * link anywhere. OK | BADINPUT | NOSPACE | IO | NOMEM, with a sentence in why.
@@ -99,7 +101,8 @@ SMA_CHECKED enum sma_err sma_guard_walk(const struct sma_guard *guard, struct sm
 /** Does `path` (relative, as somebody wrote it) lead to something inside the project that is not protected, links included?
  *  What does not exist counts by the folder it would lie in. For sma_policy_query. */
 bool sma_guard_stays(const struct sma_guard *guard, struct sma_str path);
-/** Is the open regular file a hard link of a protected one (or may it be)? */
-bool sma_guard_is_protected_link(const struct sma_guard *guard, const struct stat *stat);
+/** May this path be written, as far as can be told without writing? Errors as sma_guard_write. */
+SMA_CHECKED enum sma_err sma_guard_may_write(const struct sma_guard *guard, struct sma_str path,
+                                             struct sma_buf *why);
 
 #endif

@@ -165,13 +165,22 @@ enum sma_err sma_guard_walk(const struct sma_guard *guard, struct sma_str path,
 struct scan
 {
     const struct stat *wanted;
+    enum sma_guard_use use;
     size_t left; /* entries that may still be looked at */
     bool is_found;
 };
 
-static bool is_left_out(const char *name)
+/* Large, and nothing in it is protected. */
+static bool is_left_out(struct sma_str path)
 {
-    return strcmp(name, "node_modules") == 0 || strcmp(name, "objects") == 0;
+    static const char objects[] = ".git/objects";
+    size_t len = sizeof objects - 1;
+    const char *slash = memrchr(path.ptr, '/', path.len);
+    struct sma_str name = path;
+    if (slash != NULL)
+        name = (struct sma_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
+    return sma_str_is_equal(name, SMA_STR("node_modules")) ||
+           (path.len >= len && memcmp(path.ptr + path.len - len, objects, len) == 0);
 }
 
 /* fd is closed. `is_inside`: everything below is protected. Depth is bounded by SMA_GUARD_DEPTH_MAX. */
@@ -197,7 +206,7 @@ static void scan_folder(struct scan *scan, int fd, struct sma_buf *path, unsigne
         sma_buf_put_text(path, entry->d_name);
         if (path->err != SMA_ERR_OK)
             scan->left = 0;
-        else if (S_ISDIR(stat.st_mode) && !is_left_out(entry->d_name) &&
+        else if (S_ISDIR(stat.st_mode) && !is_left_out(sma_buf_str(path)) &&
                  depth < SMA_GUARD_DEPTH_MAX)
             scan_folder(
                 scan,
@@ -205,17 +214,18 @@ static void scan_folder(struct scan *scan, int fd, struct sma_buf *path, unsigne
                 path, depth + 1);
         else if (stat.st_ino == scan->wanted->st_ino && stat.st_dev == scan->wanted->st_dev)
             scan->is_found =
-                sma_guard_classify(sma_buf_str(path), SMA_GUARD_READ) == SMA_GUARD_PROTECTED;
+                sma_guard_classify(sma_buf_str(path), scan->use) == SMA_GUARD_PROTECTED;
         path->len = path_len;
     }
     closedir(dir);
 }
 
-bool sma_guard_is_protected_link(const struct sma_guard *guard, const struct stat *stat)
+bool guard_is_protected_link(const struct sma_guard *guard, const struct stat *stat,
+                             enum sma_guard_use use)
 {
     if (stat->st_nlink < 2)
         return false;
-    struct scan scan = {.wanted = stat, .left = SMA_GUARD_LINK_SCAN_COUNT_MAX};
+    struct scan scan = {.wanted = stat, .use = use, .left = SMA_GUARD_LINK_SCAN_COUNT_MAX};
     struct sma_buf path;
     sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX * 2);
     scan_folder(&scan, guard_open_plain(guard, "", O_RDONLY | O_DIRECTORY), &path, 0);

@@ -10,11 +10,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define FOLDER_MODE 0755
-#define FILE_MODE 0644
+#define FOLDER_MODE 0777 /* less what the umask takes */
+#define FILE_MODE 0666
 
 /* The folder that holds the file, made with those above it when it is not there; through no link. -1 and errno. */
-static int open_folder(const struct sma_guard *guard, char *path, const char **ret_name)
+static int open_folder(const struct sma_guard *guard, char *path, bool may_make,
+                       const char **ret_name)
 {
     char *at = path, *slash;
     int fd = guard_open_plain(guard, "", O_RDONLY | O_DIRECTORY);
@@ -22,7 +23,7 @@ static int open_folder(const struct sma_guard *guard, char *path, const char **r
         *slash = '\0';
         int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
         int next = openat(fd, at, flags);
-        if (next < 0 && errno == ENOENT) {
+        if (next < 0 && errno == ENOENT && may_make) {
             if (mkdirat(fd, at, FOLDER_MODE) == 0 || errno == EEXIST)
                 next = openat(fd, at, flags);
         }
@@ -77,23 +78,25 @@ static enum sma_err look(const struct sma_guard *guard, int folder, const char *
         return guard_refuse(why, path, " is a link: write the file it names instead.");
     if (!S_ISREG(stat.st_mode))
         return guard_refuse(why, path, " is a pipe, a socket or a device: expected a file.");
-    if (sma_guard_is_protected_link(guard, &stat))
+    if (guard_is_protected_link(guard, &stat, SMA_GUARD_WRITE))
         return guard_refuse(why, path, " is, or may be, another name of a protected file.");
     *ret_mode = stat.st_mode & 0777;
     return SMA_ERR_OK;
 }
 
 static enum sma_err replace(int folder, const char *name, struct sma_str path, struct sma_str bytes,
-                            mode_t mode, struct sma_buf *why)
+                            const mode_t *old_mode, struct sma_buf *why)
 {
+    mode_t first_mode = old_mode == NULL ? FILE_MODE : 0600;
     char temporary[40];
     if (!make_name(temporary))
         return guard_tell_errno(why, path);
-    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd =
+        openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, first_mode);
     if (fd < 0)
         return guard_tell_errno(why, path);
     enum sma_err err = write_bytes(fd, bytes);
-    if (err == SMA_ERR_OK && (fchmod(fd, mode) != 0 || fsync(fd) != 0))
+    if (err == SMA_ERR_OK && ((old_mode != NULL && fchmod(fd, *old_mode) != 0) || fsync(fd) != 0))
         err = errno == ENOSPC || errno == EDQUOT ? SMA_ERR_NOSPACE : SMA_ERR_IO;
     if (err == SMA_ERR_OK && renameat(folder, temporary, folder, name) != 0)
         err = SMA_ERR_IO;
@@ -109,6 +112,36 @@ static enum sma_err replace(int folder, const char *name, struct sma_str path, s
     return err;
 }
 
+static enum sma_err tell_no_folder(struct sma_buf *why, struct sma_str path)
+{
+    bool is_link = errno == ENOTDIR || errno == ELOOP;
+    return is_link ? guard_refuse(why, path, ": a part of the path is a link or a file.")
+                   : guard_tell_errno(why, path);
+}
+
+enum sma_err sma_guard_may_write(const struct sma_guard *guard, struct sma_str path,
+                                 struct sma_buf *why)
+{
+    if (path.len == 0 || sma_guard_classify(path, SMA_GUARD_WRITE) == SMA_GUARD_PROTECTED)
+        return guard_refuse_protected(why, path);
+    char *copy = strndup(path.ptr, path.len);
+    if (copy == NULL)
+        return SMA_ERR_NOMEM;
+    const char *name = copy;
+    mode_t mode;
+    bool is_new;
+    int folder = open_folder(guard, copy, false, &name);
+    enum sma_err err = SMA_ERR_OK; /* a folder that is not there will be made */
+    if (folder >= 0) {
+        err = look(guard, folder, name, path, &mode, &is_new, why);
+        close(folder);
+    } else if (errno != ENOENT) {
+        err = tell_no_folder(why, path);
+    }
+    free(copy);
+    return err;
+}
+
 enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
                              struct sma_str bytes, bool *ret_is_new, struct sma_buf *why)
 {
@@ -118,12 +151,9 @@ enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
     if (copy == NULL)
         return SMA_ERR_NOMEM;
     const char *name = copy;
-    int folder = open_folder(guard, copy, &name);
+    int folder = open_folder(guard, copy, true, &name);
     if (folder < 0) {
-        bool is_link = errno == ENOTDIR || errno == ELOOP;
-        enum sma_err err =
-            is_link ? guard_refuse(why, path, ": a part of the path is a link or a file.")
-                    : guard_tell_errno(why, path);
+        enum sma_err err = tell_no_folder(why, path);
         free(copy);
         return err;
     }
@@ -131,7 +161,7 @@ enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
     bool is_new;
     enum sma_err err = look(guard, folder, name, path, &mode, &is_new, why);
     if (err == SMA_ERR_OK)
-        err = replace(folder, name, path, bytes, mode, why);
+        err = replace(folder, name, path, bytes, is_new ? NULL : &mode, why);
     close(folder);
     free(copy);
     if (err == SMA_ERR_OK && ret_is_new != NULL)

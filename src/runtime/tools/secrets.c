@@ -117,12 +117,14 @@ static bool is_all_of(const char *value, const char *bytes)
 /* "production", "300000", a model's name: known to everybody, and replaced everywhere they would only confuse. */
 static bool is_ordinary(const char *name, const char *value)
 {
-    static const char *const harmless[] = {"MODEL", "PORT",  "HOST",     "LANG",
-                                           "LEVEL", "DEBUG", "PROVIDER", "NODE_ENV"};
+    static const char *const harmless[] = {"MODEL",    "PORT",     "HOST",     "LANG",
+                                           "LEVEL",    "DEBUG",    "PROVIDER", "NODE_ENV",
+                                           "BASE_URL", "ENDPOINT", "DOMAIN"};
     if (sma_secrets_is_name(name) || has_word(name, (const char *const[]){"PASS", "PWD"}, 2))
         return false;
     return is_all_of(value, "abcdefghijklmnopqrstuvwxyz") || is_all_of(value, "0123456789.") ||
-           (strlen(value) <= 64 && has_word(name, harmless, SMA_COUNT_OF(harmless)));
+           (strlen(value) <= 64 && strpbrk(value, "@?") == NULL &&
+            has_word(name, harmless, SMA_COUNT_OF(harmless)));
 }
 
 /* Strings under a secret's name, also in blocks and lists below it. The configuration bounds the depth. */

@@ -96,7 +96,8 @@ static void strangers_get_no_tool(void)
                  "{\"exec_shell\":true,\"write_repo\":true,\"send_elsewhere\":\"allow\"}");
     project_put(&project, "a", "x");
     for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
-        struct call call = {calls[i][0], calls[i][1], "key bob", SMA_STANDING_STRANGER, {.until_ms = 0}};
+        struct call call = {
+            calls[i][0], calls[i][1], "key bob", SMA_STANDING_STRANGER, {.until_ms = 0}};
         struct outcome outcome;
         check_call(&project, &call, &outcome);
         CHECK_OK(outcome.err);
@@ -139,6 +140,7 @@ static void permissions_decide(void)
         {"", "write_file", "{\"path\":\".env\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
         {"", "write_file", "{\"path\":\"../x\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
         {"", "write_file", "{\"path\":\".git/hooks/x\",\"content\":\"x\"}", SMA_TOOL_REFUSED},
+        {"", "write_file", "{\"path\":\"out.txt\",\"content\":\"x\"}", -1}, /* a link */
         {"{\"write_repo\":true}", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
          SMA_TOOL_ALLOWED},
         {"{\"write_repo\":true}", "write_file", "{\"path\":\"ship.json\",\"content\":\"x\"}",

@@ -200,8 +200,12 @@ static void nothing_outside_is_written(void)
             sma_buf_clear(&clean);
             sma_buf_clear(&why);
             enum sma_err err = sma_guard_clean(guard, sma_str(path), &clean, &why);
-            if (err == SMA_ERR_OK)
+            if (err == SMA_ERR_OK) {
+                err = sma_guard_may_write(guard, sma_buf_str(&clean), &why);
+                CHECK(is_allowed || err == SMA_ERR_BADINPUT);
+                sma_buf_clear(&why);
                 err = sma_guard_write(guard, sma_buf_str(&clean), SMA_STR("written"), NULL, &why);
+            }
             if ((err == SMA_ERR_OK) != is_allowed)
                 fprintf(stderr, "%s: %s %s\n", path, sma_err_name(err), why.ptr);
             CHECK((err == SMA_ERR_OK) == is_allowed);
@@ -212,10 +216,41 @@ static void nothing_outside_is_written(void)
         sma_buf_fini(&why);
         sma_guard_destroy(guard);
     }
+    struct stat stat_now;
+    char full[200];
+    snprintf(full, sizeof full, "%s/new.txt", project.dir);
+    mode_t mask = umask(0);
+    umask(mask);
+    CHECK(stat(full, &stat_now) == 0);
+    CHECK_INT(0666 & ~mask, stat_now.st_mode & 0777);
     project_check(&project, "../secret.txt", "OUTSIDE");
     project_check(&project, ".env", "OUTSIDE env");
     project_check(&project, "sub/inner.txt", "inner");
     project_check(&project, ".git/HEAD", "ref");
+    project_close(&project);
+}
+
+static void other_names_of_the_configuration_are_not_sent(void)
+{
+    struct project project;
+    char from[512], to[512], *text = NULL;
+    project_open(&project, "");
+    project_put(&project, "ship.json", "{}");
+    project_put(&project, "objects/.env", "OUTSIDE env");
+    snprintf(from, sizeof from, "%s/ship.json", project.dir);
+    snprintf(to, sizeof to, "%s/ship-hard.txt", project.dir);
+    CHECK(link(from, to) == 0);
+    snprintf(from, sizeof from, "%s/objects/.env", project.dir);
+    snprintf(to, sizeof to, "%s/objects-hard.txt", project.dir);
+    CHECK(link(from, to) == 0);
+    link_at(&project, "ship.json", "ship-link.txt");
+    struct sma_guard *guard = open_guard(&project, true);
+    CHECK_OK(read_path(guard, "ship-hard.txt", SMA_GUARD_READ, &text));
+    free(text);
+    CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, "ship-hard.txt", SMA_GUARD_SEND, &text));
+    CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, "ship-link.txt", SMA_GUARD_SEND, &text));
+    CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, "objects-hard.txt", SMA_GUARD_READ, &text));
+    sma_guard_destroy(guard);
     project_close(&project);
 }
 
@@ -476,6 +511,7 @@ int main(void)
 {
     RUN(nothing_outside_is_read);
     RUN(nothing_outside_is_written);
+    RUN(other_names_of_the_configuration_are_not_sent);
     RUN(names_have_classes);
     RUN(paths_of_commands_stay);
     RUN(a_swapped_folder_leads_nowhere);
