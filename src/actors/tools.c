@@ -87,9 +87,9 @@ enum sma_err sma_tools_create(const struct sma_config *config, struct sma_tools 
         return err;
     }
     static const uint8_t key[16] = PREFIX_KEY;
-    snprintf(tools->marker_prefix, sizeof tools->marker_prefix, "%016llx-",
-             (unsigned long long)sma_siphash(key, config->project_dir,
-                                             strlen(config->project_dir)));
+    snprintf(
+        tools->marker_prefix, sizeof tools->marker_prefix, "%016llx-",
+        (unsigned long long)sma_siphash(key, config->project_dir, strlen(config->project_dir)));
     *ret_tools = tools;
     return SMA_ERR_OK;
 }
@@ -140,9 +140,9 @@ static void say_belts(struct sma_tools *tools)
     if (sma_sys_write_file_unsynced(sma_ctx_sys(tools->ctx), path, sma_buf_str(&line), 0600,
                                     NULL) != SMA_ERR_OK)
         sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
-    sma_ctx_log(tools->ctx, is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s",
-                line.ptr == NULL ? "" : line.ptr,
-                is_open ? "; commands can read what this user can read, and reach the network" : "");
+    sma_ctx_log(
+        tools->ctx, is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s", line.ptr == NULL ? "" : line.ptr,
+        is_open ? "; commands can read what this user can read, and reach the network" : "");
     sma_buf_fini(&line);
 }
 
@@ -194,8 +194,8 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
     struct sma_str item = verdict == SMA_TOOL_ASKS && job->ask->mode == SMA_TOOL_CHECK
                               ? sma_buf_str(&job->item)
                               : (struct sma_str){NULL, 0};
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_TOOL_ANSWER, struct sma_tool_answer,
-                                      content.len + item.len + 2);
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_TOOL_ANSWER, struct sma_tool_answer, content.len + item.len + 2);
     if (msg == NULL)
         sma_ctx_fatal(job->tools->ctx, "out of memory: a tool's answer cannot be given");
     struct sma_tool_answer *answer = SMA_MSG_BODY(msg, struct sma_tool_answer);
@@ -266,8 +266,7 @@ void tools_leave(struct tools_job *job)
             tools->placeholders = 0;
         }
     }
-    if (job->handles == 0 &&
-        (job->command == NULL || !job->command->log.is_busy)) {
+    if (job->handles == 0 && (job->command == NULL || !job->command->log.is_busy)) {
         destroy_job(job);
         tell_drained(tools);
     }
@@ -286,9 +285,9 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
     job->question = *question;
     *question = NULL;
     job->ask = SMA_MSG_BODY(job->question, struct sma_tool_ask);
-    job->kind = job->ask->mode == SMA_TOOL_CHECK                             ? TOOLS_KIND_CHECK
+    job->kind = job->ask->mode == SMA_TOOL_CHECK                          ? TOOLS_KIND_CHECK
                 : sma_str_is_equal(job->ask->name, SMA_STR("exec_shell")) ? TOOLS_KIND_EXEC
-                                                                             : TOOLS_KIND_FILE;
+                                                                          : TOOLS_KIND_FILE;
     sma_buf_init(&job->item, 1024 * 1024);
     sma_buf_init(&job->why, 16384);
     sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX + 65536);

@@ -36,9 +36,9 @@ static void collect(struct sma_tools *tools, struct roots *roots)
             continue;
         SMA_ASSERT(roots->count < SMA_EXEC_COUNT_MAX);
         const struct tools_command *command = job->command;
-        roots->items[roots->count] = (struct sma_process_root){
-            command->pid, command->session, command->inside,
-            job->plan.is_boxed ? NULL : command->marker};
+        roots->items[roots->count] =
+            (struct sma_process_root){command->pid, command->session, command->inside,
+                                      job->plan.is_boxed ? NULL : command->marker};
         roots->jobs[roots->count++] = job;
         roots->open_count += job->plan.is_boxed ? 0 : 1;
     }
@@ -80,8 +80,7 @@ static void kill_open(struct tools_job *job)
     for (int round = 0; round < FREEZE_ROUND_COUNT_MAX; round++) {
         if (!look(tools, &roots))
             break;
-        size_t count =
-            sma_processes_signal(&tools->table, index_of(&roots, job), SIGSTOP, 0);
+        size_t count = sma_processes_signal(&tools->table, index_of(&roots, job), SIGSTOP, 0);
         if (count == before)
             break;
         before = count;
@@ -140,7 +139,8 @@ void tools_end_exited(struct tools_job *job)
     job->state = TOOLS_ENDS;
     command->grace_ns = now + TOOLS_GRACE_NS;
     if (command->kill_ns != UINT64_MAX && command->kill_ns > command->grace_ns)
-        command->grace_ns = command->kill_ns; /* it was told to end: what it left has the same time */
+        command->grace_ns =
+            command->kill_ns; /* it was told to end: what it left has the same time */
     if (command->give_up_ns == UINT64_MAX)
         command->give_up_ns = command->grace_ns + TOOLS_GIVE_UP_NS;
     tools_wake_by(job->tools, now + TOOLS_RETRY_NS);
@@ -226,9 +226,9 @@ static void watch_job(struct tools_job *job, uint64_t now)
                     "tools: a command's processes do not end; it is answered without them");
         tools_exec_close_pipes(job);
     }
-    uint64_t due = job->state == TOOLS_RUNS                         ? command->deadline_ns
+    uint64_t due = job->state == TOOLS_RUNS                    ? command->deadline_ns
                    : command->has_exited || command->is_killed ? now + TOOLS_RETRY_NS
-                                                                    : command->kill_ns;
+                                                               : command->kill_ns;
     tools_wake_by(tools, due);
     tools_exec_try_finish(job); /* last: the job may be gone */
 }

@@ -208,12 +208,11 @@ static void give_way(pid_t pid)
 static int spawn(struct tools_job *job, const struct ends *ends)
 {
     struct tools_command *command = job->command;
-    uv_stdio_container_t stdio[STDIO_COUNT] = {
-        {.flags = UV_INHERIT_FD, .data.fd = ends->null},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->child[0]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->child[1]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]},
-        {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]}};
+    uv_stdio_container_t stdio[STDIO_COUNT] = {{.flags = UV_INHERIT_FD, .data.fd = ends->null},
+                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[0]},
+                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[1]},
+                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]},
+                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]}};
     uv_process_options_t options = {.file = job->plan.arguments[0],
                                     .args = job->plan.arguments,
                                     .env = job->variables,

@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEPT_COUNT_MAX 1000 /* files; the names begin with the time, so that the first are the oldest */
+#define KEPT_COUNT_MAX \
+    1000 /* files; the names begin with the time, so that the first are the oldest */
 #define KEPT_BYTES_MAX (1024LL * 1024 * 1024)
 #define SCAN_COUNT_MAX 16384
 
@@ -65,7 +66,8 @@ static void work(uv_work_t *request)
     if (log->fd < 0)
         log->fd = open_log(job);
     for (size_t at = 0; at < log->writing.len;) {
-        ssize_t len = log->fd < 0 ? -1 : write(log->fd, log->writing.ptr + at, log->writing.len - at);
+        ssize_t len =
+            log->fd < 0 ? -1 : write(log->fd, log->writing.ptr + at, log->writing.len - at);
         if (len <= 0) {
             log->has_failed = true;
             return;

@@ -25,14 +25,20 @@
 #include <uv.h>
 
 #define TOOLS_MS 1000000u
-#define TOOLS_WATCH_NS (50 * (uint64_t)TOOLS_MS)  /* between two looks at the processes of commands */
-#define TOOLS_GRACE_NS (200 * (uint64_t)TOOLS_MS) /* from the shell's end to that of what it left behind */
-#define TOOLS_RETRY_NS (10 * (uint64_t)TOOLS_MS)  /* between two looks while processes are being ended */
-#define TOOLS_GIVE_UP_NS (5000 * (uint64_t)TOOLS_MS) /* the kernel does not let them go: answered all the same */
-#define TOOLS_FILE_COUNT_MAX 3           /* file tools at work at once: checks find a worker beside them */
-#define TOOLS_LOG_PENDING_BYTES_MAX (1024 * 1024) /* not yet on disk; at it the command's pipes are not read */
+#define TOOLS_WATCH_NS \
+    (50 * (uint64_t)TOOLS_MS) /* between two looks at the processes of commands */
+#define TOOLS_GRACE_NS \
+    (200 * (uint64_t)TOOLS_MS) /* from the shell's end to that of what it left behind */
+#define TOOLS_RETRY_NS \
+    (10 * (uint64_t)TOOLS_MS) /* between two looks while processes are being ended */
+#define TOOLS_GIVE_UP_NS \
+    (5000 * (uint64_t)TOOLS_MS) /* the kernel does not let them go: answered all the same */
+#define TOOLS_FILE_COUNT_MAX 3  /* file tools at work at once: checks find a worker beside them */
+#define TOOLS_LOG_PENDING_BYTES_MAX \
+    (1024 * 1024) /* not yet on disk; at it the command's pipes are not read */
 #define TOOLS_READ_BYTES 65536
-#define TOOLS_CONFIG_COUNT_MAX 65 /* whose secrets are remembered: the first and as many reloads as the service takes */
+#define TOOLS_CONFIG_COUNT_MAX \
+    65 /* whose secrets are remembered: the first and as many reloads as the service takes */
 
 /* Made of one configuration; replaced, not changed, on reload. */
 struct tools_setup

@@ -60,8 +60,7 @@ static void plan_command(struct tools_job *job, const char *command, const char 
         sma_processes_fini(&table);
     }
     struct sma_error error = {.code = SMA_ERR_OK};
-    job->variables =
-        sma_exec_env_create(setup->config, &setup->options, setup->secrets, marker);
+    job->variables = sma_exec_env_create(setup->config, &setup->options, setup->secrets, marker);
     if (job->variables == NULL ||
         sma_sandbox_plan_create(setup->config, &setup->options, &setup->sandbox, &limits, command,
                                 &job->plan, &error) != SMA_ERR_OK) {
@@ -106,8 +105,8 @@ static void work(uv_work_t *request)
     if (job->kind == TOOLS_KIND_EXEC) {
         plan(job);
     } else if (sma_file_tools_has(job->ask->name)) {
-        job->is_success = sma_file_tools_run(job->setup->files, job->ask->name,
-                                             job->ask->arguments, &job->result, &job->is_stopped);
+        job->is_success = sma_file_tools_run(job->setup->files, job->ask->name, job->ask->arguments,
+                                             &job->result, &job->is_stopped);
         job->is_done = true;
     } else {
         fail_job(job, "this tool is not carried out here");
@@ -171,9 +170,9 @@ static void audit(struct tools_job *job)
     if (!is_audited(ask->name) && check->verdict == SMA_TOOL_ALLOWED && job->err == SMA_ERR_OK)
         return;
     bool is_run = ask->mode == SMA_TOOL_RUN;
-    const char *verdict = job->err != SMA_ERR_OK        ? "refused"
+    const char *verdict = job->err != SMA_ERR_OK     ? "refused"
                           : is_run && is_agreed(job) ? "approved"
-                                                       : verdicts[check->verdict & 3];
+                                                     : verdicts[check->verdict & 3];
     struct sma_buf details;
     sma_buf_init(&details, 16384);
     sma_buf_put_char(&details, '{');

@@ -19,8 +19,9 @@ static enum sma_err read_mode(const json_t *value, struct sma_exec_options *opti
             return SMA_ERR_OK;
         }
     }
-    return sma_fail(error, SMA_ERR_BADINPUT,
-                    "ship.json: permissions.exec_shell.sandbox is \"auto\", \"require\" or \"off\"");
+    return sma_fail(
+        error, SMA_ERR_BADINPUT,
+        "ship.json: permissions.exec_shell.sandbox is \"auto\", \"require\" or \"off\"");
 }
 
 static enum sma_err read_names(const json_t *list, struct sma_exec_options *options,
@@ -86,8 +87,7 @@ enum sma_err sma_exec_options_parse(const char *permissions_json,
         return sma_fail(error, SMA_ERR_BADINPUT, "ship.json: permissions cannot be read");
     const json_t *block = json_object_get(root, "exec_shell");
     options.is_possible = !json_is_false(block);
-    enum sma_err err =
-        json_is_object(block) ? read_members(block, &options, error) : SMA_ERR_OK;
+    enum sma_err err = json_is_object(block) ? read_members(block, &options, error) : SMA_ERR_OK;
     json_decref(root);
     if (err != SMA_ERR_OK) {
         sma_exec_options_fini(&options);

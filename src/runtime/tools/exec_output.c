@@ -134,7 +134,7 @@ static struct sma_str take_tail(struct sma_str text, size_t budget)
 /* One stream on its way into a result. */
 struct view
 {
-    struct sma_buf end; /* ring made straight; whole text if that is known */
+    struct sma_buf end;        /* ring made straight; whole text if that is known */
     struct sma_str head, tail; /* is_whole: head is all of it */
     bool is_whole;
     uint64_t total;
@@ -188,7 +188,8 @@ static void look(const struct sma_exec_stream *stream, struct view *view)
     view->cost = view->is_whole ? cost_of(view->head) : SIZE_MAX;
 }
 
-static void put_left_out(struct sma_buf *buf, uint64_t count, const struct sma_exec_outcome *outcome)
+static void put_left_out(struct sma_buf *buf, uint64_t count,
+                         const struct sma_exec_outcome *outcome)
 {
     char line[NOTE_BYTES_MAX];
     if (outcome->log.len == 0)
@@ -202,8 +203,8 @@ static void put_left_out(struct sma_buf *buf, uint64_t count, const struct sma_e
 }
 
 /* @return whether something was left out */
-static bool put_stream(struct sma_buf *buf, const char *key, const struct view *view,
-                       size_t budget, const struct sma_exec_outcome *outcome)
+static bool put_stream(struct sma_buf *buf, const char *key, const struct view *view, size_t budget,
+                       const struct sma_exec_outcome *outcome)
 {
     sma_buf_put_json_key(buf, key);
     if (view->cost <= budget) {
@@ -243,11 +244,11 @@ bool sma_exec_put_result(struct sma_buf *buf, const struct sma_exec_stream *out,
         sma_buf_put_i64(buf, outcome->exit_code);
     }
     size_t whole = SMA_TOOL_RESULT_BYTES_MAX - RESULT_FRAME_BYTES;
-    bool is_cut = put_stream(buf, "stdout", &views[0],
-                             share(views[0].cost, views[1].cost, whole), outcome);
-    is_cut = put_stream(buf, "stderr", &views[1], share(views[1].cost, views[0].cost, whole),
-                        outcome) ||
-             is_cut;
+    bool is_cut =
+        put_stream(buf, "stdout", &views[0], share(views[0].cost, views[1].cost, whole), outcome);
+    is_cut =
+        put_stream(buf, "stderr", &views[1], share(views[1].cost, views[0].cost, whole), outcome) ||
+        is_cut;
     sma_buf_put_json_key(buf, "timedOut");
     sma_buf_put_text(buf, outcome->is_timed_out ? "true" : "false");
     sma_buf_put_json_key(buf, "truncated");
@@ -260,8 +261,8 @@ bool sma_exec_put_result(struct sma_buf *buf, const struct sma_exec_stream *out,
     }
     if (outcome->note.len > 0) {
         sma_buf_put_json_key(buf, "note");
-        sma_buf_put_json_string(buf, (struct sma_str){outcome->note.ptr,
-                                                      sma_utf8_cut(outcome->note, NOTE_BYTES_MAX)});
+        sma_buf_put_json_string(
+            buf, (struct sma_str){outcome->note.ptr, sma_utf8_cut(outcome->note, NOTE_BYTES_MAX)});
     }
     sma_buf_put_char(buf, '}');
     for (size_t i = 0; i < 2; i++) {

@@ -17,7 +17,8 @@
 
 #define COUNT_MAX 65536 /* of one look; a machine with more is past caring */
 #define ENVIRON_BYTES_MAX (256 * 1024)
-#define ROUND_COUNT_MAX 64 /* of passing ownership down: as deep as families get between two looks */
+#define ROUND_COUNT_MAX \
+    64 /* of passing ownership down: as deep as families get between two looks */
 
 static ssize_t read_small(const char *path, char *bytes, size_t size)
 {
@@ -121,9 +122,8 @@ void sma_processes_fini(struct sma_process_table *table)
 static const struct sma_process *find(const struct sma_process_table *table, pid_t pid)
 {
     struct sma_process key = {.pid = pid};
-    return table->count == 0
-               ? NULL
-               : bsearch(&key, table->items, table->count, sizeof key, compare);
+    return table->count == 0 ? NULL
+                             : bsearch(&key, table->items, table->count, sizeof key, compare);
 }
 
 /* Copies the value of SMA_EXEC_ID in the environment a process was started with. */
@@ -251,8 +251,7 @@ uint64_t sma_processes_exact_bytes(const struct sma_process_table *table, int ow
     return total;
 }
 
-size_t sma_processes_signal(const struct sma_process_table *table, int owner, int signo,
-                            pid_t skip)
+size_t sma_processes_signal(const struct sma_process_table *table, int owner, int signo, pid_t skip)
 {
     size_t count = 0;
     for (size_t i = 0; i < table->count; i++) {
@@ -264,9 +263,8 @@ size_t sma_processes_signal(const struct sma_process_table *table, int owner, in
     return count;
 }
 
-void sma_processes_reap(const struct sma_process_table *table,
-                        const struct sma_process_root *roots, size_t root_count,
-                        void (*gone)(void *user, pid_t pid), void *user)
+void sma_processes_reap(const struct sma_process_table *table, const struct sma_process_root *roots,
+                        size_t root_count, void (*gone)(void *user, pid_t pid), void *user)
 {
     pid_t self = getpid(), own_session = getsid(0);
     for (size_t i = 0; i < table->count; i++) {

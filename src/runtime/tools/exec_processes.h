@@ -57,9 +57,8 @@ size_t sma_processes_signal(const struct sma_process_table *table, int owner, in
                             pid_t skip);
 /** Wait for the dead that we adopted: not those in `roots`, not children of our own session.
  *  @gone  called for each */
-void sma_processes_reap(const struct sma_process_table *table,
-                        const struct sma_process_root *roots, size_t root_count,
-                        void (*gone)(void *user, pid_t pid), void *user);
+void sma_processes_reap(const struct sma_process_table *table, const struct sma_process_root *roots,
+                        size_t root_count, void (*gone)(void *user, pid_t pid), void *user);
 /** End whatever carries a marker that begins with `prefix`: left by a service that was killed. @return how many */
 size_t sma_processes_end_marked(const char *prefix);
 /** Tasks of this user on the machine: what a limit on their number has to be added to. */

@@ -176,8 +176,7 @@ static enum sma_err hide_env(struct sma_sandbox_plan *plan, const struct project
     enum sma_err err = SMA_ERR_OK;
     for (struct dirent *entry; err == SMA_ERR_OK && (entry = readdir(dir)) != NULL;) {
         char path[PATH_MAX];
-        if (strncasecmp(entry->d_name, ".env", 4) != 0 ||
-            !join(path, project->dir, entry->d_name))
+        if (strncasecmp(entry->d_name, ".env", 4) != 0 || !join(path, project->dir, entry->d_name))
             continue;
         hide(plan, project, path);
         err = guard(plan, path, error);
@@ -307,15 +306,31 @@ static void hide_secret(struct sma_sandbox_plan *plan, const struct sma_config *
 
 static void hide_secrets(struct sma_sandbox_plan *plan, const struct sma_config *config)
 {
-    static const char *const of_home[] = {
-        ".ssh",           ".aws",        ".azure",          ".config/gcloud", ".config/gh",
-        ".netrc",         ".gnupg",      ".docker",         ".kube",          ".git-credentials",
-        ".npmrc",         ".pypirc",     ".pgpass",         ".my.cnf",        ".config/op",
-        ".password-store", ".mozilla",   ".config/chromium", ".config/google-chrome",
-        ".local/share/keyrings", ".bash_history", ".zsh_history"};
-    static const char *const of_system[] = {"/etc/shadow",  "/etc/shadow-",  "/etc/gshadow",
-                                            "/etc/gshadow-", "/etc/ssl/private",
-                                            "/etc/sudoers", "/etc/krb5.keytab"};
+    static const char *const of_home[] = {".ssh",
+                                          ".aws",
+                                          ".azure",
+                                          ".config/gcloud",
+                                          ".config/gh",
+                                          ".netrc",
+                                          ".gnupg",
+                                          ".docker",
+                                          ".kube",
+                                          ".git-credentials",
+                                          ".npmrc",
+                                          ".pypirc",
+                                          ".pgpass",
+                                          ".my.cnf",
+                                          ".config/op",
+                                          ".password-store",
+                                          ".mozilla",
+                                          ".config/chromium",
+                                          ".config/google-chrome",
+                                          ".local/share/keyrings",
+                                          ".bash_history",
+                                          ".zsh_history"};
+    static const char *const of_system[] = {"/etc/shadow",     "/etc/shadow-",     "/etc/gshadow",
+                                            "/etc/gshadow-",   "/etc/ssl/private", "/etc/sudoers",
+                                            "/etc/krb5.keytab"};
     const char *home = getenv("HOME");
     for (size_t i = 0; home != NULL && home[0] == '/' && i < SMA_COUNT_OF(of_home); i++) {
         char path[PATH_MAX];
@@ -399,8 +414,8 @@ static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config 
     hide_secrets(plan, config);
     char info_fd[16];
     snprintf(info_fd, sizeof info_fd, "%d", SMA_SANDBOX_INFO_FD);
-    add_all(plan, (const char *const[]){"--chdir", config->project_dir, "--info-fd", info_fd,
-                                        "--", NULL});
+    add_all(plan, (const char *const[]){"--chdir", config->project_dir, "--info-fd", info_fd, "--",
+                                        NULL});
     return SMA_ERR_OK;
 }
 
@@ -411,8 +426,7 @@ enum sma_err sma_sandbox_plan_create(const struct sma_config *config,
                                      struct sma_sandbox_plan *ret_plan, struct sma_error *error)
 {
     struct sma_sandbox_plan plan = {.is_boxed = sandbox->is_on};
-    enum sma_err err =
-        sandbox->is_on ? fill(&plan, config, options, sandbox, error) : SMA_ERR_OK;
+    enum sma_err err = sandbox->is_on ? fill(&plan, config, options, sandbox, error) : SMA_ERR_OK;
     add_limits(&plan, options, limits);
     add_all(&plan, (const char *const[]){"sh", "-c", "--", NULL});
     if (sandbox->is_on) {
@@ -431,8 +445,8 @@ enum sma_err sma_sandbox_plan_create(const struct sma_config *config,
     return SMA_ERR_OK;
 }
 
-void sma_sandbox_describe(const struct sma_sandbox *sandbox,
-                          const struct sma_exec_options *options, struct sma_buf *buf)
+void sma_sandbox_describe(const struct sma_sandbox *sandbox, const struct sma_exec_options *options,
+                          struct sma_buf *buf)
 {
     if (!options->is_possible) {
         sma_buf_put_text(buf, "exec_shell: switched off");

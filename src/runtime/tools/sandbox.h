@@ -23,8 +23,8 @@
 struct sma_sandbox
 {
     bool is_on;
-    char path[256];  /* of bubblewrap */
-    char why[256];   /* off: one clause, why */
+    char path[256]; /* of bubblewrap */
+    char why[256];  /* off: one clause, why */
 };
 
 /**
@@ -33,8 +33,7 @@ struct sma_sandbox
  */
 SMA_CHECKED enum sma_err sma_sandbox_find(const struct sma_config *config,
                                           const struct sma_exec_options *options,
-                                          struct sma_sandbox *ret_sandbox,
-                                          struct sma_error *error);
+                                          struct sma_sandbox *ret_sandbox, struct sma_error *error);
 
 #define SMA_SANDBOX_GUARD_COUNT_MAX 64
 /* A file that a command must not change or see, as it was when the command began. */
@@ -70,13 +69,11 @@ struct sma_sandbox_limits
 };
 
 /** OK | NOMEM | IO with the sentence for the model in *error | TOOBIG (too many files to hide). Release with _fini. */
-SMA_CHECKED enum sma_err sma_sandbox_plan_create(const struct sma_config *config,
-                                                 const struct sma_exec_options *options,
-                                                 const struct sma_sandbox *sandbox,
-                                                 const struct sma_sandbox_limits *limits,
-                                                 const char *command,
-                                                 struct sma_sandbox_plan *ret_plan,
-                                                 struct sma_error *error);
+SMA_CHECKED enum sma_err
+sma_sandbox_plan_create(const struct sma_config *config, const struct sma_exec_options *options,
+                        const struct sma_sandbox *sandbox, const struct sma_sandbox_limits *limits,
+                        const char *command, struct sma_sandbox_plan *ret_plan,
+                        struct sma_error *error);
 void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan); /* accepts a zeroed struct */
 /** Has a guarded file been replaced from outside? Then the walls may have a hole. @return its path or NULL */
 const char *sma_sandbox_plan_breach(const struct sma_sandbox_plan *plan);
@@ -84,7 +81,7 @@ const char *sma_sandbox_plan_breach(const struct sma_sandbox_plan *plan);
 void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned placeholders);
 
 /** "bubblewrap (no network), memory 2048 MB, ..." or "NOT sandboxed (why)". */
-void sma_sandbox_describe(const struct sma_sandbox *sandbox,
-                          const struct sma_exec_options *options, struct sma_buf *buf);
+void sma_sandbox_describe(const struct sma_sandbox *sandbox, const struct sma_exec_options *options,
+                          struct sma_buf *buf);
 
 #endif

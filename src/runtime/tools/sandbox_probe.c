@@ -64,9 +64,9 @@ static bool spawn(char *const *arguments, int out, int info, pid_t *ret_pid)
                     posix_spawn_file_actions_adddup2(&actions, info, SMA_SANDBOX_STATE_FD) == 0;
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     static char *const no_variables[] = {path, NULL};
-    int status = is_ready ? posix_spawn(ret_pid, arguments[0], &actions, NULL, arguments,
-                                        no_variables)
-                          : ENOMEM;
+    int status = is_ready
+                     ? posix_spawn(ret_pid, arguments[0], &actions, NULL, arguments, no_variables)
+                     : ENOMEM;
     posix_spawn_file_actions_destroy(&actions);
     return status == 0;
 }

@@ -150,6 +150,27 @@ static void the_environment_wins_over_the_file(void)
     sma_config_destroy(config);
 }
 
+static bool is_named(const struct sma_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->dotenv_count; i++)
+        if (strcmp(config->dotenv_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Commands must not get them, whether the environment had a value of its own or an earlier .env brought them. */
+static void what_the_env_file_brought_is_known_by_name(void)
+{
+    project("{\"llm\":{\"provider\":\"offline\"}}", "BROUGHT_A=1\nPATH=/nowhere\n");
+    struct sma_config *config = NULL;
+    CHECK_OK(sma_config_load(dir, NULL, NULL, NULL, &config, NULL));
+    CHECK(is_named(config, "BROUGHT_A") && is_named(config, "PATH"));
+    CHECK(is_named(config, "LLM_API_KEY")); /* of the first .env of this process */
+    CHECK(!is_named(config, "HOME"));
+    sma_config_destroy(config);
+    write_file(".env", NULL);
+}
+
 /* Runs first: the first load of a process is the one that may touch the environment. */
 static void a_reload_reads_the_env_file_again(void)
 {
@@ -334,6 +355,7 @@ int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
     RUN(a_reload_reads_the_env_file_again);
+    RUN(what_the_env_file_brought_is_known_by_name);
     RUN(only_agent_md_is_required);
     RUN(a_project_of_the_first_era_loads);
     RUN(placeholders_follow_the_old_rules);

@@ -217,8 +217,8 @@ static void a_cancel_ends_one_run_only(void)
 {
     struct world *world = world_create(PERMISSIONS);
     size_t one = world_run(world, "touch one; sleep 300", 0);
-    size_t other = world_run(world, "touch other; while ! [ -e go ]; do sleep 0.05; done; echo fine",
-                             0);
+    size_t other =
+        world_run(world, "touch other; while ! [ -e go ]; do sleep 0.05; done; echo fine", 0);
     world_await_file(world, "one");
     world_await_file(world, "other");
     world_cancel(world, one + 1);
@@ -260,15 +260,17 @@ static void the_environment_is_clean(void)
     unsetenv("BASH_ENV");
 }
 
+/* Counted and ended; or, where a limit on the user's tasks comes first, it chokes on that. */
 static void a_fork_bomb_is_contained(void)
 {
     struct world *world = world_create(PERMISSIONS);
-    size_t bomb = world_run(world, "touch lit; bomb() { bomb | bomb & }; bomb; sleep 300", 20000);
+    size_t bomb =
+        world_run(world, "touch lit; bomb() { bomb | bomb & }; bomb; sleep 300", 5000 * PATIENCE);
     world_await_file(world, "lit");
     const struct world_record *record = world_await(world, bomb);
     CHECK_TEXT("", world_member(world, record, "exitCode"));
-    CHECK_TEXT("false", world_member(world, record, "timedOut"));
-    CHECK(strstr(world_member(world, record, "note"), "more than 256 processes") != NULL);
+    CHECK(strstr(world_member(world, record, "note"), "more than 256 processes") != NULL ||
+          strstr(world_member(world, record, "stderr"), "fork") != NULL);
     CHECK_TEXT("usable", world_member(world, world_do(world, "echo usable"), "stdout"));
     world_destroy(world);
 }

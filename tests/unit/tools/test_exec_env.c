@@ -16,8 +16,8 @@ static void names_and_values_decide(void)
                                 .dotenv_count = SMA_COUNT_OF(DOTENV)};
     config.llm.api_key = "sk-canary-0123456789";
     struct sma_exec_options options;
-    CHECK_OK(sma_exec_options_parse(
-        "{\"exec_shell\":{\"env\":[\"ALLOWED_DOTENV\",\"NPM_TOKEN\"]}}", &options, NULL));
+    CHECK_OK(sma_exec_options_parse("{\"exec_shell\":{\"env\":[\"ALLOWED_DOTENV\",\"NPM_TOKEN\"]}}",
+                                    &options, NULL));
     struct sma_secrets *secrets = NULL;
     CHECK_OK(sma_secrets_create(&config, &secrets));
     static const struct

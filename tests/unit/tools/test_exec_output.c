@@ -37,8 +37,9 @@ static void every_length_and_pattern_fits(void)
     {
         const char *text;
         size_t len;
-    } patterns[] = {{"a", 1}, {"\n", 1}, {"\1", 1}, {"\xff", 1}, {"\xe4\xb8\xad", 3},
-                    {"\xf0\x9f\x98\x80", 4}, {"\"\\", 2}, {"a\0b", 3}, {"\xe4\xb8", 2}};
+    } patterns[] = {{"a", 1},    {"\n", 1},           {"\1", 1},
+                    {"\xff", 1}, {"\xe4\xb8\xad", 3}, {"\xf0\x9f\x98\x80", 4},
+                    {"\"\\", 2}, {"a\0b", 3},         {"\xe4\xb8", 2}};
     static const size_t lengths[] = {0,     1,     2,     14000, 28600, 30000, 32767,  32768,
                                      32769, 40000, 49151, 49152, 49153, 60000, 200000, 200003};
     for (size_t p = 0; p < SMA_COUNT_OF(patterns); p++) {

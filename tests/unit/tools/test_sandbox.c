@@ -4,10 +4,13 @@
 #include "world.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char REQUIRE[] = "{\"exec_shell\":{\"sandbox\":\"require\"}}";
@@ -23,8 +26,12 @@ static void expect_nothing(struct world *world, const char *command, const char 
 static void secrets_are_invisible(void)
 {
     struct world *world = world_create(REQUIRE);
-    static const char *const names[] = {".env",           ".env.local",       ".ship/state.db",
-                                        ".ship/state.db-wal", ".ship/api-token", ".ship/approvals/1"};
+    static const char *const names[] = {".env",
+                                        ".env.local",
+                                        ".ship/state.db",
+                                        ".ship/state.db-wal",
+                                        ".ship/api-token",
+                                        ".ship/approvals/1"};
     char path[256];
     snprintf(path, sizeof path, "%s/.ship/approvals", world_dir(world));
     CHECK(mkdir(path, 0700) == 0);
@@ -40,12 +47,14 @@ static void secrets_are_invisible(void)
         expect_nothing(world, command, "canary-value");
         CHECK_TEXT("canary-value", world_get_file(world, names[i]));
     }
-    expect_nothing(world, "umount .env .ship; mount -t tmpfs x /mnt; cat .env .ship/state.db; "
-                          "unshare -Urm sh -c 'umount .env; umount -l .ship; cat .env .ship/state.db'",
+    expect_nothing(world,
+                   "umount .env .ship; mount -t tmpfs x /mnt; cat .env .ship/state.db; "
+                   "unshare -Urm sh -c 'umount .env; umount -l .ship; cat .env .ship/state.db'",
                    "canary-value");
-    expect_nothing(world, "grep -r canary-value / --include=.env --include=state.db -s -m1 -x "
-                          "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
-                          "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
+    expect_nothing(world,
+                   "grep -r canary-value / --include=.env --include=state.db -s -m1 -x "
+                   "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
+                   "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
                    "canary-value\"");
     world_destroy(world);
 }
@@ -104,7 +113,8 @@ static void only_the_project_is_writable(void)
     snprintf(command, sizeof command,
              "touch %s/x /etc/x /usr/x $HOME/x /var/x /x; echo x > ship.json; rm ship.json; "
              "mv ship.json y; echo x > Agent.md; touch .ship/x .ship/logs/x; echo fine > inside; "
-             "mkdir -p a/b && touch a/b/c; ln -s %s out; touch out/y; mkdir /tmp/private && ls /tmp | grep -v ^sma-tools",
+             "mkdir -p a/b && touch a/b/c; ln -s %s out; touch out/y; mkdir /tmp/private && ls "
+             "/tmp | grep -v ^sma-tools",
              outside, outside);
     const struct world_record *record = world_do(world, command);
     CHECK_TEXT("private", world_member(world, record, "stdout"));
@@ -194,8 +204,9 @@ static void keys_in_home_are_hidden(void)
         setenv("HOME", kept, 1);
     free(kept);
     world = world_create(REQUIRE);
-    CHECK_TEXT("", world_member(world, world_do(world, "ls -A ~/.ssh ~/.gnupg ~/.aws; cat "
-                                                       "/etc/shadow ~/.netrc"),
+    CHECK_TEXT("", world_member(world,
+                                world_do(world, "ls -A ~/.ssh ~/.gnupg ~/.aws; cat "
+                                                "/etc/shadow ~/.netrc"),
                                 "stdout"));
     world_destroy(world);
 }
@@ -218,8 +229,52 @@ static void the_belts_are_named(void)
     world_destroy(world);
 }
 
-int main(void)
+/* A service that is killed takes its commands with it. The victim is this program again. */
+static _Noreturn void be_victim(void)
 {
+    struct world *world = world_create(REQUIRE);
+    char command[256];
+    snprintf(command, sizeof command,
+             "(setsid sh -c 'while :; do sleep 0.1; done; : %s' &); touch ready; sleep 300",
+             world_dir(world));
+    (void)world_run(world, command, 0);
+    world_await_file(world, "ready");
+    printf("%s\n", world_dir(world));
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+static const char *own_path;
+
+static void nothing_survives_a_killed_service(void)
+{
+    int ends[2];
+    CHECK(pipe2(ends, O_CLOEXEC) == 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], 1);
+        execl(own_path, own_path, "victim", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    FILE *out = fdopen(ends[0], "r");
+    char dir[128] = "";
+    CHECK(out != NULL && fgets(dir, sizeof dir, out) != NULL);
+    dir[strcspn(dir, "\n")] = '\0';
+    CHECK(world_count_processes(dir) > 0);
+    CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+    world_await_no_process(dir);
+    fclose(out);
+    world_remove(dir);
+}
+
+int main(int argc, char **argv)
+{
+    own_path = argv[0];
+    if (argc > 1 && strcmp(argv[1], "victim") == 0)
+        be_victim();
     struct world *world = world_create("");
     bool is_boxed = world_is_boxed(world);
     char text[512];
@@ -237,5 +292,6 @@ int main(void)
     RUN(sockets_of_the_machine_are_hidden);
     RUN(keys_in_home_are_hidden);
     RUN(the_belts_are_named);
+    RUN(nothing_survives_a_killed_service);
     return check_summary();
 }

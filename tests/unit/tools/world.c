@@ -50,8 +50,8 @@ static void take_answer(struct world *world, struct sma_msg *msg, struct sma_ctx
         record->verdict = answer->verdict;
         record->is_error = answer->is_error;
         free(record->content);
-        record->content = strndup(answer->content.len == 0 ? "" : answer->content.ptr,
-                                  answer->content.len);
+        record->content =
+            strndup(answer->content.len == 0 ? "" : answer->content.ptr, answer->content.len);
         snprintf(record->item, sizeof record->item, "%.*s", (int)answer->item_json.len,
                  answer->item_json.len == 0 ? "" : answer->item_json.ptr);
         record->answered_ns = sma_ctx_now(ctx);
@@ -189,6 +189,12 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
+void world_remove(const char *dir)
+{
+    CHECK(strncmp(dir, "/tmp/sma-tools-", 15) == 0);
+    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void world_drain(struct world *world)
 {
     CHECK(write(world->stop_pipe[1], "x", 1) == 1);
@@ -210,7 +216,7 @@ void world_destroy(struct world *world)
     CHECK(!world_has_file(world, ".env") || strstr(world_get_file(world, ".env"), "Empty") == NULL);
     for (size_t i = 0; i < world->kept_count; i++)
         free(world->kept[i]);
-    nftw(world->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    world_remove(world->dir);
     free(world->reloaded);
     close(world->stop_pipe[0]);
     close(world->stop_pipe[1]);
@@ -414,7 +420,8 @@ size_t world_count_processes(const char *word)
     CHECK(dir != NULL);
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         char path[300], bytes[4096];
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || strtol(entry->d_name, NULL, 10) == getpid())
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            strtol(entry->d_name, NULL, 10) == getpid())
             continue;
         snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
         int fd = open(path, O_RDONLY | O_CLOEXEC);

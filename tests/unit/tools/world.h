@@ -24,11 +24,12 @@ struct world_record
     uint64_t asked_ns, answered_ns;
 };
 
-/** permissions: JSON or "". is_ready false: creating is left to the test. */
+/** permissions: JSON or "". */
 struct world *world_create(const char *permissions);
 /** Ordered stop (drain), then every question must have been answered exactly once, and no process may be left. */
 void world_destroy(struct world *world);
-/** The same without the drain: the actor's thread is stopped at once. */
+/** Delete the folder of a world whose process is gone. */
+void world_remove(const char *dir);
 const char *world_dir(const struct world *world);
 struct sma_config *world_config(struct world *world);
 /** NULL-terminated text for the start line. */
