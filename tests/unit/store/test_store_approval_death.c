@@ -1,0 +1,191 @@
+/*
+ * Aim: killed at any write or sync between the question and the end of the run, what was agreed to is carried out at most
+ * once, what was acknowledged is not asked again, and the run ends.
+ * Method: a child plays the story and dies at its n-th call below SQLite, for every n; it notes in shared memory what it
+ * heard. The parent opens what is left and plays it to the end. An argument k looks at every k-th n only.
+ */
+#include "approval_support.h"
+
+#include "runtime/chat/state_vfs.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+struct heard
+{
+    uint64_t seq; /* of the accepted message */
+    uint32_t parked, pressed, fresh, late, ended;
+    char data[SMA_CARD_DATA_BYTES_MAX + 1];
+};
+
+static struct world w;
+static struct heard *heard;
+static long calls_until_death;
+static bool is_torn;
+
+static enum sma_state_vfs_action die_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call,
+                                        bool is_wal)
+{
+    (void)role;
+    (void)is_wal;
+    if (--calls_until_death > 0)
+        return SMA_STATE_VFS_PASS;
+    return is_torn && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_TEAR_DIE : SMA_STATE_VFS_DIE;
+}
+
+/* Everything that came for the agent. @return the run that is open now */
+static uint64_t hear_runs(uint64_t open)
+{
+    struct sma_msg *msg;
+    while ((msg = next_run(&w)) != NULL) {
+        const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+        bool has_decision =
+            order->step_count > 0 && order->steps[order->step_count - 1].kind == SMA_STEP_DECISION;
+        if (order->is_decided) {
+            CHECK(has_decision);
+            heard->fresh++;
+        } else if (has_decision) {
+            heard->late++;
+        }
+        CHECK(open == 0);
+        open = order->seq;
+        sma_msg_destroy(msg);
+    }
+    return open;
+}
+
+static void say_first(void)
+{
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"});
+    run(&w);
+    struct sma_accepted answer = accepted(&w.test);
+    CHECK(answer.verdict == SMA_VERDICT_ACCEPTED || answer.verdict == SMA_VERDICT_DUPLICATE);
+    heard->seq = answer.seq;
+}
+
+static void press_once(const char *event)
+{
+    if (w.store->approval_first != NULL)
+        snprintf(heard->data, sizeof heard->data, "%s",
+                 button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
+    const char *notice = press(&w, "a", "boss", event, heard->data);
+    CHECK(strcmp(notice, "Approved.") == 0 || strstr(notice, "Already") == notice);
+    heard->pressed++;
+}
+
+static void end_run(uint64_t seq)
+{
+    done(&w, seq, "done", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    heard->ended++;
+}
+
+static void play(void)
+{
+    open_world(&w);
+    say_first();
+    CHECK(hear_runs(0) == heard->seq);
+    park_step(&w, heard->seq, 1, one_command, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    heard->parked++;
+    struct sma_card card;
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    press_once("p1");
+    CHECK(hear_runs(0) == heard->seq);
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
+    sma_card_fini(&card);
+    end_run(heard->seq);
+    stop_world(&w);
+    close_system(&w);
+}
+
+/* The next life: whatever is left is played to the end. */
+static void play_to_the_end(void)
+{
+    open_world(&w);
+    uint64_t open = hear_runs(0);
+    say_first(); /* the platform delivers again */
+    open = hear_runs(open);
+    if (open != 0 && heard->fresh + heard->late == 0) { /* not parked yet */
+        CHECK_INT(0, heard->parked);
+        park_step(&w, open, 1, one_command, 1);
+        run(&w);
+        CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+        open = 0;
+    }
+    if (w.store->approval_count > 0) {
+        CHECK_INT(0, heard->pressed); /* what was acknowledged is not asked again */
+        press_once("p2");
+        open = hear_runs(open);
+    }
+    if (open != 0)
+        end_run(open);
+    CHECK(heard->fresh <= 1 && heard->ended <= 2);
+    CHECK(heard->fresh + heard->late >= 1);
+    CHECK_INT(0, w.store->approval_count);
+    CHECK_INT(0, w.store->runs_open);
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, heard->seq, &head));
+    CHECK_INT(SMA_ROW_DONE, head.state);
+    sma_state_vfs_set_hook(NULL);
+    end_world(&w);
+}
+
+/* @return false: the child came to the end alive */
+static bool die_and_go_on(long at, bool is_half)
+{
+    memset(heard, 0, sizeof *heard);
+    make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.approvals_expire_s = 3600;
+    open_world(&w); /* the schema and the first marks are not the story */
+    stop_world(&w);
+    close_system(&w);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        calls_until_death = at;
+        is_torn = is_half;
+        sma_state_vfs_set_hook(die_at);
+        play();
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    bool is_dead = WEXITSTATUS(status) == SMA_STATE_VFS_EXIT_STATUS;
+    CHECK(is_dead || WEXITSTATUS(status) == 0);
+    if (is_dead) {
+        play_to_the_end();
+    } else {
+        CHECK(heard->fresh == 1 && heard->late == 0 && heard->ended == 1);
+        remove_tree(w.dir);
+    }
+    return is_dead;
+}
+
+static long stride = 1;
+
+static void dead_at_every_call(void)
+{
+    long deaths = 0;
+    for (long at = 1; die_and_go_on(at, at % 2 == 0); at += stride)
+        deaths++;
+    CHECK(deaths > 5);
+    fprintf(stderr, "   %ld deaths\n", deaths);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        stride = strtol(argv[1], NULL, 10);
+    heard = mmap(NULL, sizeof *heard, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(heard != MAP_FAILED);
+    RUN(dead_at_every_call);
+    munmap(heard, sizeof *heard);
+    return check_summary();
+}
