@@ -161,6 +161,11 @@ enum sma_file_verdict sma_file_rules_send(const struct sma_file_rules *rules)
     return rules->send;
 }
 
+bool sma_file_rules_names_read(const struct sma_file_rules *rules)
+{
+    return rules->read_paths.has_list;
+}
+
 bool sma_file_rules_reads_nothing(const struct sma_file_rules *rules)
 {
     return rules->read == SMA_FILE_REFUSE;

@@ -24,6 +24,8 @@ enum sma_err sma_file_tools_create(const struct sma_config *config,
         err = sma_guard_create(config->project_dir, &tools->guard, error);
     if (err == SMA_ERR_OK)
         err = sma_file_rules_parse(config->permissions_json, &tools->rules, error);
+    if (err == SMA_ERR_OK && sma_file_rules_names_read(tools->rules))
+        sma_guard_refuse_links(tools->guard);
     if (err == SMA_ERR_OK && sma_secrets_create(config, &tools->secrets) != SMA_ERR_OK)
         err = sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     if (err != SMA_ERR_OK) {

@@ -209,7 +209,7 @@ static enum sma_err tell_errno(struct sma_buf *why, struct sma_str path, int os_
         return SMA_ERR_NOTFOUND;
     case EXDEV:
     case ELOOP:
-        return guard_refuse(why, path, ": a link there leads out of the project.");
+        return guard_refuse(why, path, ": a link there is not followed.");
     case EISDIR:
         return guard_refuse(why, path, " is a folder: expected a file.");
     case EACCES:
@@ -257,7 +257,7 @@ enum sma_err guard_open_any(const struct sma_guard *guard, struct sma_str path, 
         return SMA_ERR_NOMEM;
     bool is_protected = false;
     int fd = guard_open_plain(guard, name, flags);
-    if (fd < 0 && errno == ELOOP)
+    if (fd < 0 && errno == ELOOP && !guard->follows_no_link)
         fd = open_linked(guard, name, flags, use, &is_protected);
     int saved = errno;
     free(name);
@@ -402,6 +402,11 @@ enum sma_err sma_guard_create(const char *project_dir, struct sma_guard **ret_gu
         close(fd);
     *ret_guard = guard;
     return SMA_ERR_OK;
+}
+
+void sma_guard_refuse_links(struct sma_guard *guard)
+{
+    guard->follows_no_link = true;
 }
 
 void sma_guard_destroy(struct sma_guard *guard)

@@ -30,6 +30,10 @@ SMA_CHECKED enum sma_err sma_guard_create(const char *project_dir, struct sma_gu
                                           struct sma_error *error);
 void sma_guard_destroy(struct sma_guard *guard); /* accepts NULL */
 
+/** From now on follow no link, not even one that stays inside: where rules name paths, another name would get around them.
+ *  Before the instance is shared. */
+void sma_guard_refuse_links(struct sma_guard *guard);
+
 enum sma_guard_use
 {
     SMA_GUARD_READ, /* read_file, read_more */

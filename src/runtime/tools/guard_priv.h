@@ -10,7 +10,7 @@ struct sma_guard
 {
     char *root;
     int root_fd;
-    bool has_openat2;
+    bool has_openat2, follows_no_link;
 };
 
 /* `path` and a reason in why. BADINPUT. */

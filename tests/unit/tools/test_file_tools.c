@@ -231,6 +231,10 @@ static void permissions_of_reading_hold_for_all(void)
     project_put(&project, "src/c.c", "find me\n");
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"docs/a.txt\"}", "find me");
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"src/b.md\"}", "find me");
+    char full[256]; /* another name of what is not named */
+    snprintf(full, sizeof full, "%s/docs/link.txt", project.dir);
+    CHECK(symlink("../src/c.c", full) == 0);
+    CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"docs/link.txt\"}", "is not followed");
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"src/c.c\"}", "read_repo.paths");
     CHECK_RUN(&project, "list_files", "{\"path\":\"src\"}",
               "{\"success\":true,\"entries\":[\"src/b.md\"]}");
