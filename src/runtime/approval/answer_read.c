@@ -35,7 +35,7 @@ struct reading
     uint32_t count;
     struct element elements[ANSWER_TOKEN_COUNT_MAX];
     bool has_break; /* after the last element */
-    bool is_only, is_except, is_once, has_place, has_thanks, has_time;
+    bool is_only, is_except, is_once, has_place, has_thanks, has_time, has_bare_time;
     int64_t seconds;
     struct sma_str quoted;
 };
@@ -151,8 +151,15 @@ static bool take_only(struct reading *reading, const struct token *next)
     return true;
 }
 
-static bool take_time(struct reading *reading, const struct token *token)
+/* "ok, 10 minutes" may mean: not now. A time counts behind "for", or beside a verb of consent: "allow 10 minutes". */
+static bool take_time(struct reading *reading, const struct words *words, uint32_t index)
 {
+    const struct token *token = &words->tokens[index];
+    enum token_kind before = index == 0 ? TOKEN_FILLER : words->tokens[index - 1].kind;
+    bool is_bare = token->seconds != SMA_GRANT_ALWAYS && before != TOKEN_FOR;
+    if (is_bare && before == TOKEN_COMMA)
+        return false;
+    reading->has_bare_time |= is_bare;
     if (reading->has_time && reading->seconds != token->seconds)
         return false;
     reading->has_time = true;
@@ -192,6 +199,14 @@ static bool is_to_fit(const struct words *words, uint32_t index, const struct to
             next->kind == TOKEN_QUOTED);
 }
 
+/* "I approve", "我都同意"; but not "ok I" and "是我". */
+static bool does_follow(const struct token *next)
+{
+    return next != NULL &&
+           (next->kind == TOKEN_AGREE || next->kind == TOKEN_REFUSE || next->kind == TOKEN_NEGATE ||
+            next->kind == TOKEN_ALL || next->kind == TOKEN_ONLY || next->kind == TOKEN_TIME);
+}
+
 static bool take_token(struct reading *reading, const struct words *words, uint32_t index,
                        uint32_t end)
 {
@@ -222,7 +237,7 @@ static bool take_token(struct reading *reading, const struct words *words, uint3
         reading->is_except = true;
         return true;
     case TOKEN_TIME:
-        return take_time(reading, token);
+        return take_time(reading, words, index);
     case TOKEN_FOR:
         return next != NULL && (next->kind == TOKEN_TIME || next->kind == TOKEN_ONCE);
     case TOKEN_TO:
@@ -241,7 +256,7 @@ static bool take_token(struct reading *reading, const struct words *words, uint3
         reading->has_break = reading->count > 0;
         return true;
     case TOKEN_FILLER:
-        return true;
+        return !token->is_strong || does_follow(next);
     case TOKEN_UNKNOWN:
     case TOKEN_NEGATE:
     case TOKEN_BECAUSE:
@@ -453,8 +468,9 @@ static bool decide_words(const struct words *words, uint32_t end, const struct s
         !apply_elements(reading, &read) || !apply_only(reading, &read) ||
         !apply_time(reading, &read))
         return false;
-    if (reading->has_thanks && read.approved_mask != 0 && !is_strong(reading))
-        return false; /* "ok thanks" may be no more than that */
+    bool is_polite_or_timed = reading->has_thanks || reading->has_bare_time;
+    if (is_polite_or_timed && read.approved_mask != 0 && !is_strong(reading))
+        return false; /* "ok thanks" may be no more than that, "ok 10 minutes" an appointment */
     *answer = read;
     return true;
 }

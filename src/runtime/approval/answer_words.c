@@ -24,453 +24,6 @@ struct reader
     struct words *words;
 };
 
-struct word
-{
-    const char *text;
-    enum token_kind kind;
-    bool is_strong;
-};
-
-#define STRONG true
-/* Of several that fit the longest counts. What looks like an answer and means something else is UNKNOWN here. */
-static const struct word dictionary[] = {
-    /* yes */
-    {"yes", TOKEN_AGREE, 0},
-    {"y", TOKEN_AGREE, 0},
-    {"yep", TOKEN_AGREE, 0},
-    {"yeah", TOKEN_AGREE, 0},
-    {"yup", TOKEN_AGREE, 0},
-    {"ok", TOKEN_AGREE, 0},
-    {"okay", TOKEN_AGREE, 0},
-    {"okey", TOKEN_AGREE, 0},
-    {"sure", TOKEN_AGREE, 0},
-    {"for sure", TOKEN_AGREE, 0},
-    {"of course", TOKEN_AGREE, 0},
-    {"fine", TOKEN_AGREE, 0},
-    {"alright", TOKEN_AGREE, 0},
-    {"all right", TOKEN_AGREE, 0},
-    {"absolutely", TOKEN_AGREE, 0},
-    {"lgtm", TOKEN_AGREE, 0},
-    {"sounds good", TOKEN_AGREE, 0},
-    {"looks good", TOKEN_AGREE, 0},
-    {"go ahead", TOKEN_AGREE, 0},
-    {"go for it", TOKEN_AGREE, 0},
-    {"do it", TOKEN_AGREE, 0},
-    {"just do it", TOKEN_AGREE, 0},
-    {"please do", TOKEN_AGREE, 0},
-    {"proceed", TOKEN_AGREE, 0},
-    {"by all means", TOKEN_AGREE, 0},
-    {"granted", TOKEN_AGREE, 0},
-    {"permission granted", TOKEN_AGREE, 0},
-    {"approve", TOKEN_AGREE, STRONG},
-    {"approved", TOKEN_AGREE, STRONG},
-    {"agree", TOKEN_AGREE, STRONG},
-    {"agreed", TOKEN_AGREE, STRONG},
-    {"accept", TOKEN_AGREE, STRONG},
-    {"accepted", TOKEN_AGREE, STRONG},
-    {"allow", TOKEN_AGREE, STRONG},
-    {"allowed", TOKEN_AGREE, STRONG},
-    {"permit", TOKEN_AGREE, STRONG},
-    {"permitted", TOKEN_AGREE, STRONG},
-    {"confirm", TOKEN_AGREE, STRONG},
-    {"confirmed", TOKEN_AGREE, STRONG},
-    {"authorize", TOKEN_AGREE, STRONG},
-    {"authorise", TOKEN_AGREE, STRONG},
-    {"run", TOKEN_AGREE, STRONG},
-    {"execute", TOKEN_AGREE, STRONG},
-    {"同意", TOKEN_AGREE, STRONG},
-    {"同意了", TOKEN_AGREE, STRONG},
-    {"批准", TOKEN_AGREE, STRONG},
-    {"批准了", TOKEN_AGREE, STRONG},
-    {"允许", TOKEN_AGREE, STRONG},
-    {"准许", TOKEN_AGREE, STRONG},
-    {"许可", TOKEN_AGREE, STRONG},
-    {"准", TOKEN_AGREE, STRONG},
-    {"准了", TOKEN_AGREE, STRONG},
-    {"放行", TOKEN_AGREE, STRONG},
-    {"授权", TOKEN_AGREE, STRONG},
-    {"通过", TOKEN_AGREE, STRONG},
-    {"确认", TOKEN_AGREE, STRONG},
-    {"执行", TOKEN_AGREE, STRONG},
-    {"运行", TOKEN_AGREE, STRONG},
-    {"发送", TOKEN_AGREE, STRONG},
-    {"可以", TOKEN_AGREE, 0},
-    {"可以的", TOKEN_AGREE, 0},
-    {"可", TOKEN_AGREE, 0},
-    {"好", TOKEN_AGREE, 0},
-    {"好的", TOKEN_AGREE, 0},
-    {"好滴", TOKEN_AGREE, 0},
-    {"好哒", TOKEN_AGREE, 0},
-    {"好啊", TOKEN_AGREE, 0},
-    {"好呀", TOKEN_AGREE, 0},
-    {"好吧", TOKEN_AGREE, 0},
-    {"行", TOKEN_AGREE, 0},
-    {"行的", TOKEN_AGREE, 0},
-    {"行吧", TOKEN_AGREE, 0},
-    {"没问题", TOKEN_AGREE, 0},
-    {"是", TOKEN_AGREE, 0},
-    {"是的", TOKEN_AGREE, 0},
-    {"对的", TOKEN_AGREE, 0},
-    {"去做吧", TOKEN_AGREE, 0},
-    {"做吧", TOKEN_AGREE, 0},
-    {"去吧", TOKEN_AGREE, 0},
-    {"干吧", TOKEN_AGREE, 0},
-    {"开始吧", TOKEN_AGREE, 0},
-    {"👍", TOKEN_AGREE, 0},
-    {"✅", TOKEN_AGREE, 0},
-    {"👌", TOKEN_AGREE, 0},
-    {"✓", TOKEN_AGREE, 0},
-    /* no */
-    {"no", TOKEN_REFUSE, 0},
-    {"n", TOKEN_REFUSE, 0},
-    {"nope", TOKEN_REFUSE, 0},
-    {"nah", TOKEN_REFUSE, 0},
-    {"no way", TOKEN_REFUSE, 0},
-    {"not now", TOKEN_REFUSE, 0},
-    {"no need", TOKEN_REFUSE, 0},
-    {"absolutely not", TOKEN_REFUSE, 0},
-    {"certainly not", TOKEN_REFUSE, 0},
-    {"of course not", TOKEN_REFUSE, 0},
-    {"don't do it", TOKEN_REFUSE, 0},
-    {"do not do it", TOKEN_REFUSE, 0},
-    {"not ok", TOKEN_REFUSE, 0},
-    {"not okay", TOKEN_REFUSE, 0},
-    {"not approved", TOKEN_REFUSE, STRONG},
-    {"not allowed", TOKEN_REFUSE, STRONG},
-    {"deny", TOKEN_REFUSE, STRONG},
-    {"denied", TOKEN_REFUSE, STRONG},
-    {"permission denied", TOKEN_REFUSE, STRONG},
-    {"refuse", TOKEN_REFUSE, STRONG},
-    {"refused", TOKEN_REFUSE, STRONG},
-    {"reject", TOKEN_REFUSE, STRONG},
-    {"rejected", TOKEN_REFUSE, STRONG},
-    {"decline", TOKEN_REFUSE, STRONG},
-    {"declined", TOKEN_REFUSE, STRONG},
-    {"disapprove", TOKEN_REFUSE, STRONG},
-    {"disagree", TOKEN_REFUSE, STRONG},
-    {"disallow", TOKEN_REFUSE, STRONG},
-    {"forbid", TOKEN_REFUSE, STRONG},
-    {"forbidden", TOKEN_REFUSE, STRONG},
-    {"stop", TOKEN_REFUSE, 0},
-    {"cancel", TOKEN_REFUSE, 0},
-    {"abort", TOKEN_REFUSE, 0},
-    {"拒绝", TOKEN_REFUSE, STRONG},
-    {"拒绝了", TOKEN_REFUSE, STRONG},
-    {"拒绝执行", TOKEN_REFUSE, STRONG},
-    {"拒绝批准", TOKEN_REFUSE, STRONG},
-    {"拒绝通过", TOKEN_REFUSE, STRONG},
-    {"否决", TOKEN_REFUSE, STRONG},
-    {"驳回", TOKEN_REFUSE, STRONG},
-    {"反对", TOKEN_REFUSE, STRONG},
-    {"不同意", TOKEN_REFUSE, STRONG},
-    {"不批准", TOKEN_REFUSE, STRONG},
-    {"不允许", TOKEN_REFUSE, STRONG},
-    {"不行", TOKEN_REFUSE, 0},
-    {"不行的", TOKEN_REFUSE, 0},
-    {"不可以", TOKEN_REFUSE, 0},
-    {"不可以的", TOKEN_REFUSE, 0},
-    {"不好", TOKEN_REFUSE, 0},
-    {"否", TOKEN_REFUSE, 0},
-    {"不用", TOKEN_REFUSE, 0},
-    {"不用了", TOKEN_REFUSE, 0},
-    {"不必", TOKEN_REFUSE, 0},
-    {"不必了", TOKEN_REFUSE, 0},
-    {"不了", TOKEN_REFUSE, 0},
-    {"算了", TOKEN_REFUSE, 0},
-    {"算了吧", TOKEN_REFUSE, 0},
-    {"免了", TOKEN_REFUSE, 0},
-    {"没门", TOKEN_REFUSE, 0},
-    {"休想", TOKEN_REFUSE, 0},
-    {"停", TOKEN_REFUSE, 0},
-    {"不要做", TOKEN_REFUSE, 0},
-    {"别做", TOKEN_REFUSE, 0},
-    {"👎", TOKEN_REFUSE, 0},
-    {"❌", TOKEN_REFUSE, 0},
-    {"🚫", TOKEN_REFUSE, 0},
-    {"✗", TOKEN_REFUSE, 0},
-    /* not */
-    {"not", TOKEN_NEGATE, 0},
-    {"don't", TOKEN_NEGATE, STRONG},
-    {"dont", TOKEN_NEGATE, STRONG},
-    {"do not", TOKEN_NEGATE, STRONG},
-    {"never", TOKEN_NEGATE, STRONG},
-    {"不", TOKEN_NEGATE, STRONG},
-    {"别", TOKEN_NEGATE, STRONG},
-    {"不要", TOKEN_NEGATE, STRONG},
-    {"不能", TOKEN_NEGATE, STRONG},
-    {"不可", TOKEN_NEGATE, STRONG},
-    {"不许", TOKEN_NEGATE, STRONG},
-    {"不准", TOKEN_NEGATE, STRONG},
-    {"禁止", TOKEN_NEGATE, STRONG},
-    {"停止", TOKEN_NEGATE, STRONG},
-    {"取消", TOKEN_NEGATE, STRONG},
-    {"请勿", TOKEN_NEGATE, STRONG},
-    {"勿", TOKEN_NEGATE, 0},
-    {"先别", TOKEN_NEGATE, STRONG},
-    {"先不", TOKEN_NEGATE, STRONG},
-    {"先不要", TOKEN_NEGATE, STRONG},
-    /* which */
-    {"all", TOKEN_ALL, STRONG},
-    {"everything", TOKEN_ALL, STRONG},
-    {"all of them", TOKEN_ALL, STRONG},
-    {"all of it", TOKEN_ALL, STRONG},
-    {"全部", TOKEN_ALL, STRONG},
-    {"全部都", TOKEN_ALL, STRONG},
-    {"全都", TOKEN_ALL, STRONG},
-    {"所有", TOKEN_ALL, STRONG},
-    {"所有的", TOKEN_ALL, STRONG},
-    {"所有都", TOKEN_ALL, STRONG},
-    {"全", TOKEN_ALL, STRONG},
-    {"都", TOKEN_ALL, 0},
-    {"none", TOKEN_NONE, 0},
-    {"none of them", TOKEN_NONE, 0},
-    {"nothing", TOKEN_NONE, 0},
-    {"neither", TOKEN_NONE, 0},
-    {"都不", TOKEN_NONE, 0},
-    {"全不", TOKEN_NONE, 0},
-    {"全都不", TOKEN_NONE, 0},
-    {"全部不", TOKEN_NONE, 0},
-    {"全部都不", TOKEN_NONE, 0},
-    {"一个都不", TOKEN_NONE, 0},
-    {"一个也不", TOKEN_NONE, 0},
-    {"都不要", TOKEN_NONE, 0},
-    {"全部不要", TOKEN_NONE, 0},
-    {"一个都不要", TOKEN_NONE, 0},
-    {"都别", TOKEN_NONE, 0},
-    {"rest", TOKEN_REST, 0},
-    {"others", TOKEN_REST, 0},
-    {"everything else", TOKEN_REST, 0},
-    {"其他", TOKEN_REST, 0},
-    {"其他的", TOKEN_REST, 0},
-    {"其它", TOKEN_REST, 0},
-    {"其它的", TOKEN_REST, 0},
-    {"其余", TOKEN_REST, 0},
-    {"其余的", TOKEN_REST, 0},
-    {"剩下的", TOKEN_REST, 0},
-    {"only", TOKEN_ONLY, 0},
-    {"just", TOKEN_ONLY, 0},
-    {"只", TOKEN_ONLY, 0},
-    {"仅", TOKEN_ONLY, 0},
-    {"只有", TOKEN_ONLY, 0},
-    {"只能", TOKEN_ONLY, 0},
-    {"except", TOKEN_EXCEPT, 0},
-    {"except for", TOKEN_EXCEPT, 0},
-    {"除了", TOKEN_EXCEPT, 0},
-    {"除", TOKEN_EXCEPT, 0},
-    /* how long */
-    {"always", TOKEN_TIME, 0},
-    {"forever", TOKEN_TIME, 0},
-    {"for ever", TOKEN_TIME, 0},
-    {"for good", TOKEN_TIME, 0},
-    {"permanently", TOKEN_TIME, 0},
-    {"from now on", TOKEN_TIME, 0},
-    {"every time", TOKEN_TIME, 0},
-    {"一直", TOKEN_TIME, 0},
-    {"一直都", TOKEN_TIME, 0},
-    {"总是", TOKEN_TIME, 0},
-    {"永远", TOKEN_TIME, 0},
-    {"始终", TOKEN_TIME, 0},
-    {"永久", TOKEN_TIME, 0},
-    {"以后都", TOKEN_TIME, 0},
-    {"今后都", TOKEN_TIME, 0},
-    {"每次都", TOKEN_TIME, 0},
-    {"once", TOKEN_ONCE, 0},
-    {"only once", TOKEN_ONCE, 0},
-    {"just once", TOKEN_ONCE, 0},
-    {"this time", TOKEN_ONCE, 0},
-    {"only this time", TOKEN_ONCE, 0},
-    {"just this time", TOKEN_ONCE, 0},
-    {"this once", TOKEN_ONCE, 0},
-    {"just this once", TOKEN_ONCE, 0},
-    {"only this once", TOKEN_ONCE, 0},
-    {"一次", TOKEN_ONCE, 0},
-    {"这次", TOKEN_ONCE, 0},
-    {"这一次", TOKEN_ONCE, 0},
-    {"本次", TOKEN_ONCE, 0},
-    {"仅此一次", TOKEN_ONCE, 0},
-    {"只此一次", TOKEN_ONCE, 0},
-    {"就这一次", TOKEN_ONCE, 0},
-    {"只这一次", TOKEN_ONCE, 0},
-    {"仅这一次", TOKEN_ONCE, 0},
-    {"仅一次", TOKEN_ONCE, 0},
-    {"只一次", TOKEN_ONCE, 0},
-    {"仅本次", TOKEN_ONCE, 0},
-    {"in this chat", TOKEN_PLACE, 0},
-    {"here", TOKEN_PLACE, 0},
-    {"in this conversation", TOKEN_PLACE, 0},
-    {"in this group", TOKEN_PLACE, 0},
-    {"本会话", TOKEN_PLACE, 0},
-    {"在本会话", TOKEN_PLACE, 0},
-    {"此会话", TOKEN_PLACE, 0},
-    {"在此会话", TOKEN_PLACE, 0},
-    {"这个会话", TOKEN_PLACE, 0},
-    {"在这个会话", TOKEN_PLACE, 0},
-    {"在这个会话里", TOKEN_PLACE, 0},
-    {"本会话中", TOKEN_PLACE, 0},
-    {"在本会话中", TOKEN_PLACE, 0},
-    {"本群", TOKEN_PLACE, 0},
-    {"在本群", TOKEN_PLACE, 0},
-    {"这里", TOKEN_PLACE, 0},
-    {"在这里", TOKEN_PLACE, 0},
-    /* between them */
-    {"for", TOKEN_FOR, 0},
-    {"for the next", TOKEN_FOR, 0},
-    {"接下来", TOKEN_FOR, 0},
-    {"because", TOKEN_BECAUSE, 0},
-    {"since", TOKEN_BECAUSE, 0},
-    {"reason", TOKEN_BECAUSE, 0},
-    {"因为", TOKEN_BECAUSE, 0},
-    {"由于", TOKEN_BECAUSE, 0},
-    {"原因", TOKEN_BECAUSE, 0},
-    {"原因是", TOKEN_BECAUSE, 0},
-    {"理由", TOKEN_BECAUSE, 0},
-    {"理由是", TOKEN_BECAUSE, 0},
-    {"and", TOKEN_AND, 0},
-    {"和", TOKEN_AND, 0},
-    {"与", TOKEN_AND, 0},
-    {"跟", TOKEN_AND, 0},
-    {"及", TOKEN_AND, 0},
-    {"以及", TOKEN_AND, 0},
-    {"to", TOKEN_TO, 0},
-    {"please", TOKEN_FILLER, 0},
-    {"pls", TOKEN_FILLER, 0},
-    {"plz", TOKEN_FILLER, 0},
-    {"i", TOKEN_FILLER, 0},
-    {"it", TOKEN_FILLER, 0},
-    {"this", TOKEN_FILLER, 0},
-    {"that", TOKEN_FILLER, 0},
-    {"them", TOKEN_FILLER, 0},
-    {"the", TOKEN_FILLER, 0},
-    {"to it", TOKEN_FILLER, 0},
-    {"to this", TOKEN_FILLER, 0},
-    {"to that", TOKEN_FILLER, 0},
-    {"item", TOKEN_FILLER, 0},
-    {"items", TOKEN_FILLER, 0},
-    {"number", TOKEN_FILLER, 0},
-    {"numbers", TOKEN_FILLER, 0},
-    {"command", TOKEN_FILLER, 0},
-    {"commands", TOKEN_FILLER, 0},
-    {"request", TOKEN_FILLER, 0},
-    {"requests", TOKEN_FILLER, 0},
-    {"我", TOKEN_FILLER, 0},
-    {"请", TOKEN_FILLER, 0},
-    {"吧", TOKEN_FILLER, 0},
-    {"啊", TOKEN_FILLER, 0},
-    {"呀", TOKEN_FILLER, 0},
-    {"啦", TOKEN_FILLER, 0},
-    {"的", TOKEN_FILLER, 0},
-    {"这个", TOKEN_FILLER, 0},
-    {"这条", TOKEN_FILLER, 0},
-    {"该", TOKEN_FILLER, 0},
-    {"它", TOKEN_FILLER, 0},
-    {"命令", TOKEN_FILLER, 0},
-    {"请求", TOKEN_FILLER, 0},
-    {"操作", TOKEN_FILLER, 0},
-    {"以外", TOKEN_FILLER, 0},
-    {"之外", TOKEN_FILLER, 0},
-    {"thanks", TOKEN_THANKS, 0},
-    {"thank you", TOKEN_THANKS, 0},
-    {"thx", TOKEN_THANKS, 0},
-    {"谢谢", TOKEN_THANKS, 0},
-    {"多谢", TOKEN_THANKS, 0},
-    /* sound like an answer, and are none */
-    {"no problem", TOKEN_UNKNOWN, 0},
-    {"no worries", TOKEN_UNKNOWN, 0},
-    {"no doubt", TOKEN_UNKNOWN, 0},
-    {"no idea", TOKEN_UNKNOWN, 0},
-    {"no matter", TOKEN_UNKNOWN, 0},
-    {"no one", TOKEN_UNKNOWN, 0},
-    {"no longer", TOKEN_UNKNOWN, 0},
-    {"not only", TOKEN_UNKNOWN, 0},
-    {"not bad", TOKEN_UNKNOWN, 0},
-    {"not sure", TOKEN_UNKNOWN, 0},
-    {"not yet", TOKEN_UNKNOWN, 0},
-    {"not all", TOKEN_UNKNOWN, 0},
-    {"run away", TOKEN_UNKNOWN, 0},
-    {"不是", TOKEN_UNKNOWN, 0},
-    {"不对", TOKEN_UNKNOWN, 0},
-    {"不得不", TOKEN_UNKNOWN, 0},
-    {"行了", TOKEN_UNKNOWN, 0},
-    {"好了", TOKEN_UNKNOWN, 0},
-    {"可以了", TOKEN_UNKNOWN, 0},
-    {"好像", TOKEN_UNKNOWN, 0},
-    {"可能", TOKEN_UNKNOWN, 0},
-    {"可是", TOKEN_UNKNOWN, 0},
-    {"可惜", TOKEN_UNKNOWN, 0},
-    {"可以不", TOKEN_UNKNOWN, 0},
-    {"同意不", TOKEN_UNKNOWN, 0},
-    {"不好说", TOKEN_UNKNOWN, 0},
-    {"行不行", TOKEN_UNKNOWN, 0},
-    {"好不好", TOKEN_UNKNOWN, 0},
-    {"可不可以", TOKEN_UNKNOWN, 0},
-    {"是不是", TOKEN_UNKNOWN, 0},
-    {"是否", TOKEN_UNKNOWN, 0},
-    {"能否", TOKEN_UNKNOWN, 0},
-    {"不只", TOKEN_UNKNOWN, 0},
-    {"不仅", TOKEN_UNKNOWN, 0},
-    {"不全", TOKEN_UNKNOWN, 0},
-    {"不都", TOKEN_UNKNOWN, 0},
-    {"别的", TOKEN_UNKNOWN, 0},
-    {"准备", TOKEN_UNKNOWN, 0},
-    {"准确", TOKEN_UNKNOWN, 0},
-    {"行动", TOKEN_UNKNOWN, 0},
-    {"否则", TOKEN_UNKNOWN, 0},
-};
-
-struct unit
-{
-    const char *text;
-    int64_t seconds;
-    bool is_letter; /* only right behind the digits */
-};
-static const struct unit units[] = {
-    {"s", 1, true},          {"sec", 1, false},         {"secs", 1, false},
-    {"second", 1, false},    {"seconds", 1, false},     {"秒", 1, false},
-    {"秒钟", 1, false},      {"m", 60, true},           {"min", 60, false},
-    {"mins", 60, false},     {"minute", 60, false},     {"minutes", 60, false},
-    {"分", 60, false},       {"分钟", 60, false},       {"h", 3600, true},
-    {"hr", 3600, false},     {"hrs", 3600, false},      {"hour", 3600, false},
-    {"hours", 3600, false},  {"小时", 3600, false},     {"个小时", 3600, false},
-    {"钟头", 3600, false},   {"个钟头", 3600, false},   {"d", 86400, true},
-    {"day", 86400, false},   {"days", 86400, false},    {"天", 86400, false},
-    {"week", 604800, false}, {"weeks", 604800, false},  {"周", 604800, false},
-    {"星期", 604800, false}, {"个星期", 604800, false},
-};
-
-struct count
-{
-    const char *text;
-    int64_t number; /* 0 = a half */
-};
-static const struct count counts[] = {
-    {"half an", 0}, {"half a", 0},  {"半", 0},    {"半个", 0},  {"a", 1},       {"an", 1},
-    {"one", 1},     {"two", 2},     {"three", 3}, {"four", 4},  {"five", 5},    {"six", 6},
-    {"seven", 7},   {"eight", 8},   {"nine", 9},  {"ten", 10},  {"twelve", 12}, {"fifteen", 15},
-    {"twenty", 20}, {"thirty", 30}, {"一", 1},    {"二", 2},    {"两", 2},      {"三", 3},
-    {"四", 4},      {"五", 5},      {"六", 6},    {"七", 7},    {"八", 8},      {"九", 9},
-    {"十", 10},     {"十五", 15},   {"二十", 20}, {"三十", 30}, {"六十", 60},
-};
-
-struct change
-{
-    uint32_t from;
-    const char *to; /* not longer than what it stands for */
-};
-static const struct change changes[] = {
-    {0x3000, " "},  {0x3001, "\2"}, {0x3002, "."},  {0x2018, "'"},  {0x2019, "'"},  {0x201C, "\""},
-    {0x201D, "\""}, {0x300C, "\""}, {0x300D, "\""}, {0x300E, "\""}, {0x300F, "\""}, {0x2013, "-"},
-    {0x2014, "-"},  {0xFE0F, ""},   {0x1F3FB, ""},  {0x1F3FC, ""},  {0x1F3FD, ""},  {0x1F3FE, ""},
-    {0x1F3FF, ""},  {0x8A31, "许"}, {0x57F7, "执"}, {0x6E96, "准"}, {0x78BA, "确"}, {0x8A8D, "认"},
-    {0x7D55, "绝"}, {0x5C0D, "对"}, {0x904E, "过"}, {0x7E3D, "总"}, {0x9805, "项"}, {0x689D, "条"},
-    {0x500B, "个"}, {0x9019, "这"}, {0x6C92, "没"}, {0x554F, "问"}, {0x984C, "题"}, {0x8B1D, "谢"},
-    {0x8ACB, "请"}, {0x99C1, "驳"}, {0x6703, "会"}, {0x8A71, "话"}, {0x9418, "钟"}, {0x9673, "陈"},
-    {0x6642, "时"}, {0x9593, "间"}, {0x50C5, "仅"}, {0x9918, "余"}, {0x70BA, "为"}, {0x6B0A, "权"},
-    {0x904B, "运"}, {0x767C, "发"}, {0x958B, "开"}, {0x9078, "选"}, {0x5225, "别"}, {0x8655, "处"},
-    {0x865F, "号"}, {0x6C38, "永"}, {0x9060, "远"}, {0x59CB, "始"}, {0x7D42, "终"}, {0x88E1, "里"},
-    {0x88CF, "里"}, {0x5169, "两"}, {0x9580, "门"}, {0x505A, "做"}, {0x5E79, "干"}, {0x9084, "还"},
-    {0x5269, "剩"}, {0x5F8C, "后"}, {0x4F86, "来"}, {0x555F, "启"}, {0x9031, "周"},
-};
-
 /* -- one form of each sign --------------------------------------------------------------------------------------- */
 static size_t point_len(char lead)
 {
@@ -513,10 +66,10 @@ static void append_point(struct plain *plain, const char *bytes, size_t len, siz
         append(plain, &byte, 1, from);
         return;
     }
-    for (size_t i = 0; i < SMA_COUNT_OF(changes); i++) {
-        if (changes[i].from != point)
+    for (size_t i = 0; i < answer_change_count; i++) {
+        if (answer_changes[i].from != point)
             continue;
-        append(plain, changes[i].to, strlen(changes[i].to), from);
+        append(plain, answer_changes[i].to, strlen(answer_changes[i].to), from);
         return;
     }
     append(plain, bytes, len, from);
@@ -610,11 +163,11 @@ static size_t read_circled(const struct reader *reader, size_t at, int64_t *ret_
 static size_t read_count(const struct reader *reader, size_t at, int64_t *ret_number)
 {
     size_t longest = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(counts); i++) {
-        size_t len = match(reader, at, counts[i].text);
+    for (size_t i = 0; i < answer_number_count; i++) {
+        size_t len = match(reader, at, answer_counts[i].text);
         if (len > longest) {
             longest = len;
-            *ret_number = counts[i].number;
+            *ret_number = answer_counts[i].number;
         }
     }
     return longest;
@@ -624,11 +177,11 @@ static size_t read_unit(const struct reader *reader, size_t at, bool is_adjacent
                         int64_t *ret_seconds)
 {
     size_t longest = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(units); i++) {
-        size_t len = match(reader, at, units[i].text);
-        if (len > longest && (!units[i].is_letter || is_adjacent)) {
+    for (size_t i = 0; i < answer_unit_count; i++) {
+        size_t len = match(reader, at, answer_units[i].text);
+        if (len > longest && (!answer_units[i].is_letter || is_adjacent)) {
             longest = len;
-            *ret_seconds = units[i].seconds;
+            *ret_seconds = answer_units[i].seconds;
         }
     }
     return longest;
@@ -786,13 +339,13 @@ static bool read_quoted(struct reader *reader)
 
 static bool read_word(struct reader *reader)
 {
-    const struct word *best = NULL;
+    const struct answer_word *best = NULL;
     size_t longest = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(dictionary); i++) {
-        size_t len = match(reader, reader->at, dictionary[i].text);
+    for (size_t i = 0; i < answer_word_count; i++) {
+        size_t len = match(reader, reader->at, answer_dictionary[i].text);
         if (len > longest) {
             longest = len;
-            best = &dictionary[i];
+            best = &answer_dictionary[i];
         }
     }
     if (best == NULL)

@@ -63,6 +63,36 @@ struct words
     bool is_whole; /* false: there was more than fits */
     struct token tokens[ANSWER_TOKEN_COUNT_MAX];
 };
+
+/* The tables (answer_table.c). Of several words that fit the longest counts. */
+struct answer_word
+{
+    const char *text;
+    enum token_kind kind;
+    bool is_strong;
+};
+struct answer_unit
+{
+    const char *text;
+    int64_t seconds;
+    bool is_letter; /* only right behind the digits */
+};
+struct answer_count
+{
+    const char *text;
+    int64_t number; /* 0 = a half */
+};
+struct answer_change
+{
+    uint32_t from;  /* code point */
+    const char *to; /* not longer than what it stands for */
+};
+extern const struct answer_word answer_dictionary[];
+extern const struct answer_unit answer_units[];
+extern const struct answer_count answer_counts[];
+extern const struct answer_change answer_changes[];
+extern const size_t answer_word_count, answer_unit_count, answer_number_count, answer_change_count;
+
 void sma_answer_words(struct sma_str text, uint32_t item_count, struct words *words);
 
 /* -- what they mean together (answer_read.c) ------------------------------------------------------------------------ */
