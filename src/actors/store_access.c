@@ -213,7 +213,8 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
                                      .is_command = is_command,
                                      .is_help =
                                          is_command && (in->control == SMA_CONTROL_HELP ||
-                                                        in->control == SMA_CONTROL_UNKNOWN)};
+                                                        in->control == SMA_CONTROL_UNKNOWN),
+                                     .is_status = is_command && in->control == SMA_CONTROL_STATUS};
     struct sma_access_facts facts = {0};
     enum sma_err err = SMA_ERR_OK;
     bool is_of_group = in->is_group && in->route.user_id.len > 0 && !event.is_note;

@@ -190,7 +190,8 @@ static void old_project_files_run_unchanged(void)
         qq_world_create(&world, fake_model, &(struct qq_options){0});
         snprintf(
             json, sizeof json,
-            ",\"language\":\"en\",\"%s\":{\"qq\":{\"enabled\":true,\"appId\":\"${QQ_APP_ID}\","
+            ",\"language\":\"en\",\"access\":\"anyone\",\"%s\":{\"qq\":{\"enabled\":true,\"appId\":"
+            "\"${QQ_APP_ID}\","
             "\"appSecret\":\"${QQ_APP_SECRET}\",\"sandbox\":false,\"apiRoot\":"
             "\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/getAppAccessToken\"}"
             "}",

@@ -238,7 +238,7 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
     bool is_first = facts->initiator.len == 0;
     if (is_first && !event->is_command)
         return run_in_group(true);
-    if (is_first && facts->standing == SMA_ACCESS_MEMBER)
+    if (is_first && (event->is_status || facts->standing == SMA_ACCESS_MEMBER))
         return run();
     if (!facts->is_role_known)
         return (struct sma_access_outcome){.decision = SMA_ACCESS_ASK_ROLE,

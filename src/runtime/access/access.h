@@ -69,6 +69,7 @@ struct sma_access_event
     bool is_note;        /* join, leave, edit, button: never runs */
     bool is_command;     /* addressed by itself */
     bool is_help;        /* a command that everybody may give in a group */
+    bool is_status;      /* a command that changes nothing: everybody's where nobody has been first */
 };
 
 /* As the platform says; the same order as enum sma_role of messages.h. */
