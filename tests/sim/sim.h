@@ -170,7 +170,9 @@ struct world
 
     /* sends elsewhere, by the number in their text */
     uint8_t consents[EVENT_COUNT_MAX + 1]; /* enum consent */
-    uint64_t decide_ask_id;                /* open question, 0 = none */
+    uint64_t
+        asked_seqs[EVENT_COUNT_MAX + 1]; /* the run that asked; an event may not know its own yet */
+    uint64_t decide_ask_id;              /* open question, 0 = none */
     uint8_t decide_platform;
     uint32_t approved_count, declined_count;
 

@@ -32,7 +32,9 @@ void consent_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_p
     if (ask->mode == SMA_TOOL_RUN)
         complain(world, "%.*s was to be carried out by the tools", (int)ask->name.len,
                  ask->name.ptr);
-    enum rule rule = rule_of(world, find_number(ask->arguments));
+    uint32_t number = find_number(ask->arguments);
+    enum rule rule = rule_of(world, number);
+    world->asked_seqs[number] = ask->seq;
     plan->verdict = rule == RULE_ASKED     ? SMA_TOOL_ASKS
                     : rule == RULE_REFUSED ? SMA_TOOL_REFUSED
                                            : SMA_TOOL_ALLOWED;
@@ -41,12 +43,12 @@ void consent_rule(void *user, const struct sma_tool_ask *ask, struct fake_tool_p
 }
 
 /* -- people ------------------------------------------------------------------------------------------------------ */
-static const struct event *event_of(const struct world *world, uint64_t seq)
+static uint32_t number_of_run(const struct world *world, uint64_t seq)
 {
-    for (uint32_t i = 0; i < world->event_count; i++)
-        if (world->events[i].seq == seq)
-            return &world->events[i];
-    return NULL;
+    for (uint32_t i = 1; i <= EVENT_COUNT_MAX; i++)
+        if (world->asked_seqs[i] == seq)
+            return i;
+    return 0;
 }
 
 static const struct store_approval *draw_approval(struct world *world)
@@ -80,8 +82,9 @@ bool consent_decide(struct world *world)
                                   .route = sma_route_dup(msg, &route),
                                   .id = sma_msg_dup(msg, sma_str(approval->id)),
                                   .is_approved = draw(&world->chance, 3) > 0};
-    const struct event *event = event_of(world, approval->seq);
-    uint32_t number = event == NULL ? 0 : find_number(sma_str(event->text));
+    uint32_t number = number_of_run(world, approval->seq);
+    if (number == 0)
+        complain(world, "approval %s asks for a run that asked nothing", approval->id);
     if (decide->is_approved) {
         world->consents[number] =
             CONSENT_APPROVED; /* counts from now on, whatever is heard of it */
