@@ -162,13 +162,16 @@ static void put_answered(struct sma_buf *buf, const struct qq_send *send)
     sma_buf_put_u64(buf, send->msg_seq);
 }
 
+/* As many characters as a label has; rather no half word behind a whole one. */
 static size_t label_bytes(struct sma_str label)
 {
-    size_t at = 0;
+    size_t at = 0, blank = 0;
     for (size_t count = 0; at < label.len; at++) {
         bool is_start = ((unsigned char)label.ptr[at] & 0xc0) != 0x80;
         if (is_start && ++count > QQ_BUTTON_LABEL_CHARS_MAX)
-            break;
+            return blank > 0 && label.ptr[at] != ' ' ? blank : at;
+        if (label.ptr[at] == ' ')
+            blank = at;
     }
     return at;
 }

@@ -143,7 +143,7 @@ static void a_request_has_buttons_that_answer(void)
     CHECK_INT(4, json_array_size(buttons));
     CHECK_INT(1, platform_number(json_array_get(buttons, 2), "row", -1));
     CHECK_INT(2, platform_number(json_array_get(buttons, 0), "permission", -1));
-    CHECK_TEXT("Always her", platform_text(json_array_get(buttons, 3), "label", ""));
+    CHECK_TEXT("Always", platform_text(json_array_get(buttons, 3), "label", ""));
     static const struct
     {
         enum sma_verdict verdict;
