@@ -44,7 +44,7 @@ static void add_people(const struct telegram_world *world)
 void telegram_world_create(struct telegram_world *world, const char *fake_model,
                            const struct telegram_options *options)
 {
-    char json[1024];
+    char json[4096];
     *world = (struct telegram_world){.telegram = {fake_telegram_start(), 0}};
     world->telegram.port = fake_telegram_port(world->telegram.fake);
     add_people(world);
@@ -52,12 +52,14 @@ void telegram_world_create(struct telegram_world *world, const char *fake_model,
     start_model(world, fake_model, options->script);
     int len =
         snprintf(json, sizeof json,
-                 ",\"agent\":{\"concurrency\":%s},\"access\":\"anyone\","
+                 ",\"agent\":{\"concurrency\":%s},\"access\":%s,"
                  "\"adapters\":{\"terminal\":{\"enabled\":false},"
                  "\"telegram\":{"
-                 "\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://127.0.0.1:%d\"%s}}",
-                 options->concurrency == NULL ? "4" : options->concurrency, FAKE_TELEGRAM_TOKEN,
-                 world->telegram.port, options->members == NULL ? "" : options->members);
+                 "\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://127.0.0.1:%d\"%s}}%s",
+                 options->concurrency == NULL ? "4" : options->concurrency,
+                 options->access == NULL ? "\"anyone\"" : options->access, FAKE_TELEGRAM_TOKEN,
+                 world->telegram.port, options->members == NULL ? "" : options->members,
+                 options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     world_configure(&world->world, world->world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",
                     json);
@@ -189,7 +191,9 @@ void telegram_settle(const struct telegram_world *world)
          process_pause_ms(5))
         if (is_settled(world))
             return;
-    fprintf(stderr, "it does not come to rest\n");
+    struct http_answer answer = http_ask(world->world.service.port, "/metrics", "", NULL, 10000);
+    fprintf(stderr, "it does not come to rest\n%s\n", answer.body == NULL ? "" : answer.body);
+    http_answer_fini(&answer);
     telegram_show(world, ANN);
     exit(1);
 }

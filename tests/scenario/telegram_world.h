@@ -28,6 +28,8 @@ struct telegram_options
     const char *members;     /* more of adapters.telegram: ",\"backlog\":\"record\"" */
     const char *script;      /* of the model server: see fake_model */
     const char *concurrency; /* of the agent; NULL = "4" */
+    const char *access;      /* as JSON; NULL = "\"anyone\"" */
+    const char *root;        /* more of ship.json: ",\"permissions\":{...}" */
 };
 
 /** Folder, both servers, people and chats; the service is not running yet. */

@@ -10,7 +10,7 @@
 
 void world_configure(const struct world *world, int fake_port, const char *llm, const char *root)
 {
-    char json[1024];
+    char json[8192];
     int len = snprintf(json, sizeof json,
                        "{\"name\":\"tested\",\"llm\":{\"provider\":\"custom\",\"model\":\"fake-1\","
                        "\"baseUrl\":\"http://127.0.0.1:%d/v1\",%s}%s}",

@@ -1,0 +1,257 @@
+/*
+ * Aim: only those who may decide do, whatever others press, copy, make up or say; those who may are found; strangers get
+ * in by pairing alone, and people of an old project stay in.
+ * Method: the real binary between a Bot API server and a model server; see approval_telegram.c. ANN is owner, BOB
+ * member, CAT nobody, EVE administers TEAM.
+ *   scenario_approval_people BINARY FAKE_MODEL
+ */
+#include "approval_world.h"
+
+#include "support/check.h"
+
+#include <sys/stat.h>
+
+static const char *binary, *fake_model;
+
+static void start(struct telegram_world *world, const char *permissions, const char *access)
+{
+    approval_start(world, binary, fake_model,
+                   &(struct approval_options){.permissions = permissions, .access = access});
+}
+
+static void expect_open(const struct telegram_world *world, size_t count)
+{
+    json_decref(approval_await_open(world, count));
+    CHECK_INT(0, approval_lines(world, "count"));
+}
+
+/* In a group everybody sees the buttons. */
+static void others_in_a_group_change_nothing(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, TEAM, ANN, "@helper_bot " WANT_COUNT);
+    json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
+    int64_t card = telegram_member(message, "id");
+    char *yes = approval_button(message, "Approve");
+    json_decref(message);
+    approval_press_for(&world, TEAM, BOB, card, "Approve", ""); /* the platform is asked first */
+    telegram_expect(&world, TEAM, "for an owner or administrator");
+    approval_press_for(&world, TEAM, BOB, card, "Approve", "for an owner or administrator");
+    approval_press_for(&world, TEAM, CAT, card, "Approve", "");
+    (void)telegram_say(&world, TEAM, BOB, "@helper_bot yes");
+    (void)telegram_say(&world, TEAM, CAT, "@helper_bot yes");
+    expect_open(&world, 1);
+    /* copied into another chat, changed, made up */
+    (void)telegram_say(&world, BOB, BOB, "hello");
+    json_t *answer = telegram_await(&world, BOB, "You said: hello");
+    int64_t elsewhere = telegram_member(answer, "id");
+    json_decref(answer);
+    approval_expect_toast(&world, approval_press_data(&world, BOB, BOB, elsewhere, yes),
+                          "for an owner or administrator");
+    yes[strlen(yes) - 1] = yes[strlen(yes) - 1] == 'A' ? 'B' : 'A';
+    approval_expect_toast(&world, approval_press_data(&world, TEAM, ANN, card, yes), "");
+    approval_expect_toast(
+        &world, approval_press_data(&world, TEAM, ANN, card, "sa1:AAAAAAAAAAAAAAAAAAAAAA:*:y:AAAAAAAAAAAAAAAA"),
+        "");
+    approval_expect_toast(&world, approval_press_data(&world, TEAM, ANN, card, "sa1:"), "");
+    expect_open(&world, 1);
+    approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
+    telegram_expect(&world, TEAM, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    free(yes);
+    telegram_world_stop(&world);
+}
+
+/* The platform says who administers a group; it is asked. */
+static void an_administrator_of_the_group_decides(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, TEAM, BOB, "@helper_bot " WANT_COUNT);
+    json_t *message = approval_await_card(&world, TEAM, COUNT_COMMAND);
+    int64_t card = telegram_member(message, "id");
+    json_decref(message);
+    approval_press_for(&world, TEAM, BOB, card, "Approve", "");
+    telegram_expect(&world, TEAM, "for an owner or administrator");
+    expect_open(&world, 1);
+    approval_press_for(&world, TEAM, EVE, card, "Approve", "");
+    telegram_expect(&world, TEAM, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
+/* A member asks in private, where nobody may decide: the owner is asked at home. */
+static void the_owner_is_asked_at_home(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, BOB, BOB, WANT_COUNT); /* the owner's home is not known yet */
+    telegram_expect(&world, BOB, "shipmyagent approvals");
+    CHECK_INT(0, telegram_count(&world, ANN, ""));
+    json_t *list = approval_await_open(&world, 1);
+    char path[128];
+    snprintf(path, sizeof path, "/api/approvals/%s/reject",
+             talk_text(json_array_get(json_object_get(list, "approvals"), 0), "id"));
+    json_decref(list);
+    json_decref(approval_api(&world, path, "", 200));
+    telegram_expect(&world, BOB, "Result: ");
+    telegram_settle(&world);
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    (void)telegram_say(&world, BOB, BOB, WANT_COUNT);
+    json_t *message = approval_await_card(&world, ANN, COUNT_COMMAND);
+    int64_t card = telegram_member(message, "id");
+    CHECK(strstr(talk_text(message, "text"), "bob") != NULL);
+    char *yes = approval_button(message, "Approve");
+    json_decref(message);
+    telegram_expect(&world, BOB, "An owner or administrator decides this");
+    (void)telegram_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
+    telegram_expect(&world, BOB, "This is for an owner or administrator to decide.");
+    expect_open(&world, 1);
+    (void)telegram_say(&world, ANN, ANN, "how are you"); /* the owner's own chat is not held up */
+    telegram_expect(&world, ANN, "You said: how are you");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
+    telegram_expect(&world, BOB, "Approved: " COUNT_COMMAND);
+    telegram_expect(&world, BOB, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    CHECK_INT(0, telegram_count(&world, ANN, "Result: "));
+    free(yes);
+    telegram_world_stop(&world);
+}
+
+/* -- sending elsewhere --------------------------------------------------------------------------------------------------- */
+#define WANT_SEND                                                                                  \
+    "tell him [[call chat_contact_send {\"username\":\"ann\",\"text\":\"greetings from bob\"}]]"
+
+static void sending_elsewhere_is_asked(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    telegram_settle(&world);
+    int64_t card = approval_ask(&world, BOB, BOB, WANT_SEND, "greetings from bob");
+    approval_press_for(&world, BOB, BOB, card, "Refuse", "Refused."); /* his own affair */
+    telegram_expect(&world, BOB, "Result: ");
+    telegram_settle(&world);
+    CHECK_INT(0, telegram_count(&world, ANN, "greetings"));
+    card = approval_ask(&world, BOB, BOB, WANT_SEND, "greetings from bob");
+    approval_press_for(&world, BOB, BOB, card, "Approve", "Approved.");
+    telegram_expect(&world, ANN, "greetings from bob");
+    telegram_expect(&world, BOB, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, telegram_count(&world, ANN, "greetings from bob"));
+    telegram_world_stop(&world);
+}
+
+/* -- strangers ----------------------------------------------------------------------------------------------------------- */
+static void a_stranger_is_paired_first(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    (void)telegram_say(&world, CAT, CAT, "let me in " WANT_COUNT);
+    json_t *answer = telegram_await(&world, CAT, "shipmyagent pair approve ");
+    char code[16] = "";
+    const char *at = strstr(talk_text(answer, "text"), "pair approve ") + strlen("pair approve ");
+    snprintf(code, sizeof code, "%.8s", at);
+    json_decref(answer);
+    telegram_settle(&world);
+    CHECK_INT(0, telegram_asked(&world, "let me in")); /* the model saw nothing of it */
+    CHECK_INT(0, approval_lines(&world, "count"));
+    approval_cli(&world, binary, 0, "", "pair", "approve", code, NULL);
+    telegram_expect(&world, CAT, "You can talk to me now.");
+    /* a member now: the command is asked about, at the owner's home */
+    int64_t card;
+    json_t *message = approval_await_card(&world, ANN, COUNT_COMMAND);
+    card = telegram_member(message, "id");
+    json_decref(message);
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    telegram_expect(&world, CAT, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
+static void a_stranger_who_may_talk_gets_no_tools(void)
+{
+    static const char *const wanted[] = {
+        WANT_COUNT,
+        "x [[call read_file {\"path\":\"Agent.md\"}]]",
+        "x [[call list_files {}]]",
+        "x [[call search_files {\"pattern\":\"tested\"}]]",
+        "x [[call write_file {\"path\":\"new.txt\",\"content\":\"x\"}]]",
+        "x [[call chat_contact_send {\"username\":\"ann\",\"text\":\"greetings\"}]]",
+        "x [[call chat_contact_lookup {\"username\":\"ann\"}]]",
+    };
+    struct telegram_world world;
+    start(&world, ",\"exec_shell\":true,\"write_repo\":true", "\"anyone\"");
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++) {
+        (void)telegram_say(&world, CAT, CAT, wanted[i]);
+        long long until = process_now_ms() + AWAIT_MS;
+        while (telegram_count(&world, CAT, "Result: ") < i + 1 && process_now_ms() < until)
+            process_pause_ms(2);
+        CHECK_INT(i + 1, telegram_count(&world, CAT, "Result: "));
+    }
+    telegram_settle(&world);
+    if (telegram_count(&world, CAT, "\"success\":true") > 0)
+        telegram_show(&world, CAT);
+    CHECK_INT(0, telegram_count(&world, CAT, "\"success\":true"));
+    CHECK_INT(0, telegram_count(&world, CAT, "You are being tested")); /* Agent.md */
+    CHECK_INT(0, approval_lines(&world, "count"));
+    char *written = folder_read(&world.world.folder, "new.txt");
+    CHECK(written == NULL);
+    CHECK_INT(0, telegram_count(&world, ANN, "greetings"));
+    json_decref(approval_await_open(&world, 0));
+    /* the same text of the owner is done at once: the rules allow it */
+    (void)telegram_say(&world, ANN, ANN, WANT_COUNT);
+    telegram_expect(&world, ANN, "Result: {\"success\":true");
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
+/* -- an old project --------------------------------------------------------------------------------------------------------- */
+static void people_of_an_old_project_stay_in(void)
+{
+    struct telegram_world world;
+    char path[256];
+    approval_create(&world, fake_model, &(struct approval_options){0});
+    static const char *const folders[] = {".ship", ".ship/chats"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", world.world.folder.path, folders[i]);
+        CHECK(mkdir(path, 0700) == 0);
+    }
+    folder_write(&world.world.folder, ".ship/chats/telegram%3Achat%3A1004.jsonl",
+                 "{\"v\":1,\"ts\":1750000000000,\"channel\":\"telegram\",\"chatId\":\"1004\",\"chatKey\":\"telegram:chat:1004\","
+                 "\"userId\":\"1004\",\"messageId\":\"5\",\"role\":\"user\",\"text\":\"hi\","
+                 "\"meta\":{\"actorId\":\"1004\",\"username\":\"cat\"}}\n");
+    service_start(&world.world.service, binary, &world.world.folder);
+    telegram_world_await_poll(&world);
+    (void)telegram_say(&world, CAT, CAT, "it is me again");
+    telegram_expect(&world, CAT, "You said: it is me again");
+    CHECK_INT(0, telegram_count(&world, CAT, "pair approve"));
+    telegram_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(others_in_a_group_change_nothing);
+    RUN(an_administrator_of_the_group_decides);
+    RUN(the_owner_is_asked_at_home);
+    RUN(sending_elsewhere_is_asked);
+    RUN(a_stranger_who_may_talk_gets_no_tools);
+    RUN(people_of_an_old_project_stay_in);
+    RUN(a_stranger_is_paired_first);
+    return check_summary();
+}
