@@ -215,13 +215,21 @@ static void ask_history(struct sma_agent *agent, struct agent_run *entry,
     ask(agent, SMA_ACTOR_STORE, entry, action->call, msg, 0);
 }
 
+/* The message is durable and will arrive without the run: while every slot is taken, others may wait for this one. */
+static uint64_t send_wait_ns(const struct sma_agent *agent)
+{
+    int slots = agent->config->agent_concurrency;
+    bool is_full = slots > 0 && agent->run_count >= (uint64_t)slots;
+    return is_full ? AGENT_SEND_WAIT_FULL_NS : SMA_SEND_WAIT_S * NS_PER_S;
+}
+
 static void ask_send(struct sma_agent *agent, struct agent_run *entry,
                      const struct sma_run_action *action)
 {
     struct sma_msg *msg = agent_make(agent, SMA_MSG_SEND, sizeof(struct sma_send), 0);
     *SMA_MSG_BODY(msg, struct sma_send) = (struct sma_send){entry->seq, action->outbox_id};
     ask(agent, SMA_ACTOR_DISPATCHER, entry, action->call, msg,
-        sma_ctx_now(agent->ctx) + SMA_SEND_WAIT_S * NS_PER_S);
+        sma_ctx_now(agent->ctx) + send_wait_ns(agent));
 }
 
 static size_t grants_space(const struct sma_tool_ask *from)

@@ -15,6 +15,8 @@
 #define AGENT_DRAIN_NS \
     (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
 
+#define AGENT_SEND_WAIT_FULL_NS \
+    (UINT64_C(5) * 1000000000)   /* for a receipt while every slot is taken; else SMA_SEND_WAIT_S */
 #define AGENT_JUDGE_COUNT_MAX 64 /* questions to the model at once; further ones wait */
 #define AGENT_JUDGE_NS (UINT64_C(20) * 1000000000) /* from JUDGE to JUDGED, at most */
 

@@ -86,7 +86,7 @@ enum sma_run_action_kind
     SMA_RUN_CANCEL_MODEL, /* the open question; its answer is not wanted */
     SMA_RUN_ASK_CONTACT,  /* call, contact */
     SMA_RUN_ASK_HISTORY,  /* call, history */
-    SMA_RUN_ASK_SEND,     /* call, outbox_id; deadline SMA_SEND_WAIT_S */
+    SMA_RUN_ASK_SEND,     /* call, outbox_id; deadline at most SMA_SEND_WAIT_S */
     SMA_RUN_STORE_STEP,   /* step */
     SMA_RUN_STORE_DONE,   /* done */
     SMA_RUN_PROGRESS,     /* progress, text: a signal */
