@@ -598,6 +598,38 @@ static void standing_is_the_highest_that_somebody_has(void)
     end_world(&world);
 }
 
+/* A role that is taken away counts no more with the next message, nor does the home that came with it. */
+static void roles_are_read_again(void)
+{
+    struct world world;
+    start_paired(&world);
+    (void)write_as(&world, "boss", "1", "hello");
+    finish_next(&world);
+    struct sma_config changed = world.config;
+    changed.permissions_json = "{\"roles\":{\"owner\":[\"test:second\"]}}";
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 0);
+    SMA_MSG_BODY(msg, struct sma_reload)->config = &changed;
+    sma_store_actor_ops.handle(world.store, &msg, world.store->ctx);
+    sma_msg_destroyp(&msg);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "boss"));
+    CHECK_INT(SMA_STANDING_OWNER, standing_of(&world, "second"));
+    struct sma_route homes[4];
+    struct sma_buf storage;
+    sma_buf_init(&storage, 1 << 16);
+    CHECK_INT(0, (int)sma_store_homes(world.store, SMA_STR("test:chat:x"), homes, 4, &storage));
+    sma_buf_fini(&storage);
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "boss", "2", "hello"));
+    CHECK(strstr(told(&world, "boss"), "paired") != NULL);
+    /* what cannot be read gives nobody anything */
+    changed.permissions_json = "{\"roles\":{\"owner\":[\"second\"]}}";
+    msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 0);
+    SMA_MSG_BODY(msg, struct sma_reload)->config = &changed;
+    sma_store_actor_ops.handle(world.store, &msg, world.store->ctx);
+    sma_msg_destroyp(&msg);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "second"));
+    end_world(&world);
+}
+
 static void lists_refuse_politely(void)
 {
     struct world world;
@@ -831,6 +863,7 @@ int main(void)
     RUN(homes_are_owners_then_administrators);
     RUN(a_home_is_written_when_it_changes);
     RUN(standing_is_the_highest_that_somebody_has);
+    RUN(roles_are_read_again);
     RUN(lists_refuse_politely);
     RUN(anyone_may_talk_and_is_nobody_by_it);
     RUN(a_crash_loses_neither_code_nor_confirmation);
