@@ -2,7 +2,7 @@
  * The store actor: the only owner of everything durable. One message in, one batch out.
  * Story and guarantees: docs/notes/store-actor.md; the map of its files: store_priv.h.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <errno.h>
 #include <stdlib.h>

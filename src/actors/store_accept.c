@@ -2,7 +2,7 @@
  * One event comes in: is it known, is it allowed, is there room; then its row, its history line and its cursor go into
  * the open transaction, and its answer is kept until that is durable.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,9 @@
  * administers it: then the row waits for PREPARED as commands do.
  * Invariant: a message that decided something starts no run; one that did not is treated as any other.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
+#define CHATTER_BYTES_MAX 1000 /* of a group: longer ones are not read as answers */
 #define TEXT_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 /* -- what is said about a request ------------------------------------------------------------------------------- */
@@ -43,11 +44,10 @@ static bool decides(const struct reading *reading)
 }
 
 static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct reading *reading,
-                                           const struct sma_route *route, bool is_group,
+                                           const struct sma_route *route,
                                            struct store_ruling *ret_ruling)
 {
     struct store_word word = {.route = route,
-                              .is_group = is_group,
                               .approved = reading->answer.approved_mask,
                               .refused = reading->answer.refused_mask,
                               .response = reading->answer.response,
@@ -307,7 +307,7 @@ static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store
     struct store_ruling ruling;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK)
-        err = rule_words(store, reading, &in->route, in->is_group, &ruling);
+        err = rule_words(store, reading, &in->route, &ruling);
     if (err == SMA_ERR_OK)
         err = finish_words(store, &in->route, accepted.seq, &ruling);
     if (err == SMA_ERR_OK)
@@ -408,7 +408,8 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     uint32_t count;
     *ret_is_taken = false;
     if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE || in->is_record_only ||
-        in->group_key.len > 0 || in->preparation.len > 0 || in->text.len == 0)
+        in->group_key.len > 0 || in->preparation.len > 0 || in->text.len == 0 ||
+        (in->addressed == SMA_ADDRESSED_NONE && in->text.len > CHATTER_BYTES_MAX))
         return SMA_ERR_OK;
     struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
     if (approval == NULL)
@@ -512,7 +513,7 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
                     store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
         struct store_ruling ruling;
         if (*ret_is_over) {
-            err = rule_words(store, &reading, &held->facts.route, held->facts.is_group, &ruling);
+            err = rule_words(store, &reading, &held->facts.route, &ruling);
             if (err == SMA_ERR_OK)
                 err = finish_words(store, &held->facts.route, seq, &ruling);
             (void)sma_queue_remove(store->queue, chat->id, seq);
@@ -562,7 +563,6 @@ static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
     if (err != SMA_ERR_OK)
         return err;
     struct store_word word = {.route = &held->facts.route,
-                              .is_group = held->facts.is_group,
                               .approved = judged->approved_mask,
                               .refused = judged->refused_mask,
                               .response = judged->response,

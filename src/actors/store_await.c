@@ -1,6 +1,6 @@
 /* AWAIT and RESULT: who waits for which run. Questions are looked at after the batch they came in, so that no answer
  * tells of a run whose end is not durable. */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 
@@ -83,7 +83,7 @@ static SMA_CHECKED enum sma_err answer_parked(struct result_facts *facts)
     if (approval != NULL)
         err = sma_store_case_open(store, approval, &it);
     if (approval != NULL && err == SMA_ERR_OK) {
-        sma_store_put_pending(store, &it, &pending);
+        sma_store_put_pending(&it, &pending);
         sma_store_case_fini(&it);
         err = sma_store_put_explanation(store, approval, &output);
     }

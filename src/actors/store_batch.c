@@ -4,7 +4,7 @@
  * Order after a commit: history lines to their files (page cache), then every held message in the order it was made;
  * a row's hand-off therefore stands before the answer that lets its run go on.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

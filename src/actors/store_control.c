@@ -5,7 +5,7 @@
  * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
  * it had sent before is answered STOPPED and not stored.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
 {

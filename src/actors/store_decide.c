@@ -5,7 +5,7 @@
  * set inside the store's transaction. A person decides the items that are his to decide and no others; when none is, nothing
  * changes.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/approval/policy.h"
 #include "runtime/json/json_read.h"

@@ -2,7 +2,7 @@
  * Between two batches: what nobody waits for, in slices. History files are synced (only then may a restart skip their
  * replay), long files rotated, the address book projected, the disk watched; then the next wake-up is set, or none.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/chat/contacts_file.h"
 

@@ -2,7 +2,7 @@
  * Standing permissions: records "grant/<id>" of state.db, all of them in memory too, oldest first. One belongs to a chat
  * and follows it when the chat moves. One that has ended is not given to anybody and goes with the next sweep.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/json/json_read.h"
 

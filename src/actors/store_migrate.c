@@ -7,7 +7,7 @@
  * the renaming before anything reads them. When both keys had messages, theirs become one history, one queue, one
  * session.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once in a while. */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
 

@@ -4,7 +4,7 @@
  * A row is handed out only after a commit that says "begun". A row whose turn comes at once is begun by the very
  * transaction that adds it; the next row of a chat is begun by the transaction that finishes the one before.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

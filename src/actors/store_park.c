@@ -5,7 +5,7 @@
  * Cards go to the run's own chat, and when nobody there may decide, to the private chats of owners, then administrators.
  * Outcomes go wherever a card went.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/agent/codec.h"
 

@@ -9,7 +9,7 @@
  * A question ends without answer SMA_PREPARE_S after it was asked. One that has no place yet waits as long as the
  * adapter answers others; when that has been silent for so long, it ends too.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

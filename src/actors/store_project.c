@@ -3,7 +3,7 @@
  * §10.4) for people and old tools. The files are a projection: written after the commit, gone when the request is over,
  * made again at start, never read back. A lost one costs nothing, so nobody waits for the disk.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -120,9 +120,8 @@ static void put_case(struct sma_buf *json, const struct store_case *it)
     sma_buf_put_text(json, "]}");
 }
 
-void sma_store_put_pending(struct sma_store *store, struct store_case *it, struct sma_buf *json)
+void sma_store_put_pending(const struct store_case *it, struct sma_buf *json)
 {
-    (void)store;
     if (it->request.item_count == 0)
         return;
     const struct sma_request_item *first = &it->request.items[first_open(it)];

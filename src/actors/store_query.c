@@ -1,5 +1,5 @@
 /* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "sma/trouble.h"

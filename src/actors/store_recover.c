@@ -3,7 +3,7 @@
  * synced, import what an older program left, find the open runs and deliveries again. Everything found damaged or
  * repaired is noted and logged when the actor starts.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "runtime/chat/legacy.h"

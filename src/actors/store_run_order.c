@@ -4,7 +4,7 @@
  * Loading puts every string into one scratch buffer and remembers offsets; the message then takes the buffer in one
  * piece and the offsets become slices of it.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

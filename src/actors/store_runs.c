@@ -5,7 +5,7 @@
  * that a crash finds it as begun. RUN itself leaves before the commit only for a message that just came in (no effect
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
-#include "store_priv.h"
+#include "store_approval.h"
 
 #include <stdlib.h>
 

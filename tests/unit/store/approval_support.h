@@ -4,6 +4,7 @@
 
 #include "store_support.h"
 
+#include "actors/store_approval.h"
 #include "runtime/agent/codec.h"
 
 #define PEOPLE                                                                                \

@@ -311,6 +311,27 @@ static void stop_and_clear_cancel_the_request(void)
     }
 }
 
+static void clear_takes_what_is_decided_and_not_started(void)
+{
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    say(&w, "b", "2", "takes the slot");
+    run(&w);
+    uint64_t other = run_seq(&w);
+    CHECK_INT(200, decide_all(&w, open_id(&w), true));
+    command(&w, "a", "3", SMA_CONTROL_CLEAR);
+    say(&w, "a", "4", "afresh");
+    run(&w);
+    done(&w, other, "", NULL, 0);
+    run(&w);
+    uint64_t next = run_seq(&w);
+    CHECK(next > seq && next != other);
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
+    CHECK_INT(SMA_ROW_CANCELLED, head.state);
+    end_world(&w);
+}
+
 static void two_chats_wait_at_once(void)
 {
     open_people(&w);
@@ -385,6 +406,7 @@ int main(void)
     RUN(words_in_a_talk_do_not_decide_for_another_chat);
     RUN(http_callers_hear_that_the_run_is_parked);
     RUN(stop_and_clear_cancel_the_request);
+    RUN(clear_takes_what_is_decided_and_not_started);
     RUN(two_chats_wait_at_once);
     RUN(too_many_are_refused_at_once);
     RUN(a_request_that_cannot_be_read_ends_its_run);
