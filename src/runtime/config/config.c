@@ -576,13 +576,14 @@ static enum sma_err check_access(struct loading *loading, const char *path, json
 }
 
 /* What holds for all platforms stands in the blocks of those that do not say it themselves. */
-static enum sma_err spread_access(struct loading *loading, const char *name, json_t *block)
+static enum sma_err spread_access(struct loading *loading, const char *place, const char *name,
+                                  json_t *block)
 {
     json_t *everywhere = json_object_get(loading->root, "access");
     if (strcmp(name, "http") == 0 || strcmp(name, "terminal") == 0)
         return SMA_ERR_OK;
     char path[96];
-    (void)snprintf(path, sizeof path, "adapters.%.60s.", name);
+    (void)snprintf(path, sizeof path, "%s.%.60s.", place, name);
     enum sma_err err = check_access(loading, path, json_object_get(block, "access"));
     if (err != SMA_ERR_OK || everywhere == NULL || json_object_get(block, "access") != NULL)
         return err;
@@ -604,7 +605,7 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         if (config->adapter_count == SMA_COUNT_OF(config->adapters))
             return sma_fail(loading->error, SMA_ERR_TOOBIG, "%s: %s has more than %zu entries",
                             loading->file, block, SMA_COUNT_OF(config->adapters));
-        enum sma_err err = spread_access(loading, name, value);
+        enum sma_err err = spread_access(loading, block, name, value);
         if (err != SMA_ERR_OK)
             return err;
         char *text = json_dumps(value, JSON_COMPACT);

@@ -248,6 +248,24 @@ static void wires_are_chosen_as_designed(void)
     }
 }
 
+static void access_holds_for_platforms_that_do_not_say_it_themselves(void)
+{
+    project(
+        "{\"llm\":{\"provider\":\"offline\"},\"access\":[\"1001\",1002],\"permissions\":{\"roles\":"
+        "{\"owner\":[\"telegram:1001\",\"telegram:chat:-5:user:7\"],\"member\":[]}},\"adapters\":{"
+        "\"telegram\":{\"enabled\":false},\"feishu\":{\"access\":\"anyone\"},"
+        "\"qq\":{\"access\":\"${WHO}\"},\"http\":{\"enabled\":true}}}",
+        "WHO=paired\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("", warnings);
+    CHECK_INT(4, (int)config->adapter_count);
+    CHECK_TEXT("{\"enabled\":false,\"access\":[\"1001\",1002]}", config->adapters[0].json);
+    CHECK_TEXT("{\"access\":\"anyone\"}", config->adapters[1].json);
+    CHECK_TEXT("{\"access\":\"paired\"}", config->adapters[2].json);
+    CHECK_TEXT("{\"enabled\":true}", config->adapters[3].json);
+    sma_config_destroy(config);
+}
+
 static void wrong_files_give_one_line(void)
 {
     static const struct
@@ -278,6 +296,17 @@ static void wrong_files_give_one_line(void)
          "llm.api must be one of chat,responses,messages"},
         {"{\"queue\":{\"mode\":\"random\"}}", "queue.mode must be one of serial,collect"},
         {"{\"queue\":{\"mode\":\"serial,collect\"}}", "queue.mode must be one of"},
+        {"{\"llm\":{\"provider\":\"offline\"},\"access\":\"all\"}",
+         "ship.json: access must be \"paired\", \"anyone\" or a list"},
+        {"{\"llm\":{\"provider\":\"offline\"},\"access\":7}", "ship.json: access must be"},
+        {"{\"llm\":{\"provider\":\"offline\"},\"adapters\":{\"telegram\":{\"access\":{}}}}",
+         "adapters.telegram.access must be"},
+        {"{\"llm\":{\"provider\":\"offline\"},\"integrations\":{\"qq\":{\"access\":[null]}}}",
+         "integrations.qq.access must be"},
+        {"{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"roles\":{\"owner\":[\"1001\"]}}}",
+         "permissions.roles.owner[0] \"1001\" names nobody; write \"<channel>:<user id>\""},
+        {"{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"roles\":{\"boss\":[]}}}",
+         "permissions.roles.boss is no role"},
         {"{\"agent\":{\"concurrency\":0}}", "agent.concurrency must be between 1 and 1024"},
         {"{\"adapters\":{\"telegram\":true}}", "adapters.telegram must be an object"},
         {"{\"adapters\":{\"telegram\":{\"enabled\":3}}}",
@@ -363,6 +392,7 @@ int main(void)
     RUN(timeouts_may_be_written_as_text);
     RUN(a_key_of_several_lines_is_refused);
     RUN(wires_are_chosen_as_designed);
+    RUN(access_holds_for_platforms_that_do_not_say_it_themselves);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
     RUN(unknown_members_of_an_adapter_name_the_nearest);
