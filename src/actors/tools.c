@@ -290,7 +290,7 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
                                                                           : TOOLS_KIND_FILE;
     sma_buf_init(&job->item, 1024 * 1024);
     sma_buf_init(&job->why, 16384);
-    sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX + 65536);
+    sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX);
     job->next = &tools->jobs;
     job->previous = tools->jobs.previous;
     job->previous->next = tools->jobs.previous = job;

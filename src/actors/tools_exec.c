@@ -366,6 +366,8 @@ void tools_exec_abandon(struct tools_job *job)
         (void)kill(-command->session, SIGKILL);
         (void)kill(command->pid, SIGKILL);
     }
+    if (!job->plan.is_boxed)
+        (void)sma_processes_end_marked(command->marker); /* those of sessions of their own */
     if (command->has_process) {
         command->has_process = false;
         uv_close((uv_handle_t *)&command->process, on_closed);

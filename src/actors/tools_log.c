@@ -140,49 +140,60 @@ void tools_log_put(struct tools_job *job, int stream, struct sma_str text)
 }
 
 /* -- old files -------------------------------------------------------------------------------------------------- */
-static int by_name(const void *a, const void *b)
+struct kept_file
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    char *name;
+    struct timespec changed;
+    long long bytes;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct kept_file *left = a, *right = b;
+    if (left->changed.tv_sec != right->changed.tv_sec)
+        return left->changed.tv_sec > right->changed.tv_sec ? -1 : 1;
+    return left->changed.tv_nsec > right->changed.tv_nsec   ? -1
+           : left->changed.tv_nsec < right->changed.tv_nsec ? 1
+                                                            : 0;
 }
 
-static size_t list(const char *folder, char **names)
+/* Logs of commands, and long results of other tools. */
+static bool is_ours(const char *name)
+{
+    size_t len = strlen(name);
+    return len > 4 && (strcmp(name + len - 4, ".log") == 0 || strcmp(name + len - 4, ".txt") == 0);
+}
+
+static size_t list(DIR *dir, struct kept_file *files)
 {
     size_t count = 0;
-    DIR *dir = opendir(folder);
-    if (dir == NULL)
-        return 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL && count < SCAN_COUNT_MAX;) {
-        size_t len = strlen(entry->d_name);
-        if (len > 4 && strcmp(entry->d_name + len - 4, ".log") == 0) {
-            names[count] = strdup(entry->d_name);
-            count += names[count] != NULL;
-        }
+        struct stat facts;
+        if (!is_ours(entry->d_name) ||
+            fstatat(dirfd(dir), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        files[count] = (struct kept_file){strdup(entry->d_name), facts.st_mtim, facts.st_size};
+        count += files[count].name != NULL;
     }
-    closedir(dir);
-    qsort(names, count, sizeof *names, by_name);
+    qsort(files, count, sizeof *files, newest_first);
     return count;
 }
 
 void tools_log_prune(const char *state_dir)
 {
-    char folder[PATH_MAX - 256], path[PATH_MAX];
+    char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/logs/exec", state_dir);
-    char **names = calloc(SCAN_COUNT_MAX, sizeof *names);
-    if (names == NULL)
-        return;
-    size_t count = list(folder, names), kept_count = 0;
-    long long kept_bytes = 0;
-    for (size_t i = count; i-- > 0;) { /* the newest first */
-        struct stat facts;
-        snprintf(path, sizeof path, "%s/%.250s", folder, names[i]);
-        long long bytes = stat(path, &facts) == 0 ? (long long)facts.st_size : 0;
-        if (kept_count < KEPT_COUNT_MAX && kept_bytes + bytes <= KEPT_BYTES_MAX) {
-            kept_count++;
-            kept_bytes += bytes;
-        } else {
-            (void)unlink(path); /* tried again at the next start */
-        }
-        free(names[i]);
+    DIR *dir = opendir(folder);
+    struct kept_file *files = dir == NULL ? NULL : calloc(SCAN_COUNT_MAX, sizeof *files);
+    size_t count = files == NULL ? 0 : list(dir, files);
+    long long bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += files[i].bytes;
+        if (i >= KEPT_COUNT_MAX || bytes > KEPT_BYTES_MAX)
+            (void)unlinkat(dirfd(dir), files[i].name, 0); /* tried again the next time */
+        free(files[i].name);
     }
-    free(names);
+    free(files);
+    if (dir != NULL)
+        closedir(dir);
 }

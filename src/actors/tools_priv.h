@@ -37,6 +37,7 @@
 #define TOOLS_LOG_PENDING_BYTES_MAX \
     (1024 * 1024) /* not yet on disk; at it the command's pipes are not read */
 #define TOOLS_READ_BYTES 65536
+#define TOOLS_PRUNE_COUNT 64 /* commands from one look at old logs to the next */
 #define TOOLS_CONFIG_COUNT_MAX \
     65 /* whose secrets are remembered: the first and as many reloads as the service takes */
 
@@ -144,6 +145,7 @@ struct tools_job
     struct sma_buf item, why, result;
     bool is_done, is_success;
     bool is_command; /* start `plan` */
+    bool is_pruning; /* old logs are deleted on the way */
     struct sma_sandbox_plan plan;
     char **variables;
     int64_t timeout_ms;
@@ -160,6 +162,7 @@ struct sma_tools
     struct tools_job jobs; /* head of a ring, in the order they came */
     size_t busy[TOOLS_KIND_COUNT];
     unsigned placeholders;
+    unsigned plan_count; /* commands planned */
     bool is_draining, has_drained;
     uint64_t wake_ns, watch_ns; /* next wake; next look at the processes */
     struct sma_process_table table;

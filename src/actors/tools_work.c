@@ -103,6 +103,8 @@ static void work(uv_work_t *request)
         (job->check.verdict != SMA_TOOL_ALLOWED && !is_agreed(job)))
         return;
     if (job->kind == TOOLS_KIND_EXEC) {
+        if (job->is_pruning)
+            tools_log_prune(job->setup->config->state_dir);
         plan(job);
     } else if (sma_file_tools_has(job->ask->name)) {
         job->is_success = sma_file_tools_run(job->setup->files, job->ask->name, job->ask->arguments,
@@ -125,6 +127,7 @@ void tools_work_start(struct tools_job *job)
         job->command = calloc(1, sizeof *job->command);
         if (job->command == NULL)
             sma_ctx_fatal(job->tools->ctx, "out of memory: a command cannot be started");
+        job->is_pruning = ++job->tools->plan_count % TOOLS_PRUNE_COUNT == 0;
         uint64_t random = sma_ctx_random(job->tools->ctx);
         snprintf(job->command->marker, sizeof job->command->marker, "%s%016llx",
                  job->tools->marker_prefix, (unsigned long long)random);

@@ -196,7 +196,8 @@ static void put_left_out(struct sma_buf *buf, uint64_t count,
         snprintf(line, sizeof line, "\n[... %llu bytes left out ...]\n", (unsigned long long)count);
     else
         snprintf(line, sizeof line,
-                 "\n[... %llu bytes left out; read_more with handle \"%.*s\" has %s ...]\n",
+                 "\n[... %llu bytes left out; read_more with handle \".ship/logs/exec/%.*s\" has "
+                 "%s ...]\n",
                  (unsigned long long)count, (int)outcome->log.len, outcome->log.ptr,
                  outcome->is_log_cut ? "more of it" : "all of it");
     sma_buf_put_json_escaped(buf, sma_str(line));

@@ -33,8 +33,9 @@ struct sma_exec_outcome
     bool has_exit_code;
     int exit_code;
     bool is_timed_out;
-    bool is_log_cut;     /* the log has not all of it */
-    struct sma_str log;  /* file name under .ship/logs/exec, the handle; empty: there is none */
+    bool is_log_cut; /* the log has not all of it */
+    struct sma_str
+        log; /* file name under .ship/logs/exec; its path is the handle; empty: there is none */
     struct sma_str note; /* what else the model should know; may be empty */
 };
 /** Append {"success","exitCode","stdout","stderr","timedOut","truncated","logPath","note"}, at most

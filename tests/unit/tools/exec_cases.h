@@ -141,7 +141,7 @@ static void long_output_is_cut_in_the_middle(void)
     CHECK(strncmp(err, "FIRST", 5) == 0 && strcmp(err + strlen(err) - 4, "LAST") == 0);
     CHECK(sma_utf8_is_valid(sma_str(out)) && sma_utf8_is_valid(sma_str(err)));
     CHECK(strstr(out, "\xef\xbf\xbd") == NULL && strstr(err, "\xef\xbf\xbd") == NULL);
-    CHECK(strstr(out, "read_more with handle \"") != NULL);
+    CHECK(strstr(out, "read_more with handle \".ship/logs/exec/") != NULL);
     const char *log = world_get_file(world, world_member(world, record, "logPath"));
     CHECK(strlen(log) >= 5 + 36000 + 3 + 5 + 90000 + 4);
     world_destroy(world);
@@ -244,6 +244,21 @@ static void the_end_of_the_service_ends_commands(void)
     world_destroy(world);
 }
 
+static void an_end_at_once_leaves_nothing_either(void)
+{
+    struct world *world = world_create_hurried(PERMISSIONS);
+    char command[256];
+    snprintf(command, sizeof command,
+             "setsid sh -c 'while :; do sleep 0.1; done; : %s' & touch one; echo out; "
+             "trap '' TERM; while :; do sleep 0.1; done",
+             world_dir(world));
+    (void)world_run(world, command, 0);
+    (void)world_run(world, "touch two; yes", 0); /* in the middle of a write */
+    world_await_file(world, "one");
+    world_await_file(world, "two");
+    world_destroy(world);
+}
+
 static void the_environment_is_clean(void)
 {
     setenv("PLAIN_VALUE", "plain", 1);
@@ -310,6 +325,7 @@ static void run_ends(void)
     RUN(a_polite_command_may_finish);
     RUN(daemons_do_not_survive);
     RUN(the_end_of_the_service_ends_commands);
+    RUN(an_end_at_once_leaves_nothing_either);
 }
 
 static void run_limits(void)

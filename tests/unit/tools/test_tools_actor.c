@@ -4,6 +4,9 @@
  */
 #include "world.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 static struct sma_tool_ask ask_of(uint8_t mode, const char *name, const char *arguments)
 {
     return (struct sma_tool_ask){.mode = mode,
@@ -140,6 +143,31 @@ static void a_reload_changes_rules_or_nothing(void)
     world_destroy(world);
 }
 
+/* The oldest go: by number here, at the start. */
+static void old_logs_are_deleted(void)
+{
+    struct world *world = world_create("");
+    (void)world_do(world, "echo x"); /* makes the folder */
+    for (int i = 0; i < 1010; i++) {
+        char name[64];
+        snprintf(name, sizeof name, ".ship/logs/exec/old-%d.%s", i, i % 2 == 0 ? "log" : "txt");
+        world_put_file(world, name, "");
+        struct timespec times[2] = {{i + 1, 0}, {i + 1, 0}};
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s", world_dir(world), name);
+        CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+    }
+    world_put_file(world, ".ship/logs/exec/notes", "not ours");
+    for (int i = 0; i < 63; i++) /* the 64th command looks */
+        (void)world_do(world, "true");
+    CHECK(!world_has_file(world, ".ship/logs/exec/old-0.log"));
+    CHECK(!world_has_file(world, ".ship/logs/exec/old-9.txt"));
+    CHECK(world_has_file(world, ".ship/logs/exec/old-100.log"));
+    CHECK(world_has_file(world, ".ship/logs/exec/old-1009.txt"));
+    CHECK(world_has_file(world, ".ship/logs/exec/notes"));
+    world_destroy(world);
+}
+
 static void wrong_settings_are_named(void)
 {
     static const char *const rows[][2] = {
@@ -170,5 +198,6 @@ int main(void)
     RUN(drain_answers_everything);
     RUN(a_reload_changes_rules_or_nothing);
     RUN(wrong_settings_are_named);
+    RUN(old_logs_are_deleted);
     return check_summary();
 }

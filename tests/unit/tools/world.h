@@ -20,12 +20,14 @@ struct world_record
     uint8_t verdict;
     bool is_error;
     char *content; /* JSON */
-    char item[256];
+    char *item;    /* JSON of ASKS, else "" */
     uint64_t asked_ns, answered_ns;
 };
 
 /** permissions: JSON or "". */
 struct world *world_create(const char *permissions);
+/** The same, but its end leaves no time for the drain: questions may stay open then, processes may not. */
+struct world *world_create_hurried(const char *permissions);
 /** Ordered stop (drain), then every question must have been answered exactly once, and no process may be left. */
 void world_destroy(struct world *world);
 /** Delete the folder of a world whose process is gone. */
