@@ -133,6 +133,10 @@ static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct
     }
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err == SMA_ERR_CORRUPT && approval->is_broken) {
+        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        return SMA_ERR_OK;
+    }
     if (err != SMA_ERR_OK)
         return err;
     uint64_t mask = press.item == 0 ? sma_store_case_mask(&it) : UINT64_C(1) << (press.item - 1);
@@ -417,7 +421,7 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     struct reading reading;
     enum sma_err err = read_words(store, approval, &in->route, in->text, &reading);
     if (err != SMA_ERR_OK)
-        return err;
+        return approval->is_broken ? SMA_ERR_OK : err;
     if (count == 1 && sma_store_is_approval_fresh(store, approval, chat))
         err = act_on_words(store, chat, msg, &reading, outcome, ret_is_taken);
     else if (decides(&reading)) /* which one is meant, or whether one is, nobody can tell */
@@ -507,7 +511,7 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
     if (approval != NULL && count == 1 && sma_store_is_approval_fresh(store, approval, chat)) {
         err = read_words(store, approval, &held->facts.route, held->text, &reading);
         if (err != SMA_ERR_OK)
-            return err;
+            return approval->is_broken ? write_facts(store, seq, &held->facts) : err;
         *ret_is_over = decides(&reading);
         is_judged = reading.answer.kind == SMA_ANSWER_MAYBE && reading.permitted != 0 && may_run &&
                     store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
@@ -561,7 +565,7 @@ static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
     if (err != SMA_ERR_OK)
-        return err;
+        return approval->is_broken ? SMA_ERR_OK : err;
     struct store_word word = {.route = &held->facts.route,
                               .approved = judged->approved_mask,
                               .refused = judged->refused_mask,

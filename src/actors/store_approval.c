@@ -229,6 +229,8 @@ static SMA_CHECKED enum sma_err expire(struct sma_store *store, struct store_app
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_store_case_open(store, approval, &it);
+    if (approval->is_broken)
+        return sma_store_abandon(store, approval);
     if (err != SMA_ERR_OK)
         return err;
     for (uint32_t i = 0; i < it.request.item_count; i++)
@@ -252,7 +254,7 @@ enum sma_err sma_store_expire_approvals(struct sma_store *store)
         if (store->config->approvals_expire_s <= 0)
             stop_clock(at, now); /* a reload said never */
         run_clock(store, at, now);
-        if (at->deadline_ns != 0 && at->deadline_ns <= now) {
+        if (at->is_broken || (at->deadline_ns != 0 && at->deadline_ns <= now)) {
             enum sma_err err = expire(store, at);
             if (err != SMA_ERR_OK)
                 return err;

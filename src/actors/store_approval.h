@@ -70,9 +70,13 @@ struct store_case
         int64_t at_ms;
     } items[SMA_TOOL_CALL_COUNT_MAX];
 };
+/** OK | CORRUPT: what is stored of it cannot be read; the request is given up with the end of the batch | IO | NOMEM */
 SMA_CHECKED enum sma_err sma_store_case_open(struct sma_store *store,
                                              struct store_approval *approval,
                                              struct store_case *ret_case);
+/** End a request that cannot be read, and its run. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_abandon(struct sma_store *store,
+                                           struct store_approval *approval);
 void sma_store_case_fini(struct store_case *it);
 uint64_t sma_store_case_mask(const struct store_case *it); /* items that are still open */
 /** Write what was decided; when nothing is open any more, the run goes on. In the open transaction. `by` as people are

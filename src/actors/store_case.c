@@ -106,9 +106,15 @@ enum sma_err sma_store_case_open(struct sma_store *store, struct store_approval 
         err = sma_state_approval_find(store->state, sma_str(approval->id), copy_request, &rows);
     if (err == SMA_ERR_OK)
         err = parse_case(it, &rows);
-    if (err != SMA_ERR_OK)
-        sma_store_case_fini(it);
-    return err;
+    if (err == SMA_ERR_OK)
+        return err;
+    sma_store_case_fini(it);
+    bool is_gone = err == SMA_ERR_NOTFOUND || err == SMA_ERR_CORRUPT;
+    if (!is_gone || sma_state_is_fatal(store->state))
+        return err;
+    approval->is_broken = true;
+    store->approval_wake_ns = 0;
+    return SMA_ERR_CORRUPT;
 }
 
 void sma_store_case_fini(struct store_case *it)
@@ -275,12 +281,47 @@ enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it
                           : write_row(store, it, SMA_STATE_APPROVAL_OPEN);
 }
 
+/* -- damage ----------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, uint64_t seq)
+{
+    uint64_t collected;
+    enum sma_err err = sma_store_cancel_message(store, seq);
+    if (err == SMA_ERR_NOTFOUND)
+        err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+        err = sma_store_cancel_message(store, collected);
+    return err;
+}
+
+enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_chat *chat = approval->chat;
+    uint64_t seq = approval->seq;
+    sma_ctx_log(store->ctx, SMA_LOG_ERROR,
+                "approval: request %s of %s cannot be read; its run, message %llu, is given up",
+                approval->id, chat->key, (unsigned long long)seq);
+    sma_store_note_error(store, "a request for consent could not be read");
+    enum sma_err err = sma_state_approval_update(
+        store->state, &(struct sma_state_approval){.id = sma_str(approval->id),
+                                                   .state = SMA_STATE_APPROVAL_CANCELLED,
+                                                   .responded_ms = sma_ctx_wall(store->ctx),
+                                                   .doc = SMA_STR("[]")});
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        return err;
+    sma_store_touch_projection(store, approval->id);
+    sma_store_approval_end(store, approval);
+    err = cancel_run(store, seq);
+    return err == SMA_ERR_OK ? resume(store, chat, 0) : err;
+}
+
 /* -- /stop and /clear ------------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_approval *approval)
 {
     struct store_case it;
-    uint64_t seq = approval->seq, collected;
+    uint64_t seq = approval->seq;
     enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (approval->is_broken)
+        return sma_store_abandon(store, approval);
     if (err != SMA_ERR_OK)
         return err;
     for (uint32_t i = 0; i < it.request.item_count; i++)
@@ -290,11 +331,7 @@ static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store
                                                    .at_ms = sma_ctx_wall(store->ctx)};
     err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_CANCELLED, SMA_STR(""));
     sma_store_case_fini(&it);
-    if (err == SMA_ERR_OK)
-        err = sma_store_cancel_message(store, seq);
-    while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
-        err = sma_store_cancel_message(store, collected);
-    return err;
+    return err == SMA_ERR_OK ? cancel_run(store, seq) : err;
 }
 
 /* Decided, and waiting for its slot: it stands first in the queue of its chat. */
@@ -302,15 +339,13 @@ static SMA_CHECKED enum sma_err cancel_decided(struct sma_store *store, struct s
                                                uint64_t mark, uint32_t *count)
 {
     struct sma_state_head head;
-    uint64_t seq, collected;
+    uint64_t seq;
     while (sma_queue_first(store->queue, chat->id, &seq) && seq < mark) {
         enum sma_err err = sma_state_head_get(store->state, seq, &head);
         if (err != SMA_ERR_OK || head.state != SMA_ROW_PARKED)
             return err;
         (void)sma_queue_remove(store->queue, chat->id, seq); /* it is the first */
-        err = sma_store_cancel_message(store, seq);
-        while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
-            err = sma_store_cancel_message(store, collected);
+        err = cancel_run(store, seq);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;

@@ -359,6 +359,10 @@ static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_store_case_open(store, approval, &it);
+    if (err == SMA_ERR_CORRUPT && approval->is_broken) {
+        rule_notice(store, &decide->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        return SMA_ERR_OK;
+    }
     if (err != SMA_ERR_OK)
         return err;
     struct store_word word = {.route = &decide->route,

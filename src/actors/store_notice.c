@@ -80,7 +80,7 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
     if (err != SMA_ERR_OK)
-        return err;
+        return approval->is_broken ? SMA_ERR_OK : err;
     uint64_t mask = sma_store_case_mask(&it);
     struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
     char about[256];

@@ -294,6 +294,40 @@ static void a_failed_expiry_is_tried_again(void)
     end_world(&w);
 }
 
+/* What stands in the row cannot be read any more: the request goes, and its run, and nobody else's. */
+static void a_damaged_request_is_given_up(void)
+{
+    for (int i = 0; i < 4; i++) {
+        char id[64];
+        open_people(&w);
+        uint64_t seq = park(&w, "a", "1", one_command, 1);
+        snprintf(id, sizeof id, "%s", open_id(&w));
+        CHECK_OK(sma_state_begin(w.store->state));
+        CHECK_OK(sma_state_approval_update(
+            w.store->state,
+            &(struct sma_state_approval){.id = sma_str(id), .left_ms = -1, .doc = SMA_STR("{[")}));
+        CHECK_OK(sma_state_commit(w.store->state));
+        say(&w, "b", "2", "another");
+        run(&w);
+        if (i == 0)
+            CHECK_INT(404, decide_all(&w, id, true));
+        else if (i == 1)
+            say(&w, "a", "3", "yes");
+        else if (i == 2)
+            command(&w, "a", "3", SMA_CONTROL_STOP);
+        else
+            restart_world(&w); /* its file cannot be made */
+        run(&w);
+        CHECK_INT(0, w.store->approval_count);
+        struct sma_state_head head;
+        CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
+        CHECK_INT(SMA_ROW_CANCELLED, head.state);
+        CHECK(!has_projection(&w, id));
+        CHECK(run_seq(&w) > seq); /* the other chat goes on */
+        end_world(&w);
+    }
+}
+
 static void files_of_others_are_left_alone(void)
 {
     char path[256];
@@ -383,6 +417,7 @@ int main(void)
     RUN(a_run_parks_again);
     RUN(a_failed_commit_changes_nothing_of_a_request);
     RUN(a_failed_expiry_is_tried_again);
+    RUN(a_damaged_request_is_given_up);
     RUN(files_of_others_are_left_alone);
     RUN(a_parked_run_follows_its_chat);
     RUN(two_parked_chats_become_one);
