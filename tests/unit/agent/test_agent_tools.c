@@ -1,0 +1,240 @@
+/*
+ * Aim: the agent actor with working tools, parked runs and the judge: order of effects, bounds, stop, drain, no tools actor.
+ * Method: the seeded scheduler with a fake store, model, dispatcher and tools actor.
+ */
+#include "runtime/approval/request.h"
+#include "sma/metrics.h"
+#include "unit/agent/agent_world.h"
+
+/* -- tools -------------------------------------------------------------------------------------------------------- */
+static void a_command_is_checked_stored_and_run(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = 3;
+    w.shells_per_run = 2;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(2, w.tool_check_count);
+    CHECK_INT(2, w.tool_run_count);
+    CHECK_INT(1, w.send_count);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(3, w.progress[SMA_PROGRESS_TOOL]);
+    CHECK_TEXT("git status", w.last_rule);
+    CHECK(strstr(w.last_request, "{\\\"success\\\":true}") != NULL);
+    world_fini(&w);
+}
+
+static void a_run_that_waits_for_people_is_over(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.shells_per_run = 1;
+    w.tool_plan.verdict = SMA_TOOL_ASKS;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, w.parked_count);
+    CHECK_INT(0, w.done_count);
+    CHECK_INT(0, w.tool_run_count);
+    CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
+    sma_sim_advance(w.system, (SMA_SESSION_IDLE_S + 1) * NS_PER_S);
+    w.tool_plan.verdict = SMA_TOOL_ALLOWED;
+    hand_out(&w, 2, "d", false); /* its session is not held either */
+    rest(&w);
+    CHECK_INT(1, sma_gauge_get(SMA_GAUGE_sessions));
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    world_fini(&w);
+}
+
+static void stop_and_drain_end_what_runs(void)
+{
+    for (int is_drain = 0; is_drain < 2; is_drain++) {
+        struct world w;
+        world_init(&w, 1);
+        w.shells_per_run = 1;
+        w.tool_plan.is_held = true;
+        hand_out(&w, 1, "c", false);
+        rest(&w);
+        CHECK_INT(1, fake_tools_open_count(w.tools));
+        if (is_drain)
+            sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+        else
+            control(&w, SMA_CONTROL_STOP, 2, "c");
+        settle_until(&w, NS_PER_S);
+        CHECK_INT(is_drain, fake_tools_open_count(w.tools)); /* draining waits a while */
+        rest(&w);
+        CHECK_INT(0, fake_tools_open_count(w.tools)); /* and its late answer is nothing */
+        CHECK_INT(0, w.done_count);
+        CHECK_INT(is_drain, sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+        world_fini(&w);
+    }
+}
+
+static void more_calls_than_the_edge_holds_wait_their_turn(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.sends_per_run = w.shells_per_run = 8;
+    w.tool_plan.delay_ns = NS_PER_S;
+    char chat[20];
+    for (uint32_t i = 1; i <= 300; i++) { /* 300 * 8 calls, 2048 places */
+        snprintf(chat, sizeof chat, "chat%u", i);
+        hand_out(&w, i, chat, false);
+    }
+    rest(&w);
+    CHECK_INT(300, w.done_count);
+    CHECK_INT(2400, w.tool_run_count);
+    world_fini(&w);
+}
+
+static void without_a_tools_actor_calls_fail_and_the_run_goes_on(void)
+{
+    struct world w;
+    world_init_with(&w, 1, NULL, false);
+    w.sends_per_run = 3;
+    w.shells_per_run = 2;
+    hand_out(&w, 1, "c", false);
+    rest(&w);
+    CHECK_INT(1, w.done_count);
+    CHECK_INT(1, w.send_count);
+    CHECK(strstr(w.last_request, "the working tools do not run in this program") != NULL);
+    world_fini(&w);
+}
+
+/* -- judge -------------------------------------------------------------------------------------------------------- */
+static void judge(struct world *w, uint64_t seq, const char *text)
+{
+    struct sma_buf item, request;
+    sma_buf_init(&item, 4096);
+    sma_buf_init(&request, 4096);
+    struct sma_request_item what = {.type = SMA_STR("exec_shell"),
+                                    .tool = SMA_STR("exec_shell"),
+                                    .title = SMA_STR("make"),
+                                    .input_json = SMA_STR("{\"command\":\"make\"}"),
+                                    .details_json = SMA_STR("{\"command\":\"make\"}")};
+    sma_request_put_item(&item, &what);
+    struct sma_str items[] = {sma_buf_str(&item), sma_buf_str(&item)};
+    uint32_t calls[] = {0, 1};
+    CHECK_OK(sma_request_put(&request, items, calls, 2));
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_JUDGE, struct sma_judge, request.len + strlen(text) + 100);
+    struct sma_judge *body = SMA_MSG_BODY(msg, struct sma_judge);
+    body->seq = seq;
+    body->approval_id = sma_msg_dup(msg, SMA_STR("a1"));
+    body->chat_key = sma_msg_dup(msg, SMA_STR("c"));
+    body->text = sma_msg_dup(msg, sma_str(text));
+    body->request_json = sma_msg_dup(msg, sma_buf_str(&request));
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w->system, SMA_ACTOR_STORE), SMA_ACTOR_AGENT, &msg));
+    sma_buf_fini(&item);
+    sma_buf_fini(&request);
+}
+
+static void the_model_says_whether_a_message_is_an_answer(void)
+{
+    static const struct
+    {
+        const char *said;
+        bool is_answer;
+        uint64_t approved, refused;
+    } rows[] = {
+        {"{\"approved\":[1],\"refused\":[2],\"reason\":\"too late\"}", true, 1, 2},
+        {"{\"approved\":[1,2],\"refused\":[]}", true, 3, 0},
+        {"{\"approved\":[],\"refused\":[]}", false, 0, 0},
+        {"{\"approved\":[7],\"refused\":[]}", false, 0, 0},
+        {"Yes, certainly!", false, 0, 0},
+        {"", false, 0, 0},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct world w;
+        world_init(&w, 1);
+        w.model_text = rows[i].said;
+        w.judged_no_disk_left = 2;
+        judge(&w, 7, "well, the first \"perhaps\"");
+        rest(&w);
+        CHECK_INT(1, w.judged_count);
+        CHECK_INT(7, w.judged.seq);
+        CHECK_INT(rows[i].is_answer, w.judged.is_answer);
+        CHECK_INT(rows[i].approved, w.judged.approved_mask);
+        CHECK_INT(rows[i].refused, w.judged.refused_mask);
+        CHECK(i != 0 || strstr(w.judged_response, "too late") != NULL);
+        CHECK(strstr(w.last_request, "perhaps") != NULL);
+        CHECK(strstr(w.last_request, "\"tools\"") == NULL);
+        CHECK(!sma_sim_step(w.system)); /* at rest, no timer */
+        world_fini(&w);
+    }
+}
+
+static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
+{
+    struct world w;
+    world_init(&w, 1); /* calls instead of words */
+    judge(&w, 7, "perhaps");
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK(!w.judged.is_answer);
+    world_fini(&w);
+
+    world_init(&w, 1); /* silence */
+    w.is_model_held = true;
+    uint64_t start = sma_sim_now(w.system);
+    judge(&w, 7, "perhaps");
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK(!w.judged.is_answer);
+    CHECK_INT(1, w.cancel_count);
+    CHECK(sma_sim_now(w.system) >= start + 20 * NS_PER_S);
+    CHECK(sma_sim_now(w.system) < start + 25 * NS_PER_S);
+    world_fini(&w);
+
+    world_init(&w, 1); /* the program ends: three seconds, and not before the store has it */
+    w.is_model_held = true;
+    w.judged_no_disk_left = 1;
+    judge(&w, 7, "perhaps");
+    settle_until(&w, NS_PER_S);
+    sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
+    settle_until(&w, NS_PER_S);
+    CHECK(!sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    rest(&w);
+    CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
+    judge(&w, 8, "perhaps"); /* and one that comes after it */
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK_INT(8, w.judged.seq);
+    world_fini(&w);
+}
+
+static void many_judges_wait_for_each_other(void)
+{
+    struct world w;
+    world_init(&w, 1);
+    w.model_text = "{\"approved\":[1],\"refused\":[]}";
+    w.is_model_held = true;
+    for (uint64_t i = 1; i <= 300; i++)
+        judge(&w, i, "perhaps");
+    settle_until(&w, NS_PER_S);
+    CHECK_INT(64, w.held_count);
+    w.is_model_held = false;
+    for (uint32_t i = 0; i < w.held_count; i++) {
+        answer_model(&w, w.held[i], sma_system_ctx(w.system, SMA_ACTOR_MODEL), SMA_MODEL_OK);
+        sma_msg_destroyp(&w.held[i]);
+    }
+    rest(&w);
+    CHECK_INT(300, w.judged_count);
+    CHECK(w.judged.is_answer);
+    world_fini(&w);
+}
+
+int main(void)
+{
+    RUN(a_command_is_checked_stored_and_run);
+    RUN(a_run_that_waits_for_people_is_over);
+    RUN(stop_and_drain_end_what_runs);
+    RUN(more_calls_than_the_edge_holds_wait_their_turn);
+    RUN(without_a_tools_actor_calls_fail_and_the_run_goes_on);
+    RUN(the_model_says_whether_a_message_is_an_answer);
+    RUN(a_judge_that_does_not_come_to_a_verdict_says_no);
+    RUN(many_judges_wait_for_each_other);
+    return check_summary();
+}
