@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #define FREEZE_ROUND_COUNT_MAX 6
+#define CLEAN_LOOK_COUNT 2
 #define SCAN_SHARE 10 /* looks take at most one part in this of the time */
 
 /* -- the table -------------------------------------------------------------------------------------------------- */
@@ -157,9 +158,14 @@ bool tools_end_is_clean(struct tools_job *job)
             command->inside = 0; /* waited for now, or by bubblewrap before */
         return command->inside == 0;
     }
+    /* Twice: /proc is read by number, so that a process whose parent ends while it is read, and whose own number has been
+     * passed already (numbers begin again), is in no single look. */
     struct roots roots;
-    return look(job->tools, &roots) &&
-           sma_processes_measure(&job->tools->table, index_of(&roots, job), 0).count == 0;
+    for (int i = 0; i < CLEAN_LOOK_COUNT; i++)
+        if (!look(job->tools, &roots) ||
+            sma_processes_measure(&job->tools->table, index_of(&roots, job), 0).count > 0)
+            return false;
+    return true;
 }
 
 /* -- watching --------------------------------------------------------------------------------------------------- */
