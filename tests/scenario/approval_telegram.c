@@ -280,10 +280,10 @@ static void the_model_reads_what_the_rules_cannot(void)
     telegram_settle(&world);
     CHECK(telegram_asked(&world, "the judge said no") > 0);
     card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
-    (void)telegram_say(&world, ANN, ANN, "ok and what is the time [[judge none]]");
+    (void)telegram_say(&world, ANN, ANN, "ok and how is the weather [[judge none]]");
     telegram_expect(&world, ANN, "I am waiting for a decision");
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
-    telegram_expect(&world, ANN, "You said: ok and what is the time"); /* an ordinary message */
+    telegram_expect(&world, ANN, "You said: ok and how is the weather"); /* an ordinary message */
     telegram_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
     telegram_world_stop(&world);

@@ -26,6 +26,7 @@ void approval_create(struct telegram_world *world, const char *fake_model,
                                        options->access == NULL ? "\"paired\"" : options->access,
                                    .members = options->members == NULL ? NO_LIMITS
                                                                        : options->members,
+                                   .script = options->script,
                                    .root = root});
     telegram_tell(&world->telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
                   "Cat", "username", "cat", "language", "en");
@@ -140,6 +141,56 @@ void approval_press_for(const struct telegram_world *world, int64_t chat, int64_
                         int64_t message_id, const char *button, const char *part)
 {
     approval_expect_toast(world, approval_press(world, chat, user, message_id, button), part);
+}
+
+void approval_await_results(const struct telegram_world *world, int64_t chat, size_t count)
+{
+    long long until = process_now_ms() + AWAIT_MS;
+    while (telegram_count(world, chat, "Result: ") < count && process_now_ms() < until)
+        process_pause_ms(2);
+    if (telegram_count(world, chat, "Result: ") != count)
+        telegram_show(world, chat);
+    CHECK_INT(count, telegram_count(world, chat, "Result: "));
+}
+
+char *approval_do(const struct telegram_world *world, int64_t chat, int64_t user, const char *text)
+{
+    size_t count = telegram_count(world, chat, "Result: ");
+    (void)telegram_say(world, chat, user, text);
+    approval_await_results(world, chat, count + 1);
+    json_t *message = telegram_await(world, chat, "Result: ");
+    char *result = strdup(talk_text(message, "text"));
+    json_decref(message);
+    return result;
+}
+
+char *approval_agree(const struct telegram_world *world, const char *text)
+{
+    size_t count = telegram_count(world, ANN, "Result: ");
+    int64_t said = telegram_say(world, ANN, ANN, text), pressed = 0;
+    long long until = process_now_ms() + AWAIT_MS;
+    while (telegram_count(world, ANN, "Result: ") == count && process_now_ms() < until) {
+        json_t *card = find_message(world, ANN, 0, "", true);
+        int64_t id = card == NULL ? 0 : telegram_member(card, "id");
+        if (id > said && id != pressed)
+            free(approval_press(world, ANN, ANN, pressed = id, "Approve"));
+        json_decref(card);
+        process_pause_ms(2);
+    }
+    approval_await_results(world, ANN, count + 1);
+    json_t *message = telegram_await(world, ANN, "Result: ");
+    char *result = strdup(talk_text(message, "text"));
+    json_decref(message);
+    return result;
+}
+
+void approval_do_for(const struct telegram_world *world, const char *text, const char *part)
+{
+    char *result = approval_agree(world, text);
+    if (strstr(result, part) == NULL)
+        fprintf(stderr, "%s gave \"%s\", wanted \"%s\"\n", text, result, part);
+    CHECK(strstr(result, part) != NULL);
+    free(result);
 }
 
 char *approval_button(const json_t *message, const char *text)

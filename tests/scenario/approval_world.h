@@ -18,6 +18,7 @@ struct approval_options
 {
     const char *permissions; /* more members: ",\"exec_shell\":{...}"; NULL: none beside roles */
     const char *root;        /* more of ship.json: ",\"approvals\":{\"expireS\":2}" */
+    const char *script;      /* of the model server */
     const char *access;      /* NULL = "\"paired\"" */
     const char *members;     /* of adapters.telegram; NULL: no limits of our own */
 };
@@ -49,6 +50,15 @@ char *approval_button(const json_t *message, const char *text);
 /** Ask, and wait for the card. @return the card's message id */
 int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part);
+
+/** Until so many results of tools were said. */
+void approval_await_results(const struct telegram_world *world, int64_t chat, size_t count);
+/** Say what calls tools without a question, and wait. @return what was said of the last result; free it */
+char *approval_do(const struct telegram_world *world, int64_t chat, int64_t user, const char *text);
+/** The same of ANN in private, who agrees when she is asked. */
+char *approval_agree(const struct telegram_world *world, const char *text);
+/** approval_agree; it must contain `part`. */
+void approval_do_for(const struct telegram_world *world, const char *text, const char *part);
 
 /** Lines of a file of the project; 0 when it is not there. */
 size_t approval_lines(const struct telegram_world *world, const char *name);

@@ -1,0 +1,265 @@
+/*
+ * Aim: the tools work through the whole program, and stay inside the project: files are written as the card showed
+ * them, commands run beside each other, behind walls, in time, and leave nothing behind.
+ * Method: the real binary between a Bot API server and a model server that calls what the user's text says.
+ *   scenario_approval_tools BINARY FAKE_MODEL
+ */
+#include "approval_world.h"
+
+#include "support/check.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALLOW ",\"exec_shell\":true"
+#define EXEC(command) "x [[call exec_shell {\"command\":\"" command "\"}]]"
+
+static const char *binary, *fake_model;
+
+static void start(struct telegram_world *world, const char *permissions)
+{
+    approval_start(world, binary, fake_model,
+                   &(struct approval_options){.permissions = permissions});
+}
+
+static void expect_file(const struct telegram_world *world, const char *name, const char *text)
+{
+    char *actual = folder_read(&world->world.folder, name);
+    CHECK_TEXT(text, actual == NULL ? "(none)" : actual);
+    free(actual);
+}
+
+/* -- files --------------------------------------------------------------------------------------------------------------- */
+static void a_write_is_shown_as_it_will_be(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    int64_t card = approval_ask(
+        &world, ANN, ANN,
+        "w [[call write_file {\"path\":\"notes/a.txt\",\"content\":\"first\\nsecond\\n\"}]]", "+second");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    approval_await_results(&world, ANN, 1);
+    expect_file(&world, "notes/a.txt", "first\nsecond\n");
+    telegram_settle(&world);
+    (void)telegram_say(&world, ANN, ANN,
+                       "e [[call edit_file {\"path\":\"notes/a.txt\",\"old_text\":\"second\","
+                       "\"new_text\":\"third\"}]]");
+    json_t *message = approval_await_card(&world, ANN, "+third");
+    CHECK(strstr(talk_text(message, "text"), "-second") != NULL);
+    card = telegram_member(message, "id");
+    json_decref(message);
+    expect_file(&world, "notes/a.txt", "first\nsecond\n");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    approval_await_results(&world, ANN, 2);
+    expect_file(&world, "notes/a.txt", "first\nthird\n");
+    /* changed between card and press: not written over */
+    card = approval_ask(&world, ANN, ANN,
+                        "e [[call edit_file {\"path\":\"notes/a.txt\",\"old_text\":\"third\","
+                        "\"new_text\":\"fourth\"}]]",
+                        "+fourth");
+    folder_write(&world.world.folder, "notes/a.txt", "somebody else's\nthird\n");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    approval_await_results(&world, ANN, 3);
+    expect_file(&world, "notes/a.txt", "somebody else's\nthird\n");
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+static void files_are_read_inside_the_project_only(void)
+{
+    struct telegram_world world;
+    char path[256];
+    start(&world, ",\"write_repo\":true");
+    folder_write(&world.world.folder, "plain.txt", "alpha\nbravo\n");
+    snprintf(path, sizeof path, "%s/link", world.world.folder.path);
+    CHECK(symlink("/etc/passwd", path) == 0);
+    approval_do_for(&world, "x [[call read_file {\"path\":\"plain.txt\"}]]", "bravo");
+    approval_do_for(&world, "x [[call list_files {}]]", "plain.txt");
+    approval_do_for(&world, "x [[call search_files {\"pattern\":\"brav.\"}]]", "plain.txt");
+    static const char *const refused[] = {"/etc/passwd", "../../etc/passwd", "link", ".env",
+                                          ".ship/state.db", ".ship/api-token", "ship.json/../.env"};
+    for (size_t i = 0; i < SMA_COUNT_OF(refused); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "x [[call read_file {\"path\":\"%s\"}]]", refused[i]);
+        char *result = approval_do(&world, ANN, ANN, text);
+        if (strstr(result, "\"success\":false") == NULL)
+            fprintf(stderr, "%s: %s\n", refused[i], result);
+        CHECK(strstr(result, "\"success\":false") != NULL && strstr(result, "root:") == NULL);
+        free(result);
+    }
+    static const char *const written[] = {"/tmp/sma-outside", "../outside", "link", ".ship/state.db",
+                                          ".env", ".git/hooks/post-commit"};
+    for (size_t i = 0; i < SMA_COUNT_OF(written); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "x [[call write_file {\"path\":\"%s\",\"content\":\"x\"}]]",
+                 written[i]);
+        char *result = approval_do(&world, ANN, ANN, text);
+        if (strstr(result, "\"success\":false") == NULL)
+            fprintf(stderr, "%s: %s\n", written[i], result);
+        CHECK(strstr(result, "\"success\":false") != NULL);
+        free(result);
+    }
+    CHECK(access("/tmp/sma-outside", F_OK) != 0);
+    /* what this agent is may be changed, but never without being asked about */
+    int64_t card = approval_ask(&world, ANN, ANN,
+                                "x [[call write_file {\"path\":\"Agent.md\",\"content\":\"x\"}]]",
+                                "Agent.md");
+    approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+    telegram_settle(&world);
+    expect_file(&world, "Agent.md", "You are being tested.\n");
+    telegram_world_stop(&world);
+}
+
+/* -- commands ------------------------------------------------------------------------------------------------------------ */
+static void calls_of_one_step_run_beside_each_other(void)
+{
+    struct telegram_world world;
+    start(&world, ALLOW);
+    /* each waits for the other */
+    approval_do_for(&world,
+                    EXEC("touch a; while ! test -e b; do sleep 0.01; done; echo A") " and "
+                    EXEC("touch b; while ! test -e a; do sleep 0.01; done; echo B"),
+                    "\"stdout\":\"B\"");
+    approval_await_asked(&world, "\\\"stdout\\\":\\\"A\\\"", 2); /* the results, and the end */
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+static void results_say_what_happened(void)
+{
+    struct telegram_world world;
+    start(&world, ALLOW);
+    approval_do_for(&world, EXEC("echo out; echo err >&2; exit 3"), "\"exitCode\":3");
+    approval_do_for(&world, EXEC("echo out; echo err >&2; exit 3"), "\"stderr\":\"err\"");
+    approval_do_for(&world, EXEC("cat; echo closed"), "closed"); /* stdin is at its end */
+    char *result = approval_do(&world, ANN, ANN, EXEC("seq 1 100000; echo the-end"));
+    CHECK(strstr(result, "\"success\":true") != NULL);
+    free(result);
+    CHECK(telegram_asked(&world, "the-end") > 0); /* head and tail are kept */
+    CHECK(telegram_asked(&world, "\\\"truncated\\\":true") > 0);
+    CHECK_INT(0, telegram_asked(&world, "\\n50000\\n"));
+    approval_do_for(&world, "x [[call exec_shell {\"command\":\"\"}]]", "");
+    approval_do_for(&world, "x [[call exec_shell {\"comand\":\"true\"}]]", "\"success\":false");
+    approval_do_for(&world, "x [[call exec_shell {\"command\":7}]]", "\"success\":false");
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+/* Is a process with this word in its command line there? */
+static bool is_running(const char *word)
+{
+    bool found = false;
+    DIR *dir = opendir("/proc");
+    CHECK(dir != NULL);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL && !found;) {
+        char path[300], line[4096] = "";
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/cmdline", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        size_t len = fread(line, 1, sizeof line - 1, file);
+        fclose(file);
+        for (size_t i = 0; i < len; i++)
+            if (line[i] == '\0')
+                line[i] = ' ';
+        found = strstr(line, word) != NULL;
+    }
+    closedir(dir);
+    return found;
+}
+
+static void timeout_leaves_nobody(const char *permissions)
+{
+    struct telegram_world world;
+    char text[512], word[64];
+    start(&world, permissions);
+    snprintf(word, sizeof word, "%d.%d", 100000 + (int)(process_now_ms() % 100000), (int)getpid());
+    snprintf(text, sizeof text,
+             "x [[call exec_shell {\"command\":\"(setsid sleep %s &) ; nohup sleep %s >/dev/null 2>&1 & "
+             "trap '' TERM; touch begun; while :; do sleep 1; done\",\"timeout\":1500}]]",
+             word, word);
+    int64_t card = approval_ask(&world, ANN, ANN, text, word); /* traps are not understood */
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    approval_await_results(&world, ANN, 1);
+    CHECK(telegram_count(&world, ANN, "\"timedOut\":true") == 1);
+    char *begun = folder_read(&world.world.folder, "begun");
+    CHECK(begun != NULL);
+    free(begun);
+    long long until = process_now_ms() + AWAIT_MS;
+    while (is_running(word) && process_now_ms() < until)
+        process_pause_ms(10);
+    CHECK(!is_running(word));
+    telegram_world_stop(&world);
+}
+
+static void a_timeout_leaves_nobody_in_the_sandbox(void)
+{
+    timeout_leaves_nobody(ALLOW);
+}
+
+static void a_timeout_leaves_nobody_without_one(void)
+{
+    timeout_leaves_nobody(",\"exec_shell\":{\"requiresApproval\":false,\"sandbox\":\"off\"}");
+}
+
+static void the_sandbox_holds(void)
+{
+    struct telegram_world world;
+    char text[512];
+    start(&world, ALLOW);
+    folder_write(&world.world.folder, ".env", "A_SECRET=very-secret-value-1\n");
+    snprintf(text, sizeof text, EXEC("echo x > /etc/sma-outside; echo x > %s/../sma-outside; "
+                                     "echo x > $HOME/sma-outside; echo tried"),
+             world.world.folder.path);
+    approval_do_for(&world, text, "tried");
+    CHECK(access("/etc/sma-outside", F_OK) != 0 && access("/tmp/sma-outside", F_OK) != 0);
+    approval_do_for(&world, EXEC("ls -a .ship; cat .ship/state.db .ship/api-token .env | wc -c"), "\\n0\"");
+    snprintf(text, sizeof text,
+             EXEC("(echo > /dev/tcp/127.0.0.1/%d) 2>&1; grep -c : /proc/net/dev; "
+                  "cat < /dev/null > /dev/tcp/127.0.0.1/%d && echo reached; echo over"),
+             world.world.service.port, world.world.service.port);
+    char *result = approval_agree(&world, text);
+    CHECK(strstr(result, "reached") == NULL && strstr(result, "over") != NULL);
+    free(result);
+    approval_do_for(&world, EXEC("echo hello > inside; cat inside"), "hello");
+    expect_file(&world, "inside", "hello\n");
+    telegram_settle(&world);
+    expect_file(&world, ".env", "A_SECRET=very-secret-value-1\n");
+    telegram_world_stop(&world);
+}
+
+/* The same mistake again and again: after three the model is told so, and nothing runs. */
+static void a_failing_call_is_not_repeated_for_ever(void)
+{
+#define FAIL                                                                        \
+    "{\"calls\":[{\"name\":\"exec_shell\",\"arguments\":{\"command\":\"echo x >> " \
+    "tried; false\"}}]},"
+    struct telegram_world world;
+    approval_start(&world, binary, fake_model,
+                   &(struct approval_options){.permissions = ALLOW,
+                                              .script = "[" FAIL FAIL FAIL FAIL FAIL "null]"});
+    (void)telegram_say(&world, ANN, ANN, "go on trying");
+    approval_await_asked(&world, "this very call has failed 3 times", 2);
+    telegram_settle(&world);
+    CHECK_INT(3, approval_lines(&world, "tried"));
+    telegram_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(a_write_is_shown_as_it_will_be);
+    RUN(files_are_read_inside_the_project_only);
+    RUN(calls_of_one_step_run_beside_each_other);
+    RUN(results_say_what_happened);
+    RUN(a_timeout_leaves_nobody_in_the_sandbox);
+    RUN(a_timeout_leaves_nobody_without_one);
+    RUN(the_sandbox_holds);
+    RUN(a_failing_call_is_not_repeated_for_ever);
+    return check_summary();
+}
