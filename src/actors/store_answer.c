@@ -215,6 +215,9 @@ static SMA_CHECKED enum sma_err begin_judgement(struct sma_store *store, struct 
         judgement = &store->judgements[store->judgement_count++];
         *judgement = (struct store_judgement){.seq = seq};
     }
+    /* Read again after a failure, and by now another request is open: the agent was asked about the former one. */
+    if (strcmp(judgement->id, approval->id) != 0)
+        judgement->is_sent = false;
     snprintf(judgement->id, sizeof judgement->id, "%s", approval->id);
     judgement->chat = chat;
     judgement->is_seen = true;

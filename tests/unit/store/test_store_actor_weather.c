@@ -186,7 +186,8 @@ static void take_run(const struct sma_run_order *order)
     CHECK(run_count < RUN_COUNT_MAX);
     struct open_run *opened = &runs[run_count++];
     *opened = (struct open_run){.seq = order->seq, .next_step = order->step_count + 1};
-    snprintf(opened->chat, sizeof opened->chat, "%s", order->route.chat_key.ptr);
+    snprintf(opened->chat, sizeof opened->chat, "%.*s", (int)order->route.chat_key.len,
+             order->route.chat_key.ptr);
 }
 
 static void take_control(const struct sma_control_order *order)
@@ -309,7 +310,8 @@ static void take_deliver(const struct sma_deliver *deliver)
                              .part = deliver->part_done_count,
                              .part_count = 2,
                              .is_attempted = deliver->is_repeat};
-    snprintf(row->chat, sizeof row->chat, "%s", deliver->route.chat_key.ptr);
+    snprintf(row->chat, sizeof row->chat, "%.*s", (int)deliver->route.chat_key.len,
+             deliver->route.chat_key.ptr);
 }
 
 static void take_receipt_done(const struct sma_receipt_done *answer)
