@@ -41,7 +41,7 @@ static void configure(struct feishu_world *world, const struct feishu_options *o
     static const char usual[] =
         "\"enabled\":true,\"appId\":\"" FAKE_FEISHU_APP "\",\"appSecret\":\"" FAKE_FEISHU_SECRET
         "\",\"domain\":\"http://127.0.0.1:%d\"";
-    char block[512], json[1024];
+    char block[512], json[4096];
     const char *pattern = options->block == NULL ? usual : options->block,
                *mark = strstr(pattern, "%d");
     int head = (int)(mark == NULL ? strlen(pattern) : (size_t)(mark - pattern));
@@ -52,8 +52,9 @@ static void configure(struct feishu_world *world, const struct feishu_options *o
     int len = snprintf(json, sizeof json,
                        ",\"agent\":{\"concurrency\":4},\"access\":\"anyone\","
                        "\"adapters\":{\"terminal\":{\"enabled\":"
-                       "false},\"feishu\":{%s%s}}",
-                       block, options->members == NULL ? "" : options->members);
+                       "false},\"feishu\":{%s%s}}%s",
+                       block, options->members == NULL ? "" : options->members,
+                       options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     world_configure(&world->world, world->world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",
                     json);

@@ -31,6 +31,7 @@ struct feishu_options
 {
     const char *members; /* more of adapters.feishu: ",\"groupAccess\":\"anyone\"" */
     const char *script;  /* of the model server: see fake_model */
+    const char *root;    /* more of ship.json: ",\"permissions\":{...}" */
     const char
         *block; /* instead of everything in adapters.feishu; "%d" in it is the platform's port */
 };

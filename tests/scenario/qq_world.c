@@ -28,7 +28,7 @@ void qq_world_create(struct qq_world *world, const char *fake_model,
                      const struct qq_options *options)
 {
     static const char *const chats[] = {ANN, BOB, TEAM, PLACE, DIRECT};
-    char json[1024];
+    char json[4096];
     *world = (struct qq_world){.fake = fake_qq_start(0)};
     world->qq = fake_qq_client(world->fake);
     for (size_t i = 0; i < SMA_COUNT_OF(chats); i++)

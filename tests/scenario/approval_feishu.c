@@ -1,0 +1,169 @@
+/*
+ * Aim: on Feishu a request is a card with buttons, a press is answered by a toast, and the card shows the outcome; who
+ * owns a group decides there, others do not.
+ * Method: the real binary between a Feishu in this process and a model server that calls what the user's text says.
+ *   scenario_approval_feishu BINARY FAKE_MODEL
+ */
+#include "feishu_world.h"
+
+#include "support/check.h"
+
+#define COUNT_COMMAND "echo done >> count"
+#define WANT_COUNT "please [[call exec_shell {\"command\":\"" COUNT_COMMAND "\"}]]"
+
+static const char *binary, *fake_model;
+
+static void start(struct feishu_world *world)
+{
+    feishu_world_start(
+        world, binary, fake_model,
+        &(struct feishu_options){
+            .root = ",\"language\":\"en\",\"permissions\":{\"roles\":{\"owner\":[\"feishu:" ANN
+                    "\"],\"member\":[\"feishu:" BOB "\"]}}"});
+}
+
+static size_t lines(const struct feishu_world *world)
+{
+    char *text = folder_read(&world->world.folder, "count");
+    size_t count = 0;
+    for (const char *at = text; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
+        count++;
+    free(text);
+    return count;
+}
+
+/* Until a card with buttons says it. */
+static struct feishu_message await_card(const struct feishu_world *world, const char *chat,
+                                        const char *part)
+{
+    struct feishu_message card = {""};
+    for (long long until = process_now_ms() + AWAIT_MS;
+         card.id[0] == '\0' && process_now_ms() < until; process_pause_ms(2)) {
+        json_t *message = feishu_await(world, chat, part);
+        if (json_array_size(json_object_get(message, "buttons")) > 0)
+            snprintf(card.id, sizeof card.id, "%s", talk_text(message, "id"));
+        json_decref(message);
+    }
+    if (card.id[0] == '\0')
+        feishu_show(world, chat);
+    CHECK(card.id[0] != '\0');
+    return card;
+}
+
+/* A press and what its toast says. `key` is "button" or "value". */
+static void press(const struct feishu_world *world, const char *user, const char *card,
+                  const char *button, const char *part)
+{
+    json_t *answer = platform_do(&world->feishu, "{s:s,s:s,s:s,s:s}", "do", "press", "message_id",
+                                 card, "user", user, "button", button);
+    char event[80], text[512] = "";
+    bool is_answered = false, is_late = false;
+    snprintf(event, sizeof event, "%s", talk_text(answer, "event_id"));
+    json_decref(answer);
+    for (long long until = process_now_ms() + AWAIT_MS;
+         process_now_ms() < until && !is_answered && !is_late; process_pause_ms(2)) {
+        json_t *toast = platform_do(&world->feishu, "{s:s,s:s}", "do", "toast", "event_id", event);
+        is_answered = json_is_true(json_object_get(toast, "is_answered"));
+        is_late = json_is_true(json_object_get(toast, "is_late"));
+        snprintf(text, sizeof text, "%s", talk_text(toast, "text"));
+        json_decref(toast);
+    }
+    if (!is_answered || strstr(text, part) == NULL) {
+        fprintf(stderr, "the toast is \"%s\", wanted \"%s\"\n", text, part);
+        feishu_show(world, ANN_CHAT);
+    }
+    CHECK(is_answered && strstr(text, part) != NULL);
+}
+
+/* The card itself was changed. */
+static void expect_outcome(const struct feishu_world *world, const char *chat, const char *card,
+                           const char *part)
+{
+    for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
+         process_pause_ms(5)) {
+        json_t *message = feishu_await(world, chat, part);
+        bool is_it = strcmp(talk_text(message, "id"), card) == 0 &&
+                     json_array_size(json_object_get(message, "buttons")) == 0;
+        json_decref(message);
+        if (is_it)
+            return;
+    }
+    feishu_show(world, chat);
+    CHECK(!"the card is not changed");
+}
+
+static void a_press_is_answered_and_the_card_changed(void)
+{
+    struct feishu_world world;
+    start(&world);
+    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    CHECK_INT(0, lines(&world));
+    press(&world, ANN, card.id, "Approve", "Approved.");
+    expect_outcome(&world, ANN_CHAT, card.id, "Decided by:");
+    feishu_expect(&world, ANN_CHAT, "Result: {\"success\":true");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    CHECK_INT(1, feishu_count(&world, ANN_CHAT, COUNT_COMMAND));
+    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    for (long long until = process_now_ms() + AWAIT_MS;
+         feishu_count(&world, ANN_CHAT, COUNT_COMMAND) < 2 && process_now_ms() < until;)
+        process_pause_ms(2);
+    card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    (void)feishu_say(&world, ANN_CHAT, ANN, "拒绝，因为太晚了");
+    expect_outcome(&world, ANN_CHAT, card.id, "Refused: ");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    CHECK(feishu_asked(&world, "太晚了") > 0);
+    feishu_world_stop(&world);
+}
+
+/* Its owner administers it, says the platform; nobody else may. */
+static void the_owner_of_a_group_decides(void)
+{
+    struct feishu_world world;
+    start(&world);
+    (void)feishu_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
+    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    press(&world, BOB, card.id, "Approve", "");
+    feishu_expect(&world, TEAM, "for an owner or administrator");
+    press(&world, BOB, card.id, "Approve", "for an owner or administrator");
+    CHECK_INT(0, lines(&world));
+    press(&world, EVE, card.id, "Approve", "");
+    expect_outcome(&world, TEAM, card.id, "Approved: ");
+    feishu_expect(&world, TEAM, "Result: {\"success\":true");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    feishu_world_stop(&world);
+}
+
+static void a_restart_loses_no_card(void)
+{
+    struct feishu_world world;
+    start(&world);
+    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    int64_t connections = feishu_counter(&world, "connections");
+    CHECK_INT(0, service_stop(&world.world.service));
+    service_start(&world.world.service, binary, &world.world.folder);
+    feishu_await_log(&world, "feishu: connected");
+    (void)connections;
+    feishu_world_await_connection(&world);
+    press(&world, ANN, card.id, "Approve", "Approved.");
+    expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
+    feishu_expect(&world, ANN_CHAT, "Result: {\"success\":true");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    feishu_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(a_press_is_answered_and_the_card_changed);
+    RUN(the_owner_of_a_group_decides);
+    RUN(a_restart_loses_no_card);
+    return check_summary();
+}

@@ -1,0 +1,115 @@
+/*
+ * Aim: on QQ a request has a keyboard where the bot may send one, and is numbered text where it may not; words decide in
+ * both; in a group its administrators do.
+ * Method: the real binary between a QQ platform in this process and a model server that calls what the user's text says.
+ *   scenario_approval_qq BINARY FAKE_MODEL
+ */
+#include "qq_world.h"
+
+#include "support/check.h"
+
+#define COUNT_COMMAND "echo done >> count"
+#define WANT_COUNT "please [[call exec_shell {\"command\":\"" COUNT_COMMAND "\"}]]"
+#define OWNER "A1B2C3D4E5F60718293A4B5C6D7E8F90" /* of the project: ANN */
+
+static const char *binary, *fake_model;
+
+static void start(struct qq_world *world, const char *members)
+{
+    qq_world_start(world, binary, fake_model,
+                   &(struct qq_options){
+                       .members = members,
+                       .root = ",\"permissions\":{\"roles\":{\"owner\":[\"qq:" OWNER "\"]}}"});
+}
+
+static size_t lines(const struct qq_world *world)
+{
+    char *text = folder_read(&world->world.folder, "count");
+    size_t count = 0;
+    for (const char *at = text; at != NULL && (at = strchr(at, '\n')) != NULL; at++)
+        count++;
+    free(text);
+    return count;
+}
+
+static void a_press_decides(void)
+{
+    struct qq_world world;
+    start(&world, NULL);
+    qq_say(&world, ANN, WANT_COUNT);
+    json_t *card = qq_await(&world, ANN, COUNT_COMMAND);
+    if (json_array_size(json_object_get(card, "buttons")) == 0)
+        qq_show(&world, ANN);
+    CHECK(json_array_size(json_object_get(card, "buttons")) > 0);
+    json_t *answer = platform_do(&world.qq, "{s:s,s:s,s:s,s:s}", "do", "press", "chat", ANN,
+                                 "message_id", talk_text(card, "id"), "button", "Approve");
+    json_decref(card);
+    char id[128];
+    snprintf(id, sizeof id, "%s", talk_text(answer, "id"));
+    json_decref(answer);
+    qq_expect(&world, ANN, "Result: {\"success\":true");
+    qq_expect(&world, ANN, "Approved: ");
+    answer = platform_do(&world.qq, "{s:s,s:s}", "do", "toast", "id", id);
+    CHECK(json_is_true(json_object_get(answer, "is_answered")));
+    CHECK_INT(0, qq_member(answer, "code"));
+    json_decref(answer);
+    qq_settle(&world);
+    CHECK_INT(1, lines(&world));
+    qq_world_stop(&world);
+}
+
+static void without_the_right_it_is_text(void)
+{
+    struct qq_world world;
+    start(&world, ",\"keyboard\":false");
+    qq_say(&world, ANN,
+           "both [[call exec_shell {\"command\":\"" COUNT_COMMAND "\"}]] "
+           "[[call exec_shell {\"command\":\"echo other >> other\"}]]");
+    json_t *card = qq_await(&world, ANN, "1. ");
+    CHECK(strstr(talk_text(card, "text"), "2. ") != NULL);
+    CHECK(strstr(talk_text(card, "text"), "only 2") != NULL); /* how to answer */
+    CHECK_INT(0, json_array_size(json_object_get(card, "buttons")));
+    json_decref(card);
+    qq_say(&world, ANN, "1同意，2拒绝");
+    qq_expect(&world, ANN, "Result: ");
+    qq_settle(&world);
+    CHECK_INT(1, lines(&world));
+    char *other = folder_read(&world.world.folder, "other");
+    CHECK(other == NULL);
+    qq_world_stop(&world);
+}
+
+/* What the platform says about who speaks counts; a member's word does not. */
+static void an_administrator_of_the_group_decides(void)
+{
+    struct qq_world world;
+    start(&world, NULL);
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "@bot " WANT_COUNT);
+    qq_expect(&world, TEAM, COUNT_COMMAND);
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M8",
+                  "role", "member", "text", "yes");
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M9",
+                  "role", "member", "text", "同意");
+    qq_say(&world, BOB, "a mark");
+    qq_expect(&world, BOB, "You said: a mark");
+    CHECK_INT(0, lines(&world));
+    CHECK_INT(0, qq_count(&world, TEAM, "Result: "));
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "yes");
+    qq_expect(&world, TEAM, "Result: {\"success\":true");
+    qq_settle(&world);
+    CHECK_INT(1, lines(&world));
+    qq_world_stop(&world);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    RUN(a_press_decides);
+    RUN(without_the_right_it_is_text);
+    RUN(an_administrator_of_the_group_decides);
+    return check_summary();
+}
