@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define PREFIX "grant/"
+#define LENGTH_S_MAX (INT64_C(3660) * 86400) /* ten years; longer is cut */
 #define GRANT_BYTES_MAX ((size_t)64 * 1024)
 
 /* -- memory ----------------------------------------------------------------------------------------------------- */
@@ -185,15 +186,16 @@ enum sma_err sma_store_add_grant(struct sma_store *store, const struct store_gra
     store->sys->random_bytes(store->sys->self, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    int64_t now_ms = sma_ctx_wall(store->ctx);
-    struct store_grant grant = {
-        .id = sma_str(id),
-        .chat_key = sma_store_chat_key(facts->chat),
-        .tool = facts->tool,
-        .rule = facts->rule,
-        .by = facts->by,
-        .until_ms = facts->length_s == SMA_GRANT_ALWAYS ? 0 : now_ms + facts->length_s * 1000,
-        .created_ms = now_ms};
+    int64_t now_ms = sma_ctx_wall(store->ctx), length_s = facts->length_s;
+    bool is_for_good = length_s == SMA_GRANT_ALWAYS;
+    length_s = length_s < 0 ? 0 : length_s > LENGTH_S_MAX ? LENGTH_S_MAX : length_s;
+    struct store_grant grant = {.id = sma_str(id),
+                                .chat_key = sma_store_chat_key(facts->chat),
+                                .tool = facts->tool,
+                                .rule = facts->rule,
+                                .by = facts->by,
+                                .until_ms = is_for_good ? 0 : now_ms + length_s * 1000,
+                                .created_ms = now_ms};
     struct sma_buf json;
     sma_buf_init(&json, GRANT_BYTES_MAX);
     put_record(&json, &grant);

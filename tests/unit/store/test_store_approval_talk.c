@@ -382,6 +382,29 @@ static void a_permission_is_revoked(void)
     end_world(&w);
 }
 
+static void any_length_of_a_permission_is_borne(void)
+{
+    static const struct
+    {
+        int64_t length_s;
+        unsigned count;
+    } lengths[] = {{INT64_MAX, 1}, {INT64_MIN, 0}, {-2, 0}, {1, 1}};
+    for (size_t i = 0; i < SMA_COUNT_OF(lengths); i++) {
+        char rule[64];
+        open_people(&w);
+        uint64_t seq = park(&w, "a", "1", one_command, 1);
+        CHECK_INT(200, decide(&w,
+                              &(struct sma_decide){.id = sma_str(open_id(&w)),
+                                                   .is_approved = true,
+                                                   .grant_s = lengths[i].length_s},
+                              NULL));
+        CHECK_TEXT("0:yes:;", resumed(&w, seq));
+        done(&w, seq, "", NULL, 0);
+        CHECK_INT(lengths[i].count, count_grants("a", "2", rule));
+        end_world(&w);
+    }
+}
+
 static void a_permission_follows_its_chat(void)
 {
     char rule[64];
@@ -471,6 +494,7 @@ int main(void)
     RUN(collected_messages_have_the_least_standing);
     RUN(a_permission_for_ten_minutes_ends);
     RUN(a_permission_is_revoked);
+    RUN(any_length_of_a_permission_is_borne);
     RUN(a_permission_follows_its_chat);
     RUN(what_cannot_be_granted_is_agreed_to_once);
     RUN(the_oldest_permission_goes_at_the_bound);
