@@ -166,7 +166,9 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
     struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
                                    .may_answer = is_held,
                                    .is_press = true};
-    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    bool has_decided = ruling.status == 200;
+    struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
+                                                                     : SMA_VERDICT_IGNORED};
     err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK && is_held)
         err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
