@@ -249,13 +249,6 @@ static inline const char *query(struct world *world, uint8_t kind, const char *c
     return json;
 }
 
-static inline void pass(struct world *world, uint64_t seconds)
-{
-    run(world);
-    sma_sim_advance(world->system, seconds * SECOND);
-    run(world);
-}
-
 static inline bool has_projection(const struct world *world, const char *id)
 {
     char path[256];

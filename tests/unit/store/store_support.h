@@ -452,4 +452,22 @@ static inline size_t count_of(const char *text, const char *needle)
     return count;
 }
 
+/* What is open is done, time passes, what follows is done. */
+static inline void pass(struct world *world, uint64_t seconds)
+{
+    run(world);
+    sma_sim_advance(world->system, seconds * SECOND);
+    run(world);
+}
+
+/* The next run ends well; it is an error if there is none. */
+static inline void finish_next(struct world *world)
+{
+    uint64_t seq = run_seq(world);
+    CHECK(seq != 0);
+    done(world, seq, "ok", NULL, 0);
+    run(world);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+}
+
 #endif

@@ -9,27 +9,11 @@
                       .is_group = true,                 \
                       __VA_ARGS__})
 
-static void pass(struct world *world, uint64_t seconds)
-{
-    run(world);
-    sma_sim_advance(world->system, seconds * SECOND);
-    run(world);
-}
-
 static int say_in_group(struct world *world, const struct saying *saying)
 {
     (void)say_as(world, TEST, saying);
     run(world);
     return accepted(&world->test).verdict;
-}
-
-static void finish_next(struct world *world)
-{
-    uint64_t seq = run_seq(world);
-    CHECK(seq != 0);
-    done(world, seq, "ok", NULL, 0);
-    run(world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
 }
 
 static void first_one_is_answered_and_others_are_asked_for(void)

@@ -305,7 +305,7 @@ static void failed_commit_leaves_the_old_chat(void)
 }
 
 static uint64_t countdown;
-static void pass(void)
+static void count_down(void)
 {
     if (countdown > 0 && --countdown == 0)
         _exit(7);
@@ -313,15 +313,15 @@ static void pass(void)
 static int cut_rename(void *self, const char *from, const char *to)
 {
     (void)self;
-    pass();
+    count_down();
     int result = sma_sys_real()->rename(NULL, from, to);
-    pass();
+    count_down();
     return result;
 }
 static int cut_fsync(void *self, int fd)
 {
     (void)self;
-    pass();
+    count_down();
     return sma_sys_real()->fsync(NULL, fd);
 }
 static enum sma_state_vfs_action cut_database(enum sma_state_vfs_role role,
@@ -330,7 +330,7 @@ static enum sma_state_vfs_action cut_database(enum sma_state_vfs_role role,
     (void)role;
     (void)call;
     (void)is_wal;
-    pass();
+    count_down();
     return SMA_STATE_VFS_PASS;
 }
 
