@@ -179,6 +179,31 @@ static void a_stranger_is_paired_first(void)
     telegram_world_stop(&world);
 }
 
+/* The owner is told of the code, and says yes in the chat. */
+static void an_owner_lets_a_stranger_in_by_a_word(void)
+{
+    struct telegram_world world;
+    char code[16] = "", text[64];
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    telegram_expect(&world, ANN, "You said: hello");
+    (void)telegram_say(&world, CAT, CAT, "let me in");
+    json_t *answer = telegram_await(&world, ANN, "wants to talk to me");
+    const char *at = strstr(talk_text(answer, "text"), "\"pair ");
+    CHECK(at != NULL);
+    snprintf(code, sizeof code, "%.8s", at + 6);
+    json_decref(answer);
+    snprintf(text, sizeof text, "pair %s", code);
+    (void)telegram_say(&world, BOB, BOB, text); /* a member lets nobody in */
+    telegram_settle(&world);
+    CHECK_INT(0, telegram_asked(&world, "let me in"));
+    (void)telegram_say(&world, ANN, ANN, text);
+    telegram_expect(&world, CAT, "You can talk to me now.");
+    telegram_expect(&world, CAT, "You said: let me in");
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
 static void a_stranger_who_may_talk_gets_no_tools(void)
 {
     static const char *const wanted[] = {
@@ -253,5 +278,6 @@ int main(int argc, char **argv)
     RUN(a_stranger_who_may_talk_gets_no_tools);
     RUN(people_of_an_old_project_stay_in);
     RUN(a_stranger_is_paired_first);
+    RUN(an_owner_lets_a_stranger_in_by_a_word);
     return check_summary();
 }
