@@ -139,7 +139,8 @@ static void on_bot(struct qq *qq, void *user, const struct sma_net_answer *answe
     if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] != '\0' &&
         sma_json_load(answer->body, &root) == SMA_ERR_OK) {
         struct sma_str name = sma_json_str(root, "username");
-        snprintf(qq->bot_id, sizeof qq->bot_id, "%s", outcome.message_id);
+        snprintf(qq->bot_id, sizeof qq->bot_id, "%.*s", (int)sizeof qq->bot_id - 1,
+                 outcome.message_id);
         sma_ctx_log(
             qq->ctx, SMA_LOG_INFO, "qq: connected as %.*s (%s); requests are taken at /webhooks/qq",
             (int)(name.len > 60 ? 60 : name.len), name.len == 0 ? "" : name.ptr, qq->bot_id);
