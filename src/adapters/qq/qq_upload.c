@@ -8,6 +8,7 @@
 #include "qq_priv.h"
 
 #include "adapters/common/project_file.h"
+#include "sma/text.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -80,7 +81,8 @@ static void end_with(struct qq_attempt *attempt, enum sma_attempt_class attempt_
                      const char *error)
 {
     struct qq_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
-    snprintf(outcome.error, sizeof outcome.error, "%s", error);
+    snprintf(outcome.error, sizeof outcome.error, "%.*s",
+             (int)sma_utf8_cut(sma_str(error), sizeof outcome.error - 1), error);
     end(attempt, &outcome);
 }
 
