@@ -60,7 +60,8 @@ struct sma_tools;
 SMA_CHECKED enum sma_err sma_tools_create(const struct sma_config *config, struct sma_tools **ret_tools,
                                           struct sma_error *error);
 void sma_tools_destroy(struct sma_tools *tools);
-/** Which belts are on, one line for the start log and `status`. */
+/** What holds commands, and who is asked about what: lines "exec_shell: ...", "commands: ...", "files: ...", each ended by a
+ *  newline, for the start log and `status`. Appends; an error stays in buf. */
 void sma_tools_describe(const struct sma_tools *tools, struct sma_buf *buf);
 extern const struct sma_actor_ops sma_tools_actor_ops;
 

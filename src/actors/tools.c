@@ -29,15 +29,24 @@ static void unref_setup(struct tools_setup *setup)
     free(setup);
 }
 
+/* The rules know members of `permissions`; people have to know in which file those stand. */
+static enum sma_err name_file(enum sma_err err, struct sma_error *error)
+{
+    if (err != SMA_ERR_BADINPUT)
+        return err;
+    struct sma_error detail = *error;
+    return sma_fail(error, err, "ship.json: %s", detail.text);
+}
+
 static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools *tools,
                                struct sma_error *error)
 {
     enum sma_err err =
         sma_exec_options_parse(setup->config->permissions_json, &setup->options, error);
     if (err == SMA_ERR_OK)
-        err = sma_tool_rules_create(setup->config, &setup->rules, error);
+        err = name_file(sma_tool_rules_create(setup->config, &setup->rules, error), error);
     if (err == SMA_ERR_OK)
-        err = sma_file_tools_create(setup->config, &setup->files, error);
+        err = name_file(sma_file_tools_create(setup->config, &setup->files, error), error);
     if (err != SMA_ERR_OK)
         return err;
     if (sma_secrets_create(setup->config, &setup->secrets) != SMA_ERR_OK)
@@ -126,24 +135,32 @@ void sma_tools_destroy(struct sma_tools *tools)
 void sma_tools_describe(const struct sma_tools *tools, struct sma_buf *buf)
 {
     sma_sandbox_describe(&tools->setup->sandbox, &tools->setup->options, buf);
+    sma_buf_put_char(buf, '\n');
+    sma_tool_rules_describe(tools->setup->rules, buf);
 }
 
 static void say_belts(struct sma_tools *tools)
 {
     const struct tools_setup *setup = tools->setup;
-    struct sma_buf line;
-    sma_buf_init(&line, 1024);
-    sma_tools_describe(tools, &line);
-    bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
+    struct sma_buf lines;
+    sma_buf_init(&lines, 8192);
+    sma_tools_describe(tools, &lines);
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/belts", setup->config->state_dir); /* `status` shows it */
-    if (sma_sys_write_file_unsynced(sma_ctx_sys(tools->ctx), path, sma_buf_str(&line), 0600,
+    if (lines.err != SMA_ERR_OK ||
+        sma_sys_write_file_unsynced(sma_ctx_sys(tools->ctx), path, sma_buf_str(&lines), 0600,
                                     NULL) != SMA_ERR_OK)
         sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
-    sma_ctx_log(
-        tools->ctx, is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s", line.ptr == NULL ? "" : line.ptr,
-        is_open ? "; commands can read what this user can read, and reach the network" : "");
-    sma_buf_fini(&line);
+    bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
+    const char *more =
+        is_open ? "; commands can read what this user can read, and reach the network" : "";
+    for (char *at = lines.ptr, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        *end = '\0';
+        bool is_first = at == lines.ptr;
+        sma_ctx_log(tools->ctx, is_first && is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s", at,
+                    is_first ? more : "");
+    }
+    sma_buf_fini(&lines);
 }
 
 /* Descriptors that the service itself was started with are not for commands. */

@@ -13,14 +13,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void print_text(const char *name, const char *text)
+{
+    printf("  %-18s ", name);
+    sma_cli_print_clean(sma_str(text));
+    putchar('\n');
+}
+
+/* {"waiting":1,"open":2} is read more easily as "waiting 1, open 2". */
+static void put_members(struct sma_buf *buf, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        SMA_AUTO(sma_freep)
+        char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                           : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        sma_buf_printf(buf, "%s%s %s", buf->len == 0 ? "" : ", ", name, text == NULL ? "?" : text);
+    }
+}
+
 static void print_value(const char *name, const json_t *value)
 {
-    char *text = json_is_string(value) ? strdup(json_string_value(value))
-                                       : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    printf("  %-18s ", name);
-    sma_cli_print_clean(sma_str(text == NULL ? "out of memory" : text));
-    putchar('\n');
-    free(text);
+    struct sma_buf buf;
+    sma_buf_init(&buf, SMA_CLI_ANSWER_BYTES_MAX);
+    if (json_is_object(value))
+        put_members(&buf, value);
+    else if (json_is_string(value))
+        sma_buf_put_text(&buf, json_string_value(value));
+    else if (!json_is_array(value) || json_array_size(value) > 0) {
+        SMA_AUTO(sma_freep) char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        sma_buf_put_text(&buf, text == NULL ? "?" : text);
+    }
+    print_text(name, buf.len == 0 ? "none" : buf.ptr);
+    sma_buf_fini(&buf);
 }
 
 static int print_answer(const struct sma_buf *answer)
@@ -38,6 +65,8 @@ static int print_answer(const struct sma_buf *answer)
             print_value(name, value);
             continue;
         }
+        if (json_object_size(value) == 0)
+            continue;
         printf("%s\n", name);
         json_object_foreach(value, inner_name, inner) print_value(inner_name, inner);
     }
@@ -45,21 +74,24 @@ static int print_answer(const struct sma_buf *answer)
     return 0;
 }
 
-/* The line that the tools actor wrote at its start: what holds commands. */
+/* The lines that the tools actor wrote at its start: what holds commands, who is asked about what. */
 static void print_belts(const char *state_dir)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/belts", state_dir);
-    SMA_AUTO(sma_freep) char *line = NULL;
+    SMA_AUTO(sma_freep) char *lines = NULL;
     size_t len;
-    if (sma_sys_read_file(sma_sys_real(), path, 4096, &line, &len, NULL) != SMA_ERR_OK)
+    if (sma_sys_read_file(sma_sys_real(), path, 8192, &lines, &len, NULL) != SMA_ERR_OK)
         return;
-    const char *colon = strstr(line, ": ");
-    json_t *text = json_string(colon == NULL ? line : colon + 2);
     puts("tools");
-    if (text != NULL)
-        print_value("exec_shell", text);
-    json_decref(text);
+    for (char *at = lines, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        *end = '\0';
+        char *colon = strstr(at, ": ");
+        if (colon == NULL)
+            continue;
+        *colon = '\0';
+        print_text(at, colon + 2);
+    }
 }
 
 int sma_cli_status(int argc, char **argv)

@@ -251,6 +251,37 @@ enum sma_err sma_policy_load(const char *permissions_json, struct sma_policy **r
     return SMA_ERR_OK;
 }
 
+#define RULES_SHOWN 5
+
+static void describe_deny(const struct sma_policy *policy, struct sma_buf *buf)
+{
+    if (policy->deny.count == 0) {
+        sma_buf_put_text(buf, "; no program is refused");
+        return;
+    }
+    sma_buf_put_text(buf, policy->deny_is_question ? "; always asked: " : "; refused: ");
+    for (size_t i = 0; i < policy->deny.count && i < RULES_SHOWN; i++)
+        sma_buf_printf(buf, "%s%s", i == 0 ? "" : ", ", policy->deny.items[i].text);
+    if (policy->deny.count > RULES_SHOWN)
+        sma_buf_printf(buf, " and %zu more", policy->deny.count - RULES_SHOWN);
+}
+
+void sma_policy_describe(const struct sma_policy *policy, struct sma_buf *buf)
+{
+    if (policy->is_off) {
+        sma_buf_put_text(buf, "all refused");
+        return;
+    }
+    if (policy->allows_the_rest)
+        sma_buf_put_text(buf, "run WITHOUT a question where they are understood, else asked");
+    else if (policy->asks_always || policy->allow.count == 0)
+        sma_buf_put_text(buf, "each one is asked");
+    else
+        sma_buf_printf(buf, "asked, but for %zu allow rule%s", policy->allow.count,
+                       policy->allow.count == 1 ? "" : "s");
+    describe_deny(policy, buf);
+}
+
 void sma_policy_destroy(struct sma_policy *policy)
 {
     if (policy == NULL)

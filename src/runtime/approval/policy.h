@@ -64,6 +64,8 @@ struct sma_policy_query
 SMA_CHECKED enum sma_err sma_policy_load(const char *permissions_json,
                                          struct sma_policy **ret_policy, struct sma_error *error);
 void sma_policy_destroy(struct sma_policy *policy); /* accepts NULL */
+/** One clause for the start log, like "asked, but for 3 allow rules; refused: rm". Appends; an error stays in buf. */
+void sma_policy_describe(const struct sma_policy *policy, struct sma_buf *buf);
 
 /**
  * Decide about one command. Nothing is run; `shell` is working memory whose former contents are lost and which then holds

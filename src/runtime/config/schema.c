@@ -76,7 +76,27 @@ static const struct rule RULES[] = {
     {"queue.waitingMax", KIND_INTEGER, 1, SMA_INBOX_WAITING_COUNT_MAX, NULL},
     {"approvals", KIND_OBJECT, 0, 0, NULL},
     {"approvals.expireS", KIND_INTEGER, 0, 31536000, NULL},
+    /* The values are checked by their owners: runtime/access, approval and tools. */
     {"permissions", KIND_OBJECT, 0, 0, NULL},
+    {"permissions.roles", KIND_ANY, 0, 0, NULL},
+    {"permissions.read_repo", KIND_ANY, 0, 0, NULL},
+    {"permissions.read_repo.paths", KIND_ANY, 0, 0, NULL},
+    {"permissions.read_repo.requiresApproval", KIND_ANY, 0, 0, NULL}, /* old files; no effect */
+    {"permissions.write_repo", KIND_ANY, 0, 0, NULL},
+    {"permissions.write_repo.paths", KIND_ANY, 0, 0, NULL},
+    {"permissions.write_repo.requiresApproval", KIND_ANY, 0, 0, NULL},
+    {"permissions.send_elsewhere", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.deny", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.allow", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.requiresApproval", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.denyRequiresApproval", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.sandbox", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.network", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.memoryMb", KIND_ANY, 0, 0, NULL},
+    {"permissions.exec_shell.env", KIND_ANY, 0, 0, NULL},
+    {"permissions.open_pr", KIND_ANY, 0, 0, NULL}, /* of the old program; no effect */
+    {"permissions.merge", KIND_ANY, 0, 0, NULL},   /* likewise */
     {"adapters", KIND_OBJECT, 0, 0, NULL},
     {"integrations", KIND_OBJECT, 0, 0, NULL},
     {"oss", KIND_OBJECT, 0, 0, NULL},
@@ -143,9 +163,8 @@ static const struct rule ADAPTER_RULES[] = {
     {"qq.caFile", KIND_STRING, 0, 0, NULL},
 };
 
-/* Objects whose members belong to somebody else: the adapters, the permission engine, features not built yet. */
-static const char *const OPEN_OBJECTS[] = {"permissions", "adapters", "integrations", "oss",
-                                           "cloudFiles"};
+/* Objects whose members belong to somebody else: the adapters, features not built yet. */
+static const char *const OPEN_OBJECTS[] = {"adapters", "integrations", "oss", "cloudFiles"};
 static const char *const ADAPTER_NAMES[] = {"telegram", "feishu", "qq",
                                             "discord",  "http",   "terminal"};
 
@@ -415,6 +434,16 @@ static const struct rule *find_rule(const char *path)
     return NULL;
 }
 
+/* What may be an object among other things: its members are known, then. */
+static bool has_members(const char *path)
+{
+    size_t len = strlen(path);
+    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
+        if (strncmp(RULES[i].path, path, len) == 0 && RULES[i].path[len] == '.')
+            return true;
+    return false;
+}
+
 static bool is_open_object(const char *path)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(OPEN_OBJECTS); i++)
@@ -555,7 +584,7 @@ static enum sma_err check_object(const struct checking *checking, const char *pr
         enum sma_err err = check_value(checking->file, rule, value, checking->error);
         if (err != SMA_ERR_OK)
             return err;
-        if (rule->kind != KIND_OBJECT)
+        if (!json_is_object(value) || (rule->kind != KIND_OBJECT && !has_members(path)))
             continue;
         if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
             err = check_adapters(checking, path, value);

@@ -71,6 +71,15 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
     free(rules);
 }
 
+void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, "commands: ");
+    sma_policy_describe(rules->policy, buf);
+    sma_buf_put_text(buf, "\nfiles: ");
+    sma_file_rules_describe(rules->files->rules, buf);
+    sma_buf_put_char(buf, '\n');
+}
+
 /* -- what all share --------------------------------------------------------------------------------------------- */
 static void set_text(char *to, size_t size, struct sma_str text)
 {

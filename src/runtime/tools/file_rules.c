@@ -1,6 +1,8 @@
 /* file_rules.c — reading permissions of files. See file_rules.h. */
 #include "runtime/tools/file_rules.h"
 
+#include "sma/buf.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -169,4 +171,21 @@ bool sma_file_rules_names_read(const struct sma_file_rules *rules)
 bool sma_file_rules_reads_nothing(const struct sma_file_rules *rules)
 {
     return rules->read == SMA_FILE_REFUSE;
+}
+
+void sma_file_rules_describe(const struct sma_file_rules *rules, struct sma_buf *buf)
+{
+    static const char *const written[] = {[SMA_FILE_ALLOW] = "written without a question",
+                                          [SMA_FILE_ASK] = "written after asking",
+                                          [SMA_FILE_REFUSE] = "not written"};
+    static const char *const sent[] = {[SMA_FILE_ALLOW] = "are not asked",
+                                       [SMA_FILE_ASK] = "are asked",
+                                       [SMA_FILE_REFUSE] = "are refused"};
+    bool is_read = rules->read != SMA_FILE_REFUSE, is_written = rules->write != SMA_FILE_REFUSE;
+    sma_buf_printf(buf, "%s%s, %s%s; messages to other chats %s",
+                   is_read ? "read freely" : "not read",
+                   is_read && rules->read_paths.has_list ? " where patterns name them" : "",
+                   written[rules->write],
+                   is_written && rules->write_paths.has_list ? " where patterns name them" : "",
+                   sent[rules->send]);
 }

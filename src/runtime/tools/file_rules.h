@@ -15,6 +15,8 @@
 
 #include "sma/base.h"
 
+struct sma_buf;
+
 #define SMA_FILE_RULES_PATTERN_COUNT_MAX 1024 /* of one list; beyond it start refuses */
 #define SMA_FILE_RULES_PATTERN_BYTES_MAX 1000
 
@@ -39,6 +41,9 @@ enum sma_file_verdict sma_file_rules_send(const struct sma_file_rules *rules);
 bool sma_file_rules_names_read(const struct sma_file_rules *rules);
 /** Is no file at all to be read? */
 bool sma_file_rules_reads_nothing(const struct sma_file_rules *rules);
+
+/** One clause for the start log, like "read freely, written after asking; messages to other chats are asked". Appends. */
+void sma_file_rules_describe(const struct sma_file_rules *rules, struct sma_buf *buf);
 
 /** Does the pattern fit the path (both relative, clean)? Time is bounded by the product of their lengths. */
 bool sma_glob_fits(struct sma_str pattern, struct sma_str path);

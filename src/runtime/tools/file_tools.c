@@ -314,34 +314,3 @@ bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
     sma_buf_fini(&why);
     return err == SMA_ERR_OK;
 }
-
-enum sma_err sma_file_tools_preview(const struct sma_file_tools *tools, struct sma_str name,
-                                    struct sma_str arguments, char **ret_path, char **ret_before,
-                                    char **ret_after, struct sma_buf *why)
-{
-    enum sma_tool tool = sma_tool_find(name);
-    struct sma_tool_args args = {0};
-    struct sma_buf path;
-    struct file_change change = {0};
-    enum sma_file_verdict verdict;
-    SMA_ASSERT(tool == SMA_TOOL_WRITE_FILE || tool == SMA_TOOL_EDIT_FILE);
-    sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX + 1);
-    enum sma_err err = sma_tool_args_parse(tool, arguments, &args, why);
-    if (err == SMA_ERR_OK)
-        err = file_tools_clean_write(tools, args.path, &path, &verdict, why);
-    if (err == SMA_ERR_OK)
-        err = file_tools_change(tools, tool, &args, sma_buf_str(&path), &change, why);
-    char *clean = err == SMA_ERR_OK ? sma_buf_take(&path) : NULL;
-    if (err == SMA_ERR_OK && clean == NULL)
-        err = SMA_ERR_NOMEM;
-    sma_tool_args_fini(&args);
-    sma_buf_fini(&path);
-    if (err != SMA_ERR_OK) {
-        file_change_fini(&change);
-        return err;
-    }
-    *ret_path = clean;
-    *ret_before = change.before;
-    *ret_after = change.after;
-    return SMA_ERR_OK;
-}

@@ -31,14 +31,6 @@ bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
                         struct sma_str arguments, struct sma_buf *result,
                         const volatile int *is_stopped);
 
-/**
- * For checks: what a write or edit would do. *ret_before and *ret_after are malloc'ed contents (before NULL: a new file).
- * OK | BADINPUT, NOTFOUND, TOOBIG, PERM ... with the sentence for the model appended to why.
- */
-SMA_CHECKED enum sma_err sma_file_tools_preview(const struct sma_file_tools *tools,
-                                                struct sma_str name, struct sma_str arguments,
-                                                char **ret_path, char **ret_before,
-                                                char **ret_after, struct sma_buf *why);
 /** May this file of the project be sent or read? Opens it beneath the root; the caller closes *ret_fd. */
 SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,
                                              struct sma_str path, int *ret_fd, struct sma_buf *why);

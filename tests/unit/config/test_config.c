@@ -341,6 +341,22 @@ static void unknown_keys_name_the_nearest(void)
     sma_config_destroy(config);
 }
 
+/* A deny list that nobody reads because of a letter protects nobody. */
+static void unknown_members_of_permissions_name_the_nearest(void)
+{
+    project("{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"exec_shel\":true,"
+            "\"exec_shell\":{\"denny\":[\"git push\"],\"network\":true},"
+            "\"write_repo\":{\"path\":[\"src/**\"]},\"open_pr\":true}}",
+            NULL);
+    struct sma_config *config = load();
+    CHECK(strstr(warnings, "permissions.exec_shel is ignored; did you mean "
+                           "permissions.exec_shell?") != NULL);
+    CHECK(strstr(warnings, "did you mean permissions.exec_shell.deny?") != NULL);
+    CHECK(strstr(warnings, "did you mean permissions.write_repo.paths?") != NULL);
+    CHECK(strstr(warnings, "open_pr") == NULL && strstr(warnings, "network") == NULL);
+    sma_config_destroy(config);
+}
+
 static void unknown_members_of_an_adapter_name_the_nearest(void)
 {
     project("{\"llm\":{\"provider\":\"offline\"},\"integrations\":{\"telegram\":{\"enabled\":false,"
@@ -395,6 +411,7 @@ int main(void)
     RUN(access_holds_for_platforms_that_do_not_say_it_themselves);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
+    RUN(unknown_members_of_permissions_name_the_nearest);
     RUN(unknown_members_of_an_adapter_name_the_nearest);
     RUN(the_editor_schema_knows_adapters);
     RUN(deep_json_is_refused);

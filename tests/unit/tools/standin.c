@@ -24,7 +24,7 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
                                    struct sma_tool_rules **ret_rules, struct sma_error *error)
 {
     if (strstr(config->permissions_json, "\"broken\"") != NULL)
-        return sma_fail(error, SMA_ERR_BADINPUT, "ship.json: permissions.broken is wrong");
+        return sma_fail(error, SMA_ERR_BADINPUT, "permissions.broken is wrong");
     *ret_rules = calloc(1, sizeof **ret_rules);
     return *ret_rules == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }
@@ -32,6 +32,12 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
 void sma_tool_rules_destroy(struct sma_tool_rules *rules)
 {
     free(rules);
+}
+
+void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)
+{
+    (void)rules;
+    sma_buf_put_text(buf, "commands: as written\nfiles: none\n");
 }
 
 enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma_tool_ask *ask,
