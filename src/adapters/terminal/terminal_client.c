@@ -3,8 +3,11 @@
 
 #include "sma/text.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -175,6 +178,28 @@ static void refuse(uv_stream_t *listener)
     uv_close((uv_handle_t *)pipe, on_refused_closed);
 }
 
+/* A command in a sandbox can reach any socket whose path it sees, and whoever talks here is an owner. Such a process has a
+ * number of its own in a process namespace below ours; its status file lists both. Whose status cannot be read is let in. */
+static bool is_from_sandbox(const struct client *client)
+{
+    uv_os_fd_t fd;
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    char path[48], text[4096];
+    if (uv_fileno((const uv_handle_t *)&client->pipe, &fd) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 || peer.pid <= 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)peer.pid);
+    int status = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = status < 0 ? -1 : read(status, text, sizeof text - 1);
+    if (status >= 0)
+        close(status);
+    text[count > 0 ? count : 0] = '\0';
+    int outer, inner;
+    const char *line = strstr(text, "\nNSpid:");
+    return line != NULL && sscanf(line + 7, "%*[\t ]%d%*[\t ]%d", &outer, &inner) == 2;
+}
+
 void sma_terminal_on_connection(uv_stream_t *listener, int status)
 {
     struct terminal *terminal = listener->data;
@@ -196,6 +221,13 @@ void sma_terminal_on_connection(uv_stream_t *listener, int status)
     sma_buf_init(&client->line, SMA_TERMINAL_LINE_BYTES_MAX + TERMINAL_READ_BYTES);
     if (uv_accept(listener, (uv_stream_t *)&client->pipe) != 0 ||
         uv_read_start((uv_stream_t *)&client->pipe, on_room, on_read) != 0) {
+        sma_terminal_close_client(client);
+        return;
+    }
+    if (is_from_sandbox(client)) {
+        sma_terminal_put_error(client, "",
+                               "terminals inside of a sandbox or a container are not "
+                               "served: use one outside");
         sma_terminal_close_client(client);
         return;
     }

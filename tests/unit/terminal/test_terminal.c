@@ -10,9 +10,11 @@
 #include <jansson.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ADAPTER_ID SMA_ACTOR_ADAPTER_0
@@ -593,6 +595,45 @@ static void a_client_that_does_not_read_is_dropped(void)
     close_service();
 }
 
+/* In the child of a fork: what the service says first to a process with a process namespace of its own. */
+static int say_what_is_heard_inside(void)
+{
+    struct sma_error error;
+    char text[256] = "";
+    int fd, status = 0;
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+        return 77; /* not permitted here */
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (sma_terminal_connect(socket_path, &fd, &error) != SMA_ERR_OK ||
+            recv(fd, text, sizeof text - 1, 0) <= 0)
+            _exit(2);
+        _exit(strstr(text, "\"type\":\"error\"") != NULL && strstr(text, "sandbox") != NULL ? 0
+                                                                                            : 3);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+                                                                           : 4;
+}
+
+static void processes_inside_of_a_sandbox_are_not_served(void)
+{
+    open_service();
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0)
+        _exit(say_what_is_heard_inside());
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        fprintf(stderr, "no process namespaces here: not tested\n");
+    else
+        CHECK_INT(0, WEXITSTATUS(status));
+    struct client client = connect_client(); /* others still are */
+    wait_for(&client, "hello", NULL, NULL);
+    close_client(&client);
+    close_service();
+}
+
 static void a_stale_socket_is_replaced_and_a_live_one_respected(void)
 {
     struct sma_error error;
@@ -647,6 +688,7 @@ int main(void)
     RUN(one_client_too_many_is_told_so);
     RUN(a_delivery_without_a_terminal_is_given_up);
     RUN(a_client_that_does_not_read_is_dropped);
+    RUN(processes_inside_of_a_sandbox_are_not_served);
     RUN(a_stale_socket_is_replaced_and_a_live_one_respected);
     RUN(a_path_longer_than_a_socket_address_works);
     CHECK(rmdir(dir) == 0);
