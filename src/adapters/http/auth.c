@@ -1,6 +1,8 @@
 /* auth.c — Host, Origin and the token. Everything that decides about trust stands in this file. */
 #include "http_priv.h"
 
+#include "runtime/tools/exec_options.h"
+
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -15,6 +17,16 @@ static void put_name(struct http_auth *auth, size_t index, const char *name)
     snprintf(auth->names[index], sizeof auth->names[index], is_bare_ipv6 ? "[%s]" : "%s", name);
 }
 
+/* Commands that may use the machine's network come here from 127.0.0.1 like people; the token they cannot see. */
+static bool is_reached_by_commands(const struct sma_config *config)
+{
+    struct sma_exec_options options = {0};
+    enum sma_err err = sma_exec_options_parse(config->permissions_json, &options, NULL);
+    bool is_reached = err == SMA_ERR_OK && options.is_possible && options.has_network;
+    sma_exec_options_fini(&options);
+    return is_reached;
+}
+
 enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
 {
     struct http_auth auth = {.port = atomic_load(&http->port)};
@@ -24,7 +36,8 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     put_name(&auth, 2, "::1");
     put_name(&auth, 3, host);
     bool is_configured = http->config->api_token[0] != '\0';
-    auth.is_token_needed = !http->is_loopback || is_configured;
+    auth.is_token_needed =
+        !http->is_loopback || is_configured || is_reached_by_commands(http->config);
     /* A page that rebinds its name to us cannot know the token; without the token only our own names are let in. */
     auth.is_any_host = !http->is_loopback;
     if (is_configured) {

@@ -397,14 +397,15 @@ static struct harness *make(const struct harness_options *options)
     snprintf(harness->dir, sizeof harness->dir, "/tmp/sma-http-XXXXXX");
     CHECK(mkdtemp(harness->dir) != NULL);
     snprintf(harness->state_dir, sizeof harness->state_dir, "%s/.ship", harness->dir);
-    harness->config =
-        (struct sma_config){.project_dir = harness->dir,
-                            .state_dir = harness->state_dir,
-                            .name = "tester",
-                            .version = "1",
-                            .start_host = options->host == NULL ? "127.0.0.1" : options->host,
-                            .start_port = options->port,
-                            .api_token = options->api_token == NULL ? "" : options->api_token};
+    harness->config = (struct sma_config){
+        .project_dir = harness->dir,
+        .state_dir = harness->state_dir,
+        .name = "tester",
+        .version = "1",
+        .start_host = options->host == NULL ? "127.0.0.1" : options->host,
+        .start_port = options->port,
+        .api_token = options->api_token == NULL ? "" : options->api_token,
+        .permissions_json = options->permissions == NULL ? "" : options->permissions};
     harness->block = (struct sma_config_adapter){
         .name = "http", .is_enabled = true, .json = options->json == NULL ? "" : options->json};
     harness->store.runs = calloc(RUN_COUNT_MAX, sizeof *harness->store.runs);

@@ -29,11 +29,12 @@
 
 struct harness_options
 {
-    const char *host;      /* NULL = 127.0.0.1 */
-    const char *api_token; /* NULL = none */
-    const char *json;      /* adapters.http, NULL = none */
-    int port;              /* 0 = any */
-    bool has_webhook;      /* with the fake platform adapter */
+    const char *host;        /* NULL = 127.0.0.1 */
+    const char *api_token;   /* NULL = none */
+    const char *json;        /* adapters.http, NULL = none */
+    const char *permissions; /* JSON, NULL = none */
+    int port;                /* 0 = any */
+    bool has_webhook;        /* with the fake platform adapter */
 };
 struct harness;
 

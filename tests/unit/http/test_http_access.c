@@ -89,6 +89,28 @@ static void open_address_makes_a_token(void)
     harness_stop(harness);
 }
 
+/* Their requests come from 127.0.0.1, too, and would decide about what they themselves asked. */
+static void commands_with_a_network_make_a_token_needed(void)
+{
+    static const struct
+    {
+        const char *permissions;
+        int status;
+    } rows[] = {{"{\"exec_shell\":{\"network\":true}}", 401},
+                {"{\"exec_shell\":{\"network\":false}}", 200},
+                {"{\"exec_shell\":{\"allow\":[\"ls\"]}}", 200},
+                {"{\"exec_shell\":false}", 200}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct harness *harness =
+            harness_start(&(struct harness_options){.permissions = rows[i].permissions});
+        CHECK_INT(rows[i].status, ask(harness, ""));
+        CHECK_INT(rows[i].status,
+                  request_status(harness, "POST /api/approvals/0123456789/approve", "", "{}"));
+        CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
+        harness_stop(harness);
+    }
+}
+
 /* A token file that others can read (copied, made by hand) is closed before it is used. */
 static void token_file_is_closed_to_others(void)
 {
@@ -210,6 +232,7 @@ int main(void)
     RUN(configured_token_is_required);
     RUN(rotated_token_counts_at_once);
     RUN(open_address_makes_a_token);
+    RUN(commands_with_a_network_make_a_token_needed);
     RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);
