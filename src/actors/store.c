@@ -219,6 +219,7 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     sma_state_counts(store->state, &counts);
     store->sync_count = counts.wal_syncs;
     log_boot(store);
+    sma_store_say_owner(store);
     if (store->config->durability_is_none)
         sma_ctx_log(ctx, SMA_LOG_WARN,
                     "durability is \"none\": after a power failure accepted messages may be lost "

@@ -390,3 +390,37 @@ void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
     if (err != SMA_ERR_OK)
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
 }
+
+/* -- nobody is owner -------------------------------------------------------------------------------------------- */
+static enum sma_err find_owner(void *user, struct sma_str key, struct sma_str value)
+{
+    (void)key;
+    bool *has_owner = user;
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    const char *standing = json_string_value(json_object_get(root, "standing"));
+    *has_owner = *has_owner || (standing != NULL &&
+                                strcmp(standing, sma_access_standing_name(SMA_ACCESS_OWNER)) == 0);
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
+void sma_store_say_owner(struct sma_store *store)
+{
+    const struct sma_adapter_ops *platform = NULL;
+    for (uint32_t i = 0; i < store->adapter_count && platform == NULL; i++)
+        if (!sma_access_is_trusted_channel(sma_str(store->adapters[i].adapter->ops->channel)))
+            platform = store->adapters[i].adapter->ops;
+    bool has_owner = platform == NULL || sma_access_roles_have_owner(store->named);
+    if (has_owner)
+        return;
+    enum sma_err err =
+        sma_state_each_access_under(store->state, SMA_STR("person/"), find_owner, &has_owner);
+    if (err != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
+    else if (!has_owner)
+        sma_ctx_log(store->ctx, SMA_LOG_INFO,
+                    "nobody is owner yet: write to the bot on %s, then run `shipmyagent pair "
+                    "approve CODE %s --role owner` with the code it shows, or with "
+                    "%s:<your user id> if it shows none",
+                    platform->name, store->config->project_dir, platform->channel);
+}

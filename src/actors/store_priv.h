@@ -572,6 +572,8 @@ SMA_CHECKED enum sma_err sma_store_find_person(struct sma_store *store,
 SMA_CHECKED enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *error);
 /** Append {"pairings":[...],"people":[...]}. */
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json);
+/** At start: where people can write but nobody is owner, one line of the log says how to become it. */
+void sma_store_say_owner(struct sma_store *store);
 /** A message was accepted, in the open transaction: remember where its author can be reached. */
 SMA_CHECKED enum sma_err sma_store_note_person(struct sma_store *store,
                                                const struct store_chat *chat,

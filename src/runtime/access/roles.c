@@ -261,3 +261,11 @@ enum sma_access_standing sma_access_roles_find(const struct sma_access_roles *ro
     }
     return best;
 }
+
+bool sma_access_roles_have_owner(const struct sma_access_roles *roles)
+{
+    for (size_t i = 0; i < roles->count; i++)
+        if (roles->entries[i].standing == SMA_ACCESS_OWNER)
+            return true;
+    return false;
+}

@@ -35,6 +35,9 @@ enum sma_access_standing sma_access_roles_find(const struct sma_access_roles *ro
                                                struct sma_str channel, struct sma_str chat_id,
                                                struct sma_str user_id);
 
+/** Does the configuration name an owner, of anything? */
+bool sma_access_roles_have_owner(const struct sma_access_roles *roles);
+
 /** The parts of an actor key; chat is empty in the short form. false: it names nobody. Slices point into key. */
 bool sma_access_key_split(struct sma_str key, struct sma_str *ret_channel, struct sma_str *ret_chat,
                           struct sma_str *ret_user);

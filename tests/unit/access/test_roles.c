@@ -134,6 +134,27 @@ static void keys_are_split(void)
     CHECK(!sma_access_key_split(SMA_STR("x"), &channel, &chat, &user));
 }
 
+static void an_owner_is_found(void)
+{
+    static const struct
+    {
+        const char *json;
+        bool has_owner;
+    } rows[] = {
+        {"", false},
+        {"{\"roles\":{\"owner\":[],\"admin\":[\"telegram:1\"],\"member\":[\"qq:2\"]}}", false},
+        {"{\"roles\":{\"member\":[\"qq:2\"],\"owner\":[\"telegram:1\"]}}", true},
+        {"{\"roles\":{\"owner\":[\"telegram:chat:-5:user:7\"]}}", true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_access_roles *roles = NULL;
+        struct sma_error error;
+        CHECK_OK(sma_access_roles_parse(sma_str(rows[i].json), &roles, &error));
+        CHECK(sma_access_roles_have_owner(roles) == rows[i].has_owner);
+        sma_access_roles_destroy(roles);
+    }
+}
+
 int main(void)
 {
     RUN(names_go_both_ways);
@@ -141,5 +162,6 @@ int main(void)
     RUN(nothing_configured_names_nobody);
     RUN(wrong_entries_are_named_with_the_remedy);
     RUN(keys_are_split);
+    RUN(an_owner_is_found);
     return check_summary();
 }
