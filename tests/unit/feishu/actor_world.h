@@ -1,17 +1,13 @@
 /*
- * actor_world.h — the Feishu adapter on its thread, between a scripted platform and a core that does as it is told.
+ * actor_world.h — the Feishu adapter in an adapter world (support/adapter_world.h), against a scripted platform.
  *
- * The dispatcher is the real one. Store, agent, log and an HTTP adapter are stand-ins: they remember what they were
- * asked, and a test gives them orders. The platform (actor_platform.c) answers like Feishu until it is told otherwise.
- * Threads: the test's; everything here locks.
+ * The platform (actor_platform.c) answers like Feishu until it is told otherwise. Threads: the test's.
  */
 #ifndef SMA_TEST_FEISHU_ACTOR_WORLD_H
 #define SMA_TEST_FEISHU_ACTOR_WORLD_H
 
 #include "adapters/feishu/feishu_frame.h"
-#include "sma/messages.h"
-#include "support/check.h"
-#include "support/patience.h"
+#include "support/adapter_world.h"
 #include "support/ws_server.h"
 
 #define WORLD_BOT "ou_bot0000000000000000000000000000"
@@ -21,74 +17,18 @@
 #define WORLD_SECRET "s3cr3t-of-the-app"
 #define WORLD_SERVICE 33554678
 
-extern char world_dir[200]; /* the project */
-
 /** Everything starts; members: further members of adapters.feishu, e.g. ",\"mode\":\"webhook\"". */
 void world_open(const char *members);
-void world_stop(
-    void); /* orderly; checks the exit status, and that no log line held the secret or a token */
-void world_clean(void); /* removes the project */
+void world_stop(void);  /* world_end; the platform stays */
+void world_clean(void); /* removes platform and project */
 void world_close(void); /* both */
 
-#define WORLD_WAIT_MS PATIENCE_AWAIT_MS
-#define WORLD_WAIT(condition)                                                                      \
-    do {                                                                                           \
-        for (int world_ms_ = 0; !(condition); world_ms_++) {                                       \
-            if (world_ms_ >= WORLD_WAIT_MS) {                                                      \
-                fprintf(stderr, "%s:%d: waited in vain for %s\n", __FILE__, __LINE__, #condition); \
-                exit(1);                                                                           \
-            }                                                                                      \
-            world_pause();                                                                         \
-        }                                                                                          \
-    } while (0)
-void world_pause(void);       /* one look's time */
-void world_rest(unsigned ms); /* long enough to see that nothing happens */
-
-/* -- the store ---------------------------------------------------------------------------------------------------- */
-struct world_event
-{
-    char text[256], chat_key[96], event_key[64], preparation[1024];
-    uint8_t kind, control, addressed;
-};
-size_t world_event_count(void);
-struct world_event world_event_at(size_t index);
-void world_refuse(size_t count); /* the next `count` events */
-void world_hold(bool is_held);   /* answer nothing; false answers what waits */
-/** From now on presses are answered with this verdict and these words (kept by the caller). */
-void world_answer_presses(enum sma_verdict verdict, const char *notice);
-/** Of the deliveries that follow; enum sma_intent. */
-void world_set_intent(uint8_t intent);
-
-/** Hand a delivery to the dispatcher. reply, thread: "" = none. @return its outbox id */
+/** Hand a delivery to the dispatcher. reply: "" = none. @return its outbox id */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *chat_type, const char *reply,
                        const char *text);
 /** Again, as after a crash: the part had been begun. */
 void world_deliver_again(uint64_t outbox_id, uint64_t seq, const char *chat, const char *chat_type,
                          const char *reply, const char *text);
-struct world_receipt
-{
-    uint8_t state; /* enum sma_delivery_state */
-    char error[256], platform_id[64];
-};
-bool world_has_receipt(uint64_t outbox_id,
-                       struct world_receipt *ret_receipt); /* whether the row has ended */
-
-/** Ask the adapter to prepare. @return the seq it goes under */
-uint64_t world_prepare(const char *preparation, const char *chat, const char *user,
-                       bool wants_role);
-struct world_prepared
-{
-    uint8_t role;
-    char context[2048];
-};
-bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared);
-
-/* -- the agent, the HTTP adapter, the log --------------------------------------------------------------------------- */
-void world_progress(uint64_t seq, enum sma_progress_kind kind, const char *chat, const char *text);
-/** headers: lines with CR LF. @return the number of the request */
-size_t world_webhook(const char *headers, const char *body);
-bool world_has_webhook_answer(size_t number, int *ret_status, char body[1024]);
-size_t world_log_count(const char *text); /* how many log lines contain this */
 
 /* -- the platform (actor_platform.c) ---------------------------------------------------------------------------------- */
 struct platform_request

@@ -43,7 +43,7 @@ static void an_event_is_acknowledged_when_it_is_durable(void)
 static void a_refused_event_is_not_acknowledged(void)
 {
     connect_world("");
-    world_refuse(1);
+    world_refuse(0, 1);
     platform_send_event("m1", platform_text_event("om_1", "one"), 1, NULL);
     WORLD_WAIT(world_event_count() == 1);
     platform_send_event("m2", platform_text_event("om_2", "two"), 1, NULL);
@@ -94,7 +94,7 @@ static void a_button_is_answered_with_a_toast(void)
     WORLD_WAIT(platform_ack_count() == 1);
     CHECK_INT(SMA_EVENT_CALLBACK, world_event_at(0).kind);
     CHECK(strlen(platform_ack_at(0).data) > 20);
-    world_refuse(1); /* it is not brought again, so the person is told */
+    world_refuse(0, 1); /* it is not brought again, so the person is told */
     platform_send_event("m2", BUTTON, 1, NULL);
     WORLD_WAIT(platform_ack_count() == 2);
     CHECK_INT(200, platform_ack_at(1).code);

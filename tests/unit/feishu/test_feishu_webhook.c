@@ -22,10 +22,11 @@
 /* Posts until the adapter knows who the bot is. @return the status */
 static int post(const char *headers, const char *body, char answer[1024])
 {
-    int status;
+    struct world_answer given;
     size_t number = world_webhook(headers, body);
-    WORLD_WAIT(world_has_webhook_answer(number, &status, answer));
-    return status;
+    WORLD_WAIT(world_has_webhook_answer(number, &given));
+    snprintf(answer, sizeof given.body, "%s", given.body);
+    return given.status;
 }
 
 static void open_ready(const char *members)
@@ -51,17 +52,17 @@ static void the_challenge_is_answered(void)
 static void an_event_is_answered_when_it_is_durable(void)
 {
     char answer[1024];
-    int status;
+    struct world_answer given;
     open_ready(TOKEN_MODE);
     world_hold(true);
     size_t number = world_webhook("", platform_text_event("om_1", "hello"));
     WORLD_WAIT(world_event_count() == 1);
     world_rest(50);
-    CHECK(!world_has_webhook_answer(number, &status, answer));
+    CHECK(!world_has_webhook_answer(number, &given));
     world_hold(false);
-    WORLD_WAIT(world_has_webhook_answer(number, &status, answer));
-    CHECK_INT(200, status);
-    world_refuse(1);
+    WORLD_WAIT(world_has_webhook_answer(number, &given));
+    CHECK_INT(200, given.status);
+    world_refuse(0, 1);
     CHECK_INT(503, post("", platform_text_event("om_2", "again"), answer));
     CHECK_INT(200, post("", platform_text_event("om_2", "again"), answer));
     world_close();
@@ -116,7 +117,7 @@ static void a_button_gets_its_toast(void)
     open_ready(TOKEN_MODE);
     CHECK_INT(200, post("", BUTTON, answer));
     CHECK(strstr(answer, "\"success\"") != NULL);
-    world_refuse(1);
+    world_refuse(0, 1);
     CHECK_INT(200, post("", BUTTON, answer)); /* it is not brought again */
     CHECK(strstr(answer, "\"warning\"") != NULL);
     world_close();

@@ -26,17 +26,18 @@ static size_t post(const char *secret, int64_t age_s, const char *body)
     return world_webhook(headers, body);
 }
 
-static int answer_to(size_t number, char body[512])
+static int answer_to(size_t number, char body[1024])
 {
-    int status;
-    WORLD_WAIT(world_has_webhook_answer(number, &status, body));
-    return status;
+    struct world_answer answer;
+    WORLD_WAIT(world_has_webhook_answer(number, &answer));
+    snprintf(body, sizeof answer.body, "%s", answer.body);
+    return answer.status;
 }
 
 static void an_event_is_acknowledged_when_it_is_stored(void)
 {
-    char body[512];
-    int status;
+    char body[1024];
+    struct world_answer answer;
     world_open(",\"mode\":\"webhook\"");
     WORLD_WAIT(world_log_count("requests are taken at /webhooks/qq") == 1);
     world_hold(true);
@@ -44,7 +45,7 @@ static void an_event_is_acknowledged_when_it_is_stored(void)
     WORLD_WAIT(world_event_count() == 1);
     CHECK_TEXT("by hook", world_event_at(0).text);
     world_rest(20);
-    CHECK(!world_has_webhook_answer(number, &status, body));
+    CHECK(!world_has_webhook_answer(number, &answer));
     world_hold(false);
     CHECK_INT(200, answer_to(number, body));
     CHECK_TEXT("{\"op\":12,\"d\":0}", body);
@@ -54,7 +55,7 @@ static void an_event_is_acknowledged_when_it_is_stored(void)
 
 static void what_the_store_refused_is_asked_for_again(void)
 {
-    char body[512];
+    char body[1024];
     world_open(",\"mode\":\"webhook\"");
     world_refuse(0, 1);
     CHECK_INT(503, answer_to(post(FAKE_QQ_SECRET, 0, EVENT), body));
@@ -64,7 +65,7 @@ static void what_the_store_refused_is_asked_for_again(void)
 
 static void strangers_are_refused(void)
 {
-    char body[512];
+    char body[1024];
     world_open(",\"mode\":\"webhook\"");
     CHECK_INT(401, answer_to(post("somebodyelses", 0, EVENT), body));
     CHECK_INT(401, answer_to(post(FAKE_QQ_SECRET, 3600, EVENT), body));
@@ -75,7 +76,7 @@ static void strangers_are_refused(void)
 
 static void the_address_is_validated(void)
 {
-    char body[512];
+    char body[1024];
     world_open(",\"mode\":\"webhook\"");
     size_t number = post(FAKE_QQ_SECRET, 0,
                          "{\"op\":13,\"d\":{\"plain_token\":\"Arq0D5A61EgUu4OxUvOp\","
@@ -87,7 +88,7 @@ static void the_address_is_validated(void)
 
 static void events_that_say_nothing_are_taken(void)
 {
-    char body[512];
+    char body[1024];
     world_open(",\"mode\":\"webhook\"");
     CHECK_INT(200,
               answer_to(post(FAKE_QQ_SECRET, 0, "{\"op\":0,\"t\":\"UNKNOWN\",\"d\":{}}"), body));
@@ -98,7 +99,7 @@ static void events_that_say_nothing_are_taken(void)
 
 static void no_webhook_where_none_is_configured(void)
 {
-    char body[512];
+    char body[1024];
     world_open("");
     CHECK_INT(404, answer_to(post(FAKE_QQ_SECRET, 0, EVENT), body));
     world_close();

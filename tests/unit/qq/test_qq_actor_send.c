@@ -183,7 +183,8 @@ static void an_end_in_mid_upload_is_clean(void)
 /* -- attachments ---------------------------------------------------------------------------------------------------------- */
 static void attachments_are_fetched(void)
 {
-    char context[2048], path[300];
+    char path[300];
+    struct world_prepared prepared;
     world_open("");
     WORLD_WAIT(world_log_count("qq: connected") > 0);
     json_decref(platform_do(&world_platform, "{s:s,s:s,s:s,s:[{s:s,s:s,s:s}]}", "do", "say", "chat",
@@ -192,9 +193,9 @@ static void attachments_are_fetched(void)
     WORLD_WAIT(world_event_count() == 1);
     struct world_event event = world_event_at(0);
     CHECK(event.preparation[0] != '\0');
-    uint64_t seq = world_prepare(event.preparation);
-    WORLD_WAIT(world_has_prepared(seq, context));
-    CHECK_TEXT("", context);
+    uint64_t seq = world_prepare(event.preparation, WORLD_C2C, "M1", true);
+    WORLD_WAIT(world_has_prepared(seq, &prepared));
+    CHECK_TEXT("", prepared.context);
     const char *from = strstr(event.text, ".ship/"), *to = strchr(from, ' ');
     CHECK(from != NULL);
     size_t len = to == NULL ? strcspn(from, "\n") : (size_t)(to - from);
@@ -206,8 +207,8 @@ static void attachments_are_fetched(void)
     CHECK(fread(bytes, 1, sizeof bytes - 1, file) == strlen("the picture"));
     fclose(file);
     CHECK_TEXT("the picture", bytes);
-    seq = world_prepare("this is no list");
-    WORLD_WAIT(world_has_prepared(seq, context));
+    seq = world_prepare("this is no list", WORLD_C2C, "M1", true);
+    WORLD_WAIT(world_has_prepared(seq, &prepared));
     world_close();
 }
 

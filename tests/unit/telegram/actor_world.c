@@ -1,406 +1,34 @@
-/* actor_world.c — see actor_world.h. Orders go to the actors through one locked list that their ticks look into. */
+/* actor_world.c — see actor_world.h. */
 #include "actor_world.h"
 
 #include "adapters/telegram/telegram.h"
-#include "sma/actors.h"
 
-#include <ftw.h>
-#include <pthread.h>
-#include <time.h>
-#include <unistd.h>
-
-#define ADAPTER_ID SMA_ACTOR_ADAPTER_0
-#define CALLER_ID (SMA_ACTOR_ADAPTER_0 + 1)
-#define EVENT_COUNT_MAX 4096
-#define ROW_COUNT_MAX 512
-#define LOG_COUNT_MAX 1024
-#define HELD_COUNT_MAX 1024
-#define ORDER_COUNT_MAX 512
-#define TICK_NS 1000000
+#include <string.h>
 
 struct telegram world_platform;
-char world_dir[200];
 int64_t world_cursor;
-const char *world_secret;
 
-enum order_kind
+/* -- the service ------------------------------------------------------------------------------------------------------ */
+static struct sma_route route_of(const struct world_order *order, char key[WORLD_KEY_SIZE],
+                                 char type[WORLD_TYPE_SIZE])
 {
-    ORDER_DELIVER,
-    ORDER_PREPARE,
-    ORDER_PROGRESS,
-    ORDER_WEBHOOK,
-};
-struct order
-{
-    uint8_t kind, progress;
-    uint8_t intent;
-    bool wants_role;
-    uint64_t id, seq;
-    char chat[32], thread[32], reply[32], user[32];
-    char *text, *header;
-};
-struct hook
-{
-    uint64_t ask_id;
-    bool is_answered;
-    int status;
-    uint32_t retry_after_s;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct
-{
-    struct world_event events[EVENT_COUNT_MAX];
-    size_t event_count, refuse_skip, refuse_count, conflict_count, held_count;
-    bool is_held;
-    struct sma_msg *held[HELD_COUNT_MAX];
-    uint64_t seq, row;
-    struct world_receipt receipts[ROW_COUNT_MAX];
-    bool has_receipt[ROW_COUNT_MAX], has_prepared[ROW_COUNT_MAX];
-    struct world_prepared prepared[ROW_COUNT_MAX];
-    struct hook hooks[ROW_COUNT_MAX];
-    size_t hook_count;
-    struct order orders[ORDER_COUNT_MAX];
-    size_t order_count;
-    char *logs[LOG_COUNT_MAX];
-    size_t log_count;
-    uint8_t press_verdict, intent;
-    const char *press_notice;
-} seen;
-
-static void copy_text(char *to, size_t size, struct sma_str from)
-{
-    snprintf(to, size, "%.*s", (int)from.len, from.len == 0 ? "" : from.ptr);
-}
-
-/* -- orders -------------------------------------------------------------------------------------------------------- */
-static void give_order(const struct order *order)
-{
-    CHECK(seen.order_count < ORDER_COUNT_MAX);
-    seen.orders[seen.order_count++] = *order;
-}
-
-static bool take_order(unsigned from_kind, unsigned to_kind, struct order *order)
-{
-    bool is_found = false;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < seen.order_count && !is_found; i++) {
-        if (seen.orders[i].kind < from_kind || seen.orders[i].kind > to_kind)
-            continue;
-        *order = seen.orders[i];
-        memmove(&seen.orders[i], &seen.orders[i + 1],
-                (--seen.order_count - i) * sizeof seen.orders[0]);
-        is_found = true;
-    }
-    pthread_mutex_unlock(&lock);
-    return is_found;
-}
-
-static void free_order(struct order *order)
-{
-    free(order->text);
-    free(order->header);
-}
-
-static struct sma_route route_of(const struct order *order, char key[160])
-{
-    bool is_private = order->chat[0] != '-';
-    snprintf(key, 160, "telegram:chat:%s%s%s", order->chat,
+    snprintf(type, WORLD_TYPE_SIZE, "%s", order->chat[0] == '-' ? "supergroup" : "private");
+    snprintf(key, WORLD_KEY_SIZE, "telegram:chat:%s%s%s", order->chat,
              order->thread[0] == '\0' ? "" : ":topic:", order->thread);
-    return (struct sma_route){.adapter = ADAPTER_ID,
+    return (struct sma_route){.adapter = SMA_ACTOR_ADAPTER_0,
                               .channel = SMA_STR("telegram"),
                               .chat_key = sma_str(key),
                               .chat_id = sma_str(order->chat),
-                              .chat_type = is_private ? SMA_STR("private") : SMA_STR("supergroup"),
+                              .chat_type = sma_str(type),
                               .thread_id = sma_str(order->thread),
                               .message_id = sma_str(order->reply),
                               .user_id = sma_str(order->user)};
 }
 
-static void carry_out(struct sma_ctx *ctx, const struct order *order)
+static int64_t cursor_of(struct sma_str name)
 {
-    char key[160];
-    struct sma_route route = route_of(order, key);
-    struct sma_str text = sma_str(order->text);
-    size_t space = sma_route_space(&route) + text.len + 1;
-    if (order->kind == ORDER_DELIVER) {
-        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_DELIVER, struct sma_deliver, space);
-        struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
-        deliver->outbox_id = order->id;
-        deliver->seq = order->seq;
-        deliver->intent = order->intent;
-        deliver->route = sma_route_dup(msg, &route);
-        deliver->text = sma_msg_dup(msg, text);
-        CHECK_OK(sma_ctx_send(ctx, SMA_ACTOR_DISPATCHER, &msg));
-        return;
-    }
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARE, struct sma_prepare, space);
-    struct sma_prepare *prepare = SMA_MSG_BODY(msg, struct sma_prepare);
-    prepare->seq = order->seq;
-    prepare->route = sma_route_dup(msg, &route);
-    prepare->preparation = sma_msg_dup(msg, text);
-    prepare->wants_role = order->wants_role;
-    CHECK_OK(sma_ctx_ask(ctx, ADAPTER_ID, &msg, 0, NULL));
-}
-
-/* -- the store ----------------------------------------------------------------------------------------------------- */
-static void accept(struct sma_ctx *ctx, struct sma_msg *question)
-{
-    struct sma_str notice = sma_str(seen.press_notice == NULL ? "" : seen.press_notice);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ACCEPTED, struct sma_accepted, notice.len + 1);
-    struct sma_accepted *accepted = SMA_MSG_BODY(msg, struct sma_accepted);
-    accepted->seq = ++seen.seq;
-    if (SMA_MSG_BODY(question, struct sma_ingress)->kind == SMA_EVENT_CALLBACK) {
-        accepted->verdict = seen.press_verdict;
-        accepted->notice = sma_msg_dup(msg, notice);
-    }
-    if (seen.refuse_skip > 0) {
-        seen.refuse_skip--;
-    } else if (seen.refuse_count > 0) {
-        seen.refuse_count--;
-        accepted->verdict = SMA_VERDICT_REFUSED;
-        accepted->reason = SMA_STR("no disk");
-    } else if (seen.conflict_count > 0) {
-        seen.conflict_count--;
-        accepted->verdict = SMA_VERDICT_CONFLICT;
-    }
-    sma_ctx_answer(ctx, question, &msg);
-}
-
-static void note_event(const struct sma_ingress *in)
-{
-    CHECK(seen.event_count < EVENT_COUNT_MAX);
-    struct world_event *event = &seen.events[seen.event_count++];
-    *event = (struct world_event){.kind = in->kind,
-                                  .control = in->control,
-                                  .addressed = in->addressed,
-                                  .is_record_only = in->is_record_only,
-                                  .is_group = in->is_group,
-                                  .body_hash = in->body_hash};
-    event->cursor = in->cursor_name.len > 0 ? in->cursor_value : -1;
-    copy_text(event->text, sizeof event->text, in->text);
-    copy_text(event->chat_key, sizeof event->chat_key, in->route.chat_key);
-    copy_text(event->event_key, sizeof event->event_key, in->event_key);
-    copy_text(event->migrated_from, sizeof event->migrated_from, in->migrated_from);
-    copy_text(event->preparation, sizeof event->preparation, in->preparation);
-}
-
-static void take_ingress(struct sma_ctx *ctx, struct sma_msg **msg)
-{
-    pthread_mutex_lock(&lock);
-    note_event(SMA_MSG_BODY(*msg, struct sma_ingress));
-    if (seen.is_held) {
-        CHECK(seen.held_count < HELD_COUNT_MAX);
-        seen.held[seen.held_count++] = SMA_TAKE(*msg);
-    } else {
-        accept(ctx, *msg);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-static void answer_cursor(struct sma_ctx *ctx, struct sma_msg *question)
-{
-    char json[48] = "{}";
-    const struct sma_query *query = SMA_MSG_BODY(question, struct sma_query);
-    CHECK_INT(SMA_QUERY_CURSOR, query->kind);
-    CHECK_STR("telegram.offset", query->chat_key);
-    if (world_cursor > 0)
-        snprintf(json, sizeof json, "{\"value\":%lld}", (long long)world_cursor);
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_QUERY_RESULT, struct sma_query_result, strlen(json) + 1);
-    SMA_MSG_BODY(msg, struct sma_query_result)->json = sma_msg_dup(msg, sma_str(json));
-    sma_ctx_answer(ctx, question, &msg);
-}
-
-static void take_receipt(struct sma_ctx *ctx, struct sma_msg *question)
-{
-    const struct sma_receipt *receipt = SMA_MSG_BODY(question, struct sma_receipt);
-    pthread_mutex_lock(&lock);
-    CHECK(receipt->outbox_id < ROW_COUNT_MAX);
-    struct world_receipt *kept = &seen.receipts[receipt->outbox_id];
-    kept->state = receipt->state;
-    copy_text(kept->error, sizeof kept->error, receipt->error);
-    copy_text(kept->platform_id, sizeof kept->platform_id, receipt->platform_message_id);
-    seen.has_receipt[receipt->outbox_id] = receipt->is_final;
-    pthread_mutex_unlock(&lock);
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT_DONE, struct sma_receipt_done, 0);
-    SMA_MSG_BODY(msg, struct sma_receipt_done)->outbox_id = receipt->outbox_id;
-    sma_ctx_answer(ctx, question, &msg);
-}
-
-static void take_prepared(const struct sma_prepared *prepared)
-{
-    pthread_mutex_lock(&lock);
-    CHECK(prepared->seq < ROW_COUNT_MAX && !seen.has_prepared[prepared->seq]);
-    seen.has_prepared[prepared->seq] = true;
-    seen.prepared[prepared->seq].role = prepared->role;
-    copy_text(seen.prepared[prepared->seq].context, sizeof seen.prepared[0].context,
-              prepared->context);
-    pthread_mutex_unlock(&lock);
-}
-
-static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
-{
-    (void)state;
-    switch ((*msg)->kind) {
-    case SMA_MSG_INGRESS:
-        take_ingress(ctx, msg);
-        return;
-    case SMA_MSG_QUERY:
-        answer_cursor(ctx, *msg);
-        return;
-    case SMA_MSG_RECEIPT:
-        take_receipt(ctx, *msg);
-        return;
-    case SMA_MSG_PREPARED:
-        take_prepared(SMA_MSG_BODY(*msg, struct sma_prepared));
-        return;
-    case SMA_MSG_LIFE:
-        sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
-        return;
-    default:
-        CHECK(false);
-    }
-}
-
-static void tick(void *state, struct sma_ctx *ctx)
-{
-    (void)state;
-    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + TICK_NS);
-}
-
-static void store_wake(void *state, struct sma_ctx *ctx)
-{
-    struct order order;
-    tick(state, ctx);
-    while (take_order(ORDER_DELIVER, ORDER_PREPARE, &order)) {
-        carry_out(ctx, &order);
-        free_order(&order);
-    }
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < seen.held_count && !seen.is_held; i++) {
-        accept(ctx, seen.held[i]);
-        sma_msg_destroy(seen.held[i]);
-    }
-    seen.held_count = seen.is_held ? seen.held_count : 0;
-    pthread_mutex_unlock(&lock);
-}
-
-static enum sma_err start_ticking(void *state, struct sma_ctx *ctx, struct sma_error *error)
-{
-    (void)error;
-    tick(state, ctx);
-    return SMA_ERR_OK;
-}
-
-/* -- agent, HTTP, log ------------------------------------------------------------------------------------------------ */
-static void agent_wake(void *state, struct sma_ctx *ctx)
-{
-    struct order order;
-    tick(state, ctx);
-    while (take_order(ORDER_PROGRESS, ORDER_PROGRESS, &order)) {
-        char key[160];
-        struct sma_route route = route_of(&order, key);
-        struct sma_str text = sma_str(order.text);
-        struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PROGRESS, struct sma_progress,
-                                          sma_route_space(&route) + text.len + 1);
-        struct sma_progress *progress = SMA_MSG_BODY(msg, struct sma_progress);
-        progress->seq = order.seq;
-        progress->kind = order.progress;
-        progress->route = sma_route_dup(msg, &route);
-        progress->text = sma_msg_dup(msg, text);
-        sma_ctx_signal(ctx, SMA_ACTOR_DISPATCHER, &msg);
-        free_order(&order);
-    }
-}
-
-static void caller_wake(void *state, struct sma_ctx *ctx)
-{
-    struct order order;
-    tick(state, ctx);
-    while (take_order(ORDER_WEBHOOK, ORDER_WEBHOOK, &order)) {
-        struct sma_str body = sma_str(order.text), header = sma_str(order.header);
-        struct sma_msg *msg =
-            SMA_MSG_NEW(SMA_MSG_WEBHOOK, struct sma_webhook, body.len + header.len + 2);
-        struct sma_webhook *webhook = SMA_MSG_BODY(msg, struct sma_webhook);
-        webhook->body = sma_msg_dup(msg, body);
-        webhook->headers = sma_msg_dup(msg, header);
-        webhook->read_ns = sma_ctx_now(ctx);
-        uint64_t ask_id;
-        CHECK_OK(sma_ctx_ask(ctx, ADAPTER_ID, &msg, 0, &ask_id));
-        pthread_mutex_lock(&lock);
-        seen.hooks[order.id].ask_id = ask_id;
-        pthread_mutex_unlock(&lock);
-        free_order(&order);
-    }
-}
-
-static void caller_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
-{
-    (void)state;
-    if ((*msg)->kind == SMA_MSG_LIFE)
-        sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
-    if ((*msg)->kind != SMA_MSG_WEBHOOK_ANSWER)
-        return;
-    const struct sma_webhook_answer *answer = SMA_MSG_BODY(*msg, struct sma_webhook_answer);
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < seen.hook_count; i++)
-        if (seen.hooks[i].ask_id == (*msg)->ask_id) {
-            CHECK(!seen.hooks[i].is_answered);
-            seen.hooks[i].is_answered = true;
-            seen.hooks[i].status = answer->status;
-            seen.hooks[i].retry_after_s = answer->retry_after_s;
-        }
-    pthread_mutex_unlock(&lock);
-}
-
-static void life_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
-{
-    (void)state;
-    if ((*msg)->kind == SMA_MSG_LIFE)
-        sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
-}
-
-static void log_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
-{
-    life_handle(state, msg, ctx);
-    if ((*msg)->kind != SMA_MSG_LOG)
-        return;
-    const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
-    pthread_mutex_lock(&lock);
-    if (seen.log_count < LOG_COUNT_MAX)
-        seen.logs[seen.log_count++] = strndup(line->text.ptr, line->text.len);
-    pthread_mutex_unlock(&lock);
-}
-
-static const struct sma_actor_ops store_ops = {
-    .name = "store", .start = start_ticking, .handle = store_handle, .wake = store_wake};
-static const struct sma_actor_ops agent_ops = {
-    .name = "agent", .start = start_ticking, .handle = life_handle, .wake = agent_wake};
-static const struct sma_actor_ops caller_ops = {
-    .name = "caller", .start = start_ticking, .handle = caller_handle, .wake = caller_wake};
-static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle};
-
-/* -- the service ------------------------------------------------------------------------------------------------------ */
-static struct
-{
-    struct sma_system *system;
-    struct sma_dispatcher *dispatcher;
-    struct sma_config config;
-    struct sma_adapter adapter;
-    void *state;
-    char json[2048];
-    int stop_pipe[2], status;
-    pthread_t thread;
-} service;
-
-static void *supervise(void *argument)
-{
-    (void)argument;
-    struct sma_supervise_options options = {.stop_fd = service.stop_pipe[0],
-                                            .leaves_signals = true};
-    service.status = sma_system_supervise(service.system, &options);
-    return NULL;
+    CHECK_STR("telegram.offset", name);
+    return world_cursor;
 }
 
 void world_make_platform(void)
@@ -415,271 +43,54 @@ void world_make_platform(void)
                   WORLD_ADA);
 }
 
-static void make_service(const char *members)
+void world_open(const char *members)
 {
-    snprintf(service.json, sizeof service.json,
+    static char config[2048];
+    static const struct adapter_world world = {.ops = &sma_telegram_adapter_ops,
+                                               .config = config,
+                                               .secrets = {"AAE-fake_token"},
+                                               .route = route_of,
+                                               .cursor = cursor_of};
+    if (world_platform.fake == NULL)
+        world_make_platform();
+    snprintf(config, sizeof config,
              "{\"enabled\":true,\"botToken\":\"" FAKE_TELEGRAM_TOKEN
              "\",\"apiRoot\":\"http://127.0.0.1:%d\",\"webhookSecret\":\"" WORLD_SECRET "\"%s}",
              world_platform.port, members);
-    struct sma_config_adapter block = {
-        .name = "telegram", .is_enabled = true, .json = service.json};
-    service.config.project_dir = service.config.state_dir = world_dir;
-    struct sma_error error = {0};
-    if (sma_telegram_adapter_ops.create(&service.config, &block, &service.state, &error) !=
-        SMA_ERR_OK) {
-        fprintf(stderr, "%s\n", error.text);
-        exit(1);
-    }
-    service.adapter = (struct sma_adapter){&sma_telegram_adapter_ops, service.state, ADAPTER_ID};
-    struct sma_dispatcher_options options = {&service.config, &service.adapter, 1};
-    CHECK_OK(sma_dispatcher_create(&options, &service.dispatcher, &error));
-}
-
-static void start_service(void)
-{
-    struct sma_error error = {0};
-    struct sma_system *system = service.system = sma_system_create(&(struct sma_system_options){0});
-    CHECK_OK(sma_system_add(system, SMA_ACTOR_LOG, &log_ops, &seen));
-    CHECK_OK(sma_system_add(system, SMA_ACTOR_STORE, &store_ops, &seen));
-    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, &seen));
-    CHECK_OK(sma_system_add(system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops,
-                            service.dispatcher));
-    CHECK_OK(sma_system_add(system, ADAPTER_ID, sma_telegram_adapter_ops.actor, service.state));
-    CHECK_OK(sma_system_add(system, CALLER_ID, &caller_ops, &seen));
-    CHECK_OK(sma_system_start(system, &error));
-    CHECK(pipe(service.stop_pipe) == 0);
-    CHECK(pthread_create(&service.thread, NULL, supervise, NULL) == 0);
-}
-
-void world_make_project(void)
-{
-    snprintf(world_dir, sizeof world_dir, "/tmp/telegram-test-XXXXXX");
-    CHECK(mkdtemp(world_dir) != NULL);
-}
-
-void world_open(const char *members)
-{
-    seen.event_count = seen.refuse_skip = seen.refuse_count = seen.held_count = 0;
-    seen.conflict_count = 0;
-    seen.is_held = false;
-    seen.seq = seen.row = seen.hook_count = seen.order_count = seen.log_count = 0;
-    memset(seen.has_receipt, 0, sizeof seen.has_receipt);
-    memset(seen.has_prepared, 0, sizeof seen.has_prepared);
-    memset(seen.hooks, 0, sizeof seen.hooks);
-    world_secret = "AAE-fake_token";
-    if (world_dir[0] == '\0')
-        world_make_project();
-    if (world_platform.fake == NULL)
-        world_make_platform();
-    make_service(members);
-    start_service();
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
+    world_start(&world);
 }
 
 void world_stop(void)
 {
-    CHECK(write(service.stop_pipe[1], "x", 1) == 1);
-    CHECK(pthread_join(service.thread, NULL) == 0);
-    CHECK_INT(0, service.status);
-    sma_system_destroy(service.system);
-    sma_dispatcher_destroy(service.dispatcher);
-    sma_telegram_adapter_ops.destroy(service.state);
-    close(service.stop_pipe[0]);
-    close(service.stop_pipe[1]);
+    world_end();
     fake_telegram_stop(world_platform.fake);
     world_platform.fake = NULL;
-    CHECK_INT(0, world_log_count(world_secret));
-    for (size_t i = 0; i < seen.log_count; i++)
-        free(seen.logs[i]);
-    seen.log_count = 0;
-    for (size_t i = 0; i < seen.held_count; i++)
-        sma_msg_destroy(seen.held[i]);
-    while (seen.order_count > 0)
-        free_order(&seen.orders[--seen.order_count]);
-}
-
-void world_clean(void)
-{
-    CHECK(nftw(world_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0);
-    world_dir[0] = '\0';
 }
 
 void world_close(void)
 {
     world_stop();
-    world_clean();
+    world_remove_project();
 }
 
-void world_pause(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-void world_rest(unsigned ms)
-{
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
-              NULL);
-}
-
-/* -- looking and ordering ------------------------------------------------------------------------------------------- */
-size_t world_event_count(void)
-{
-    pthread_mutex_lock(&lock);
-    size_t count = seen.event_count;
-    pthread_mutex_unlock(&lock);
-    return count;
-}
-
-struct world_event world_event_at(size_t index)
-{
-    pthread_mutex_lock(&lock);
-    CHECK(index < seen.event_count);
-    struct world_event event = seen.events[index];
-    pthread_mutex_unlock(&lock);
-    return event;
-}
-
-size_t world_event_count_of(const char *text)
-{
-    size_t count = 0;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < seen.event_count; i++)
-        count += strcmp(seen.events[i].text, text) == 0;
-    pthread_mutex_unlock(&lock);
-    return count;
-}
-
-void world_refuse(size_t skip, size_t count)
-{
-    pthread_mutex_lock(&lock);
-    seen.refuse_skip = skip;
-    seen.refuse_count = count;
-    pthread_mutex_unlock(&lock);
-}
-
-void world_conflict(size_t count)
-{
-    pthread_mutex_lock(&lock);
-    seen.conflict_count = count;
-    pthread_mutex_unlock(&lock);
-}
-
-void world_answer_presses(enum sma_verdict verdict, const char *notice)
-{
-    pthread_mutex_lock(&lock);
-    seen.press_verdict = (uint8_t)verdict;
-    seen.press_notice = notice;
-    pthread_mutex_unlock(&lock);
-}
-
-void world_set_intent(uint8_t intent)
-{
-    pthread_mutex_lock(&lock);
-    seen.intent = intent;
-    pthread_mutex_unlock(&lock);
-}
-
-void world_hold(bool is_held)
-{
-    pthread_mutex_lock(&lock);
-    seen.is_held = is_held;
-    pthread_mutex_unlock(&lock);
-}
-
+/* -- orders ----------------------------------------------------------------------------------------------------------- */
 uint64_t world_deliver(uint64_t seq, const char *chat, const char *thread, const char *reply,
                        const char *text)
 {
-    struct order order = {.kind = ORDER_DELIVER, .seq = seq, .text = strdup(text)};
-    copy_text(order.chat, sizeof order.chat, sma_str(chat));
-    copy_text(order.thread, sizeof order.thread, sma_str(thread));
-    copy_text(order.reply, sizeof order.reply, sma_str(reply));
-    pthread_mutex_lock(&lock);
-    order.id = ++seen.row;
-    order.intent = seen.intent;
-    give_order(&order);
-    pthread_mutex_unlock(&lock);
-    return order.id;
+    return world_give(&(struct world_order){.kind = WORLD_DELIVER,
+                                            .seq = seq,
+                                            .chat = chat,
+                                            .thread = thread,
+                                            .reply = reply,
+                                            .text = text});
 }
 
-bool world_has_receipt(uint64_t outbox_id, struct world_receipt *ret_receipt)
-{
-    pthread_mutex_lock(&lock);
-    bool has_receipt = seen.has_receipt[outbox_id];
-    *ret_receipt = seen.receipts[outbox_id];
-    pthread_mutex_unlock(&lock);
-    return has_receipt;
-}
-
-uint64_t world_prepare(const char *preparation, const char *chat, const char *user, bool wants_role)
-{
-    struct order order = {
-        .kind = ORDER_PREPARE, .wants_role = wants_role, .text = strdup(preparation)};
-    copy_text(order.chat, sizeof order.chat, sma_str(chat));
-    copy_text(order.user, sizeof order.user, sma_str(user));
-    pthread_mutex_lock(&lock);
-    order.seq = ++seen.seq;
-    give_order(&order);
-    pthread_mutex_unlock(&lock);
-    return order.seq;
-}
-
-bool world_has_prepared(uint64_t seq, struct world_prepared *ret_prepared)
-{
-    pthread_mutex_lock(&lock);
-    bool has_prepared = seen.has_prepared[seq];
-    *ret_prepared = seen.prepared[seq];
-    pthread_mutex_unlock(&lock);
-    return has_prepared;
-}
-
-void world_progress(uint64_t seq, enum sma_progress_kind kind, const char *chat, const char *text)
-{
-    struct order order = {
-        .kind = ORDER_PROGRESS, .progress = (uint8_t)kind, .seq = seq, .text = strdup(text)};
-    copy_text(order.chat, sizeof order.chat, sma_str(chat));
-    pthread_mutex_lock(&lock);
-    give_order(&order);
-    pthread_mutex_unlock(&lock);
-}
-
-size_t world_webhook(const char *secret_header, const char *body)
+size_t world_call_back(const char *secret, const char *body)
 {
     char header[400] = "";
-    if (secret_header != NULL)
-        snprintf(header, sizeof header, "x-telegram-bot-api-secret-token: %s\r\n", secret_header);
-    struct order order = {.kind = ORDER_WEBHOOK, .text = strdup(body), .header = strdup(header)};
-    pthread_mutex_lock(&lock);
-    order.id = seen.hook_count++;
-    give_order(&order);
-    pthread_mutex_unlock(&lock);
-    return order.id;
-}
-
-bool world_has_webhook_answer(size_t number, int *ret_status, uint32_t *ret_retry_after_s)
-{
-    pthread_mutex_lock(&lock);
-    bool is_answered = seen.hooks[number].is_answered;
-    *ret_status = seen.hooks[number].status;
-    *ret_retry_after_s = seen.hooks[number].retry_after_s;
-    pthread_mutex_unlock(&lock);
-    return is_answered;
-}
-
-size_t world_log_count(const char *text)
-{
-    size_t count = 0;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < seen.log_count; i++)
-        count += strstr(seen.logs[i], text) != NULL;
-    pthread_mutex_unlock(&lock);
-    return count;
+    if (secret != NULL)
+        snprintf(header, sizeof header, "x-telegram-bot-api-secret-token: %s\r\n", secret);
+    return world_webhook(header, body);
 }
 
 /* -- the platform ----------------------------------------------------------------------------------------------------- */

@@ -192,16 +192,17 @@ static void every_button_is_answered(void)
 
 static int hook_status(const char *secret, const char *body, uint32_t *ret_retry_after_s)
 {
-    int status;
-    size_t number = world_webhook(secret, body);
-    WORLD_WAIT(world_has_webhook_answer(number, &status, ret_retry_after_s));
-    return status;
+    struct world_answer answer;
+    size_t number = world_call_back(secret, body);
+    WORLD_WAIT(world_has_webhook_answer(number, &answer));
+    *ret_retry_after_s = answer.retry_after_s;
+    return answer.status;
 }
 
 static void a_webhook_needs_its_secret_and_the_store(void)
 {
     uint32_t retry_after_s;
-    int status;
+    struct world_answer answer;
     world_open(",\"mode\":\"webhook\"");
     WORLD_WAIT(world_log_count("connected as") == 1);
     CHECK_INT(401, hook_status(NULL, UPDATE, &retry_after_s));
@@ -219,13 +220,13 @@ static void a_webhook_needs_its_secret_and_the_store(void)
     WORLD_WAIT(world_log_count("holds no update") == 1);
     CHECK_INT(200, hook_status(WORLD_SECRET, "{\"update_id\":4,\"poll\":{}}", &retry_after_s));
     world_hold(true);
-    size_t number = world_webhook(WORLD_SECRET, UPDATE);
+    size_t number = world_call_back(WORLD_SECRET, UPDATE);
     WORLD_WAIT(world_event_count() == 3);
     world_rest(30);
-    CHECK(!world_has_webhook_answer(number, &status, &retry_after_s));
+    CHECK(!world_has_webhook_answer(number, &answer));
     world_hold(false);
-    WORLD_WAIT(world_has_webhook_answer(number, &status, &retry_after_s));
-    CHECK_INT(200, status);
+    WORLD_WAIT(world_has_webhook_answer(number, &answer));
+    CHECK_INT(200, answer.status);
     CHECK_INT(0, world_calls("getupdates"));
     world_close();
 }

@@ -209,7 +209,7 @@ static json_t *press(int64_t chat, int64_t user, int64_t message, const char *bu
     json_t *toast = NULL;
     do {
         json_decref(toast);
-        world_pause();
+        world_rest(1);
         toast = telegram_do(&world_platform, "{s:s,s:s}", "do", "toast", "id", id);
         CHECK(!json_is_true(json_object_get(toast, "is_late")));
     } while (!json_is_true(json_object_get(toast, "is_answered")));

@@ -193,7 +193,7 @@ static void a_stop_in_mid_download_leaves_nothing(void)
     world_stop();
     cached(text);
     CHECK_TEXT("", text);
-    world_clean();
+    world_remove_project();
 }
 
 static void what_an_unclean_end_left_is_removed(void)
