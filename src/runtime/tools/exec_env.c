@@ -134,12 +134,17 @@ static bool has_userinfo(const char *value)
     return false;
 }
 
+static bool is_named(const struct sma_exec_options *options, const char *name)
+{
+    return is_listed((const char *const *)options->env_names, options->env_count, name);
+}
+
 bool sma_exec_env_is_kept(const struct sma_config *config, const struct sma_exec_options *options,
                           const struct sma_secrets *secrets, const char *name, const char *value)
 {
     if (strcmp(name, SMA_EXEC_MARKER) == 0)
         return false;
-    if (is_listed((const char *const *)options->env_names, options->env_count, name))
+    if (is_named(options, name))
         return true;
     return !is_listed(config->dotenv_names, config->dotenv_count, name) && !is_steering(name) &&
            !looks_secret(name) && !has_userinfo(value) &&
@@ -171,10 +176,47 @@ static void add_kept(struct builder *builder, const struct sma_config *config,
             continue;
         memcpy(name, *entry, len);
         name[len] = '\0';
+        if (strcmp(name, "PATH") == 0 && !is_named(options, name))
+            continue; /* see add_path */
         if (sma_exec_env_is_kept(config, options, secrets, name, equals + 1) &&
             builder->bytes.len + strlen(*entry) < SPACE_BYTES_MAX / 2)
             add(builder, name, len, equals + 1);
     }
+}
+
+/* PATH without folders that are found from wherever one stands, and without those of the project: a program written there
+ * would run in the place of the one that a rule names. */
+static void add_path(struct builder *builder, const struct sma_config *config)
+{
+    const char *path = getenv("PATH");
+    size_t root_len = strlen(config->project_dir), before = builder->bytes.len;
+    sma_buf_put_text(&builder->bytes, "PATH=");
+    for (const char *at = path == NULL ? "" : path; *at != '\0';) {
+        size_t len = strcspn(at, ":");
+        bool is_inside = len >= root_len && strncmp(at, config->project_dir, root_len) == 0 &&
+                         (len == root_len || at[root_len] == '/');
+        if (len > 0 && at[0] == '/' && !is_inside && len < SPACE_BYTES_MAX / 2) {
+            if (builder->bytes.len > before + 5)
+                sma_buf_put_char(&builder->bytes, ':');
+            sma_buf_put(&builder->bytes, at, len);
+        }
+        at += len + (at[len] == ':');
+    }
+    if (builder->bytes.len == before + 5)
+        sma_buf_put_text(&builder->bytes, "/usr/local/bin:/usr/bin:/bin");
+    sma_buf_put_char(&builder->bytes, '\0');
+    builder->count++;
+}
+
+/* A folder that looks like a repository without a working tree is one to git, with a config that names programs to run: it
+ * takes nothing more than files to make one, so git is to use none that is not named. */
+static void add_git(struct builder *builder)
+{
+    static const char *const settings[][2] = {{"GIT_CONFIG_COUNT", "1"},
+                                              {"GIT_CONFIG_KEY_0", "safe.bareRepository"},
+                                              {"GIT_CONFIG_VALUE_0", "explicit"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(settings); i++)
+        add(builder, settings[i][0], strlen(settings[i][0]), settings[i][1]);
 }
 
 /* The pointers in front of the text they point to. */
@@ -200,8 +242,10 @@ char **sma_exec_env_create(const struct sma_config *config, const struct sma_exe
     struct builder builder = {.count = 0};
     sma_buf_init(&builder.bytes, SPACE_BYTES_MAX);
     add_kept(&builder, config, options, secrets);
-    if (getenv("PATH") == NULL)
-        add(&builder, "PATH", 4, "/usr/local/bin:/usr/bin:/bin");
+    if (!is_named(options, "PATH") || getenv("PATH") == NULL)
+        add_path(&builder, config);
+    if (!is_named(options, "GIT_CONFIG_COUNT"))
+        add_git(&builder);
     add(&builder, "PWD", 3, config->project_dir);
     add(&builder, SMA_EXEC_MARKER, strlen(SMA_EXEC_MARKER), marker);
     char **list = builder.bytes.err == SMA_ERR_OK ? lay_out(&builder) : NULL;

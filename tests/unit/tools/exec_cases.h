@@ -44,6 +44,20 @@ static void results_are_those_of_the_shell(void)
     world_destroy(world);
 }
 
+/* A few plain files are a repository to git, with a program in its configuration. */
+static void a_repository_made_of_files_runs_nothing(void)
+{
+    struct world *world = world_create(PERMISSIONS);
+    const struct world_record *record = world_do(
+        world,
+        "mkdir -p sub/objects sub/refs; echo 'ref: refs/heads/main' > sub/HEAD; "
+        "printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nworktree=.\\nfsmonitor=touch "
+        "hit\\n' "
+        "> sub/config; cd sub; git status; find .. -name hit");
+    CHECK_TEXT("", world_member(world, record, "stdout"));
+    world_destroy(world);
+}
+
 static void a_timeout_ends_the_whole_family(void)
 {
     struct world *world = world_create(PERMISSIONS);
@@ -315,6 +329,7 @@ static void run_results(void)
     RUN(megabytes_go_to_the_log_alone);
     RUN(secrets_are_not_shown);
     RUN(the_environment_is_clean);
+    RUN(a_repository_made_of_files_runs_nothing);
     RUN(a_cancel_ends_one_run_only);
 }
 

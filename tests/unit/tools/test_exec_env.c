@@ -89,8 +89,53 @@ static void names_and_values_decide(void)
     sma_exec_options_fini(&options);
 }
 
+static const char *find(char *const *list, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; list[i] != NULL; i++)
+        if (strncmp(list[i], name, len) == 0 && list[i][len] == '=')
+            return list[i] + len + 1;
+    return "";
+}
+
+/* What a rule calls `git` is no file that somebody wrote into the project. */
+static void programs_of_the_project_are_not_found_by_name(void)
+{
+    struct sma_config config = {
+        .project_dir = "/srv/bot", .state_dir = "/srv/bot/.ship", .api_token = ""};
+    struct sma_exec_options options;
+    struct sma_secrets *secrets = NULL;
+    CHECK_OK(sma_secrets_create(&config, &secrets));
+    static const struct
+    {
+        const char *path, *kept, *permissions;
+    } rows[] = {
+        {"/usr/bin:/bin", "/usr/bin:/bin", ""},
+        {"/srv/bot/node_modules/.bin:/usr/bin", "/usr/bin", ""},
+        {"/srv/bot:/usr/bin:/srv/botany/bin", "/usr/bin:/srv/botany/bin", ""},
+        {".:/usr/bin::bin:./x:/bin:", "/usr/bin:/bin", ""},
+        {"", "/usr/local/bin:/usr/bin:/bin", ""},
+        {"node_modules/.bin", "/usr/local/bin:/usr/bin:/bin", ""},
+        {"/srv/bot/bin:/bin", "/srv/bot/bin:/bin", "{\"exec_shell\":{\"env\":[\"PATH\"]}}"},
+    };
+    char *saved = strdup(getenv("PATH"));
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        CHECK_OK(sma_exec_options_parse(rows[i].permissions, &options, NULL));
+        setenv("PATH", rows[i].path, 1);
+        char **list = sma_exec_env_create(&config, &options, secrets, "mark");
+        CHECK_TEXT(rows[i].kept, find(list, "PATH"));
+        CHECK_TEXT("safe.bareRepository", find(list, "GIT_CONFIG_KEY_0"));
+        free(list);
+        sma_exec_options_fini(&options);
+    }
+    setenv("PATH", saved, 1);
+    free(saved);
+    sma_secrets_destroy(secrets);
+}
+
 int main(void)
 {
+    RUN(programs_of_the_project_are_not_found_by_name);
     RUN(names_and_values_decide);
     return check_summary();
 }
