@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define SHOWN_ID_LEN 12
+#define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
 /* What the words of the command line say. */
 struct order
@@ -111,8 +112,7 @@ static int check_options(const struct order *order)
         return sma_cli_fail("%s: --role goes with `pair approve`", order->command);
     if (order->id != NULL &&
         (order->id[0] == '\0' || strlen(order->id) > 64 ||
-         strspn(order->id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") !=
-             strlen(order->id)))
+         order->id[strspn(order->id, is_pairing ? ID_CHARACTERS ":_" : ID_CHARACTERS)] != '\0'))
         return sma_cli_fail("%s: \"%s\" cannot be right; `shipmyagent %s` lists them",
                             order->command, order->id, order->command);
     return 0;

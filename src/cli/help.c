@@ -75,12 +75,15 @@ static const struct
      "back.\n"},
     {"pair",
      "shipmyagent pair [list] [FOLDER] [--json]\n"
-     "shipmyagent pair approve CODE [FOLDER] [--role member|admin|owner]\n"
-     "shipmyagent pair reject CODE [FOLDER]\n"
+     "shipmyagent pair approve CODE|PERSON [FOLDER] [--role member|admin|owner]\n"
+     "shipmyagent pair reject CODE|PERSON [FOLDER]\n"
      "Strangers are shown a code when they write first. `approve` lets the one with this code in, "
      "as a member\n"
      "(talks), an admin (also decides in chats of that platform) or an owner (decides "
-     "everywhere).\n"},
+     "everywhere). PERSON is\n"
+     "somebody of the list, for example telegram:1001: `approve` changes the role, `reject` takes "
+     "it away.\n"
+     "The first owner: write to the bot, then `shipmyagent pair approve CODE --role owner`.\n"},
     {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
               "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},
     {"policy",

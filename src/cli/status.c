@@ -28,8 +28,10 @@ static void put_members(struct sma_buf *buf, const json_t *object)
     json_object_foreach((json_t *)object, name, value)
     {
         SMA_AUTO(sma_freep)
-        char *text = json_is_string(value) ? strdup(json_string_value(value))
-                                           : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        char *text =
+            json_is_string(value)
+                ? strdup(json_string_value(value))
+                : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
         sma_buf_printf(buf, "%s%s %s", buf->len == 0 ? "" : ", ", name, text == NULL ? "?" : text);
     }
 }
@@ -43,7 +45,8 @@ static void print_value(const char *name, const json_t *value)
     else if (json_is_string(value))
         sma_buf_put_text(&buf, json_string_value(value));
     else if (!json_is_array(value) || json_array_size(value) > 0) {
-        SMA_AUTO(sma_freep) char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+        SMA_AUTO(sma_freep)
+        char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
         sma_buf_put_text(&buf, text == NULL ? "?" : text);
     }
     print_text(name, buf.len == 0 ? "none" : buf.ptr);

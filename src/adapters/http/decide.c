@@ -39,14 +39,16 @@ static const struct
     {"/api/grants/", "/revoke", SMA_DECIDE_REVOKE, VERB_REVOKE},
 };
 
-static bool is_id(struct sma_str id)
+/* A pairing is named by its code, or by the person: "telegram:1001", "feishu:ou_84a0". */
+static bool is_id(struct sma_str id, enum sma_decide_kind kind)
 {
+    const char *more = kind == SMA_DECIDE_PAIRING ? "-:_" : "-";
     if (id.len == 0 || id.len > DECIDE_ID_BYTES_MAX)
         return false;
     for (size_t i = 0; i < id.len; i++) {
         char c = id.ptr[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              c == '-'))
+              (c != '\0' && strchr(more, c) != NULL)))
             return false;
     }
     return true;
@@ -60,7 +62,7 @@ static bool read_path(struct sma_str path, struct target *ret_target)
             memcmp(path.ptr + path.len - suffix.len, suffix.ptr, suffix.len) != 0)
             continue;
         struct sma_str id = {path.ptr + prefix.len, path.len - prefix.len - suffix.len};
-        if (!is_id(id))
+        if (!is_id(id, paths[i].kind))
             return false;
         *ret_target = (struct target){paths[i].kind, paths[i].verb, id};
         return true;

@@ -193,6 +193,10 @@ static void decisions_are_asked_for(void)
     check_request("POST /api/grants/feed/revoke ", "{}");
     ASKS(sma_cli_pair, 0, "", "approve", "ABCD2345", dir, "--role", "admin");
     check_request("POST /api/pairings/ABCD2345/approve ", "{\"role\":\"admin\"}");
+    ASKS(sma_cli_pair, 0, "", "approve", "telegram:1001", dir, "--role", "owner");
+    check_request("POST /api/pairings/telegram:1001/approve ", "{\"role\":\"owner\"}");
+    ASKS(sma_cli_pair, 0, "", "reject", "feishu:ou_84a0", dir);
+    check_request("POST /api/pairings/feishu:ou_84a0/reject ", "{}");
     ASKS(sma_cli_pair, 0, "", "reject", "ABCD2345", dir);
     check_request("POST /api/pairings/ABCD2345/reject ", "{}");
     answer_status = 409;
@@ -257,6 +261,8 @@ static void wrong_words_are_named(void)
     SAYS(sma_cli_approvals, 1, "--items and --response go with", "--items", "1", dir);
     SAYS(sma_cli_approvals, 1, "--role goes with", "approve", "abcdef", "--role", "owner", dir);
     SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "../../etc", dir);
+    SAYS(sma_cli_approvals, 1, "cannot be right", "approve", "telegram:1001", dir);
+    SAYS(sma_cli_pair, 1, "cannot be right", "approve", "../telegram:1001", dir);
     SAYS(sma_cli_pair, 1, "--always and --for go with", "approve", "ABCD", "--always", dir);
     SAYS(sma_cli_approvals, 1, "bad option", "--nope", dir);
     SAYS(sma_cli_approvals, 1, "bad option", "approve", "abcdef", "--for");

@@ -40,6 +40,9 @@ static void decisions_reach_the_store(void)
     check_decided("/api/pairings/ABCD2345/approve", "{\"role\":\"owner\"}", 200, "as=3");
     check_decided("/api/pairings/ABCD2345/approve", "", 200, "as=1");
     check_decided("/api/pairings/ABCD2345/reject", "{}", 200, "1 ABCD2345 0");
+    check_decided("/api/pairings/telegram:1001/approve", "{\"role\":\"owner\"}", 200,
+                  "1 telegram:1001 1 yes=0 no=0 grant=0 as=3");
+    check_decided("/api/pairings/feishu:ou_84a0/reject", "", 200, "1 feishu:ou_84a0 0");
     check_decided("/api/grants/feed/revoke", "", 200, "2 feed 0");
 }
 
@@ -82,10 +85,16 @@ static void wrong_requests_are_named(void)
     check_decided("/api/pairings/ABCD2345/approve", "{\"role\":\"stranger\"}", 400, "\\\"role\\\"");
     check_decided("/api/pairings/ABCD2345/approve", "{\"role\":1}", 400, "\\\"role\\\"");
     check_decided("/api/pairings/ABCD2345/approve", "{\"grant\":1}", 400, "Unknown member");
-    static const char *const unknown[] = {
-        "/api/approvals",          "/api/approvals/",          "/api/approvals/approve",
-        "/api/approvals//approve", "/api/approvals/ab/revoke", "/api/approvals/a%20b/approve",
-        "/api/grants/ab/approve",  "/api/pairings/a_b/reject", "/api/approvals/ab/approve/"};
+    static const char *const unknown[] = {"/api/approvals",
+                                          "/api/approvals/",
+                                          "/api/approvals/approve",
+                                          "/api/approvals//approve",
+                                          "/api/approvals/ab/revoke",
+                                          "/api/approvals/a%20b/approve",
+                                          "/api/grants/ab/approve",
+                                          "/api/pairings/a*b/reject",
+                                          "/api/approvals/a_b/reject",
+                                          "/api/approvals/ab/approve/"};
     for (size_t i = 0; i < SMA_COUNT_OF(unknown); i++)
         check_decided(unknown[i], "{}", 404, "");
     CHECK_INT(404, request_status(harness, "GET /api/approvals/ab/approve", "", NULL));
