@@ -1,0 +1,7 @@
+if(NOT TARGET shipmyagent OR NOT TARGET sma_fake_telegram)
+    return()
+endif()
+add_executable(bench_approval bench_approval.c)
+target_link_libraries(bench_approval PRIVATE sma_fake_telegram m Threads::Threads)
+add_test(NAME bench_approval COMMAND bench_approval --binary $<TARGET_FILE:shipmyagent> --quick)
+set_tests_properties(bench_approval PROPERTIES LABELS bench TIMEOUT 300 RUN_SERIAL ON)
