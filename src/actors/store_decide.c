@@ -179,7 +179,8 @@ static SMA_CHECKED enum sma_err grant(struct sma_store *store, const struct stor
         is_command && word->grant_rule.len > 0 ? word->grant_rule : item->grant_rule;
     *ret_rule = SMA_STR("");
     if (rule.len == 0) {
-        (void)sma_fail(why, SMA_ERR_BADINPUT, "%.*s", (int)item->title.len, item->title.ptr);
+        (void)sma_fail(why, SMA_ERR_BADINPUT, "%.*s%s", (int)item->title.len, item->title.ptr,
+                       is_command ? " (only one simple command can be allowed for longer)" : "");
         return SMA_ERR_OK;
     }
     if (is_command && sma_policy_check_grant(rule, why) != SMA_ERR_OK)
