@@ -85,6 +85,8 @@ void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell
                                size_t grant_count, struct sma_policy_decision *ret_decision);
 /** Does an allow rule let the file `path` (by its last part) run? Then writing it would allow anything. */
 bool sma_policy_runs_script(const struct sma_policy *policy, struct sma_str path);
+/** The same for one grant's rule, by its words: rather too often than too seldom. */
+bool sma_policy_grant_runs_script(struct sma_str rule, struct sma_str path);
 /** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a shell, an interpreter or a
  *  launcher run anything. */
 SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);

@@ -262,13 +262,35 @@ static bool is_harmless(const struct deciding *deciding, const struct sma_shell_
     return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
 }
 
+static bool runs_file(const struct rule *rule, struct sma_str base)
+{
+    if (rule->script != NULL && sma_str_is_equal(base, sma_str(rule->script)))
+        return true;
+    for (uint32_t i = 0; i < rule->word_count; i++)
+        if (sma_program_reads_recipe(rule->words[i], base))
+            return true;
+    return false;
+}
+
 static bool names_script(const struct rules *rules, struct sma_str base)
 {
     for (size_t i = 0; i < rules->count; i++)
-        if (rules->items[i].script != NULL &&
-            sma_str_is_equal(base, sma_str(rules->items[i].script)))
+        if (runs_file(&rules->items[i], base))
             return true;
     return false;
+}
+
+bool sma_policy_grant_runs_script(struct sma_str rule, struct sma_str path)
+{
+    struct sma_str base = sma_program_base(path);
+    bool is_named = base.len > 0 && memmem(rule.ptr, rule.len, base.ptr, base.len) != NULL;
+    for (size_t from = 0, i = 0; i <= rule.len && !is_named; i++) {
+        if (i < rule.len && rule.ptr[i] != ' ' && rule.ptr[i] != '=')
+            continue;
+        is_named = sma_program_reads_recipe((struct sma_str){rule.ptr + from, i - from}, base);
+        from = i + 1;
+    }
+    return is_named;
 }
 
 bool sma_policy_runs_script(const struct sma_policy *policy, struct sma_str path)

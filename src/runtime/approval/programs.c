@@ -339,6 +339,59 @@ static const struct danger DANGERS[] = {
     {"zip", "T", "unzip-command test", ""},
 };
 
+/* Files that say what a program runs, by name: whoever may write one may run anything where a rule allows the program. Test
+ * files and the like are not among them: an allowed `npm test` runs the project, whatever it is. A star begins a suffix. */
+static const struct
+{
+    const char *programs, *files;
+} RECIPES[] = {
+    {"make gmake", "Makefile makefile GNUmakefile *.mk"},
+    {"cmake ctest", "CMakeLists.txt CMakePresets.json CTestTestfile.cmake *.cmake"},
+    {"ninja", "build.ninja"},
+    {"npm npx pnpm yarn node nodejs bun bunx deno tsc jest vitest eslint prettier",
+     "package.json deno.json *.config.js *.config.cjs *.config.mjs *.config.ts"},
+    {"pytest python python3 pip pip3 pipx pipenv poetry uv uvx tox nox",
+     "conftest.py setup.py setup.cfg pyproject.toml tox.ini pytest.ini noxfile.py "
+     "sitecustomize.py usercustomize.py"},
+    {"cargo rustc", "Cargo.toml build.rs"},
+    {"rake bundle ruby rspec", "Rakefile Gemfile *.gemspec"},
+    {"gradle gradlew mvn ant", "*.gradle *.gradle.kts pom.xml build.xml"},
+    {"composer php", "composer.json"},
+    {"just", "justfile Justfile"},
+    {"task", "Taskfile.yml Taskfile.yaml"},
+    {"docker docker-compose podman", "Dockerfile compose.yml compose.yaml docker-compose.yml "
+                                     "docker-compose.yaml"},
+    {"meson", "meson.build"},
+    {"bazel", "BUILD BUILD.bazel WORKSPACE MODULE.bazel *.bzl"},
+};
+
+static bool is_listed_file(const char *list, struct sma_str file)
+{
+    while (*list != '\0') {
+        const char *end = strchrnul(list, ' ');
+        struct sma_str name = {list, (size_t)(end - list)};
+        if (name.ptr[0] == '*') {
+            name = (struct sma_str){name.ptr + 1, name.len - 1};
+            if (file.len > name.len &&
+                memcmp(file.ptr + file.len - name.len, name.ptr, name.len) == 0)
+                return true;
+        } else if (sma_str_is_equal(file, name)) {
+            return true;
+        }
+        list = *end == '\0' ? end : end + 1;
+    }
+    return false;
+}
+
+bool sma_program_reads_recipe(struct sma_str program, struct sma_str file)
+{
+    program = sma_program_base(program);
+    for (size_t i = 0; i < SMA_COUNT_OF(RECIPES); i++)
+        if (sma_list_has(RECIPES[i].programs, program) && is_listed_file(RECIPES[i].files, file))
+            return true;
+    return false;
+}
+
 struct sma_str sma_program_base(struct sma_str path)
 {
     for (size_t i = path.len; i > 0; i--)

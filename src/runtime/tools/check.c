@@ -364,17 +364,22 @@ static bool may_run(const struct checking *checking, struct sma_str path)
 {
     if (sma_policy_runs_script(checking->rules->policy, path))
         return true;
-    const char *slash = memrchr(path.ptr, '/', path.len);
-    struct sma_str base = path;
-    if (slash != NULL)
-        base = (struct sma_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
     for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
         const struct sma_grant *grant = &checking->ask->grants[i];
         if (sma_str_is_equal(grant->tool, SMA_STR("exec_shell")) && holds_now(checking, grant) &&
-            memmem(grant->rule.ptr, grant->rule.len, base.ptr, base.len) != NULL)
+            sma_policy_grant_runs_script(grant->rule, path))
             return true;
     }
     return false;
+}
+
+/* .husky/pre-commit, .npmrc, .gitattributes: they steer other programs. A pattern of write_repo may name them. */
+static bool is_hidden(const struct checking *checking, struct sma_str path)
+{
+    bool is_dot = path.len > 0 && path.ptr[0] == '.';
+    for (size_t i = 1; i < path.len; i++)
+        is_dot = is_dot || (path.ptr[i] == '.' && path.ptr[i - 1] == '/');
+    return is_dot && !sma_file_rules_names_written(checking->rules->files->rules);
 }
 
 static void decide_write(struct checking *checking, struct sma_str path,
@@ -385,10 +390,12 @@ static void decide_write(struct checking *checking, struct sma_str path,
         decide(checking, SMA_TOOL_ASKS, "", "it changes what this agent is and may do");
     else if (may_run(checking, path))
         decide(checking, SMA_TOOL_ASKS, "", "it writes a script that a rule lets run");
-    else if (verdict == SMA_FILE_ALLOW)
+    else if (verdict == SMA_FILE_ALLOW && !is_hidden(checking, path))
         decide(checking, SMA_TOOL_ALLOWED, "permissions.write_repo", "writing is allowed");
     else if (is_write_granted(checking, path))
         decide(checking, SMA_TOOL_ALLOWED, "", "writing this file was allowed by a person");
+    else if (verdict == SMA_FILE_ALLOW)
+        decide(checking, SMA_TOOL_ASKS, "", "files that begin with a dot steer other programs");
     else
         decide(checking, SMA_TOOL_ASKS, "permissions.write_repo", "writing must be agreed to");
     set_text(checking->check.decision.program, sizeof checking->check.decision.program, path);

@@ -163,6 +163,11 @@ enum sma_file_verdict sma_file_rules_send(const struct sma_file_rules *rules)
     return rules->send;
 }
 
+bool sma_file_rules_names_written(const struct sma_file_rules *rules)
+{
+    return rules->write_paths.has_list;
+}
+
 bool sma_file_rules_names_read(const struct sma_file_rules *rules)
 {
     return rules->read_paths.has_list;

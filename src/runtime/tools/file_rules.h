@@ -39,6 +39,8 @@ enum sma_file_verdict sma_file_rules_write(const struct sma_file_rules *rules, s
 enum sma_file_verdict sma_file_rules_send(const struct sma_file_rules *rules);
 /** Do patterns say which files are read? */
 bool sma_file_rules_names_read(const struct sma_file_rules *rules);
+/** Do patterns say which files are written? */
+bool sma_file_rules_names_written(const struct sma_file_rules *rules);
 /** Is no file at all to be read? */
 bool sma_file_rules_reads_nothing(const struct sma_file_rules *rules);
 
