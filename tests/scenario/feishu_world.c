@@ -5,25 +5,6 @@
 
 #include "support/check.h"
 
-static void start_model(struct feishu_world *world, const char *fake_model, const char *script)
-{
-    char log[256], path[256];
-    snprintf(log, sizeof log, "%s/model.log", world->world.folder.path);
-    snprintf(path, sizeof path, "%s/script.json", world->world.folder.path);
-    if (script != NULL)
-        folder_write(&world->world.folder, "script.json", script);
-    const char *argv[] = {fake_model,
-                          "--key",
-                          WORLD_API_KEY,
-                          "--log",
-                          log,
-                          "--log-bodies",
-                          script == NULL ? NULL : "--script",
-                          path,
-                          NULL};
-    world->world.fake_port = server_start((char *const *)argv, &world->world.fake);
-}
-
 static void add_people(const struct feishu_world *world)
 {
     static const char *const people[][2] = {{ANN, "Ann"}, {BOB, "Bob"}, {EVE, "Eve"}};
@@ -67,7 +48,7 @@ void feishu_world_create(struct feishu_world *world, const char *fake_model,
     world->feishu = fake_feishu_client(world->fake);
     add_people(world);
     folder_create(&world->world.folder, NULL);
-    start_model(world, fake_model, options->script);
+    world_model_start(&world->world, fake_model, options->script);
     configure(world, options);
 }
 
@@ -133,22 +114,8 @@ struct feishu_message feishu_say(const struct feishu_world *world, const char *c
 static json_t *find(const struct feishu_world *world, const char *chat, const char *part,
                     size_t *ret_count)
 {
-    json_t *list = platform_do(&world->feishu, "{s:s,s:s}", "do", "list", "chat", chat),
-           *found = NULL;
-    const json_t *messages = json_object_get(list, "messages");
-    *ret_count = 0;
-    for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *message = json_array_get(messages, i);
-        if (json_is_false(json_object_get(message, "is_ours")) ||
-            json_is_true(json_object_get(message, "is_recalled")) ||
-            strstr(talk_text(message, "text"), part) == NULL)
-            continue;
-        found = message;
-        (*ret_count)++;
-    }
-    json_incref(found);
-    json_decref(list);
-    return found;
+    json_t *list = platform_do(&world->feishu, "{s:s,s:s}", "do", "list", "chat", chat);
+    return world_newest(list, part, "is_recalled", ret_count);
 }
 
 size_t feishu_count(const struct feishu_world *world, const char *chat, const char *part)
@@ -203,15 +170,7 @@ void feishu_expect(const struct feishu_world *world, const char *chat, const cha
 
 static bool is_settled(const struct feishu_world *world)
 {
-    if (feishu_counter(world, "queued") != 0)
-        return false;
-    struct http_answer answer = http_ask(world->world.service.port, "/metrics", "", NULL, 10000);
-    bool is_quiet = answer.status == 200 &&
-                    strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
-    http_answer_fini(&answer);
-    return is_quiet;
+    return feishu_counter(world, "queued") == 0 && world_is_at_rest(&world->world);
 }
 
 void feishu_settle(const struct feishu_world *world)
@@ -227,18 +186,12 @@ void feishu_settle(const struct feishu_world *world)
 
 size_t feishu_asked(const struct feishu_world *world, const char *part)
 {
-    json_t *list = world_asked(&world->world, part);
-    size_t count = json_array_size(list);
-    json_decref(list);
-    return count;
+    return world_asked_count(&world->world, part);
 }
 
 bool feishu_log_has(const struct feishu_world *world, const char *part)
 {
-    char *log = folder_read(&world->world.folder, "service.log");
-    bool has = log != NULL && strstr(log, part) != NULL;
-    free(log);
-    return has;
+    return world_log_has(&world->world, part);
 }
 
 void feishu_await_log(const struct feishu_world *world, const char *part)

@@ -5,25 +5,6 @@
 
 #include "support/check.h"
 
-static void start_model(struct qq_world *world, const char *fake_model, const char *script)
-{
-    char log[256], path[256];
-    snprintf(log, sizeof log, "%s/model.log", world->world.folder.path);
-    snprintf(path, sizeof path, "%s/script.json", world->world.folder.path);
-    if (script != NULL)
-        folder_write(&world->world.folder, "script.json", script);
-    const char *argv[] = {fake_model,
-                          "--key",
-                          WORLD_API_KEY,
-                          "--log",
-                          log,
-                          "--log-bodies",
-                          script == NULL ? NULL : "--script",
-                          path,
-                          NULL};
-    world->world.fake_port = server_start((char *const *)argv, &world->world.fake);
-}
-
 void qq_world_create(struct qq_world *world, const char *fake_model,
                      const struct qq_options *options)
 {
@@ -34,10 +15,11 @@ void qq_world_create(struct qq_world *world, const char *fake_model,
     for (size_t i = 0; i < SMA_COUNT_OF(chats); i++)
         platform_tell(&world->qq, "{s:s,s:s}", "do", "chat", "chat", chats[i]);
     folder_create(&world->world.folder, NULL);
-    start_model(world, fake_model, options->script);
+    world_model_start(&world->world, fake_model, options->script);
     int len = snprintf(
         json, sizeof json,
-        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"access\":\"anyone\",\"adapters\":{\"terminal\":{"
+        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"access\":\"anyone\",\"adapters\":{"
+        "\"terminal\":{"
         "\"enabled\":false},\"qq\":{\"enabled\":true,\"appId\":\"%s\",\"appSecret\":\"%s\","
         "\"apiRoot\":\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/"
         "getAppAccessToken\"%s}}%s",
@@ -92,7 +74,8 @@ void qq_world_start(struct qq_world *world, const char *binary, const char *fake
     qq_world_create(world, fake_model, options);
     service_start(&world->world.service, binary, &world->world.folder);
     if (options->members != NULL && strstr(options->members, "webhook") != NULL) {
-        qq_await_log(world, "qq: connected as"); /* from then on it knows its own mention in guilds */
+        qq_await_log(world,
+                     "qq: connected as"); /* from then on it knows its own mention in guilds */
         qq_world_set_webhook(world);
     } else {
         qq_world_await_ready(world);
@@ -140,18 +123,8 @@ json_t *qq_ours(const struct qq_world *world, const char *chat)
 static json_t *find(const struct qq_world *world, const char *chat, const char *part,
                     size_t *ret_count)
 {
-    json_t *ours = qq_ours(world, chat), *found = NULL;
-    *ret_count = 0;
-    for (size_t i = 0; i < json_array_size(ours); i++) {
-        json_t *message = json_array_get(ours, i);
-        if (strstr(talk_text(message, "text"), part) == NULL)
-            continue;
-        found = message;
-        (*ret_count)++;
-    }
-    json_incref(found);
-    json_decref(ours);
-    return found;
+    json_t *list = platform_do(&world->qq, "{s:s,s:s}", "do", "list", "chat", chat);
+    return world_newest(list, part, NULL, ret_count);
 }
 
 size_t qq_count(const struct qq_world *world, const char *chat, const char *part)
@@ -202,15 +175,7 @@ void qq_expect(const struct qq_world *world, const char *chat, const char *part)
 
 static bool is_settled(const struct qq_world *world)
 {
-    if (qq_counter(world, "webhook_waiting") != 0)
-        return false;
-    struct http_answer answer = http_ask(world->world.service.port, "/metrics", "", NULL, 10000);
-    bool is_quiet = answer.status == 200 &&
-                    strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
-    http_answer_fini(&answer);
-    return is_quiet;
+    return qq_counter(world, "webhook_waiting") == 0 && world_is_at_rest(&world->world);
 }
 
 void qq_settle(const struct qq_world *world)
@@ -226,10 +191,7 @@ void qq_settle(const struct qq_world *world)
 
 size_t qq_asked(const struct qq_world *world, const char *part)
 {
-    json_t *list = world_asked(&world->world, part);
-    size_t count = json_array_size(list);
-    json_decref(list);
-    return count;
+    return world_asked_count(&world->world, part);
 }
 
 int64_t qq_member(const json_t *tree, const char *name)
@@ -240,13 +202,9 @@ int64_t qq_member(const json_t *tree, const char *name)
 void qq_await_log(const struct qq_world *world, const char *part)
 {
     for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
-         process_pause_ms(5)) {
-        char *log = folder_read(&world->world.folder, "service.log");
-        bool is_there = log != NULL && strstr(log, part) != NULL;
-        free(log);
-        if (is_there)
+         process_pause_ms(5))
+        if (world_log_has(&world->world, part))
             return;
-    }
     fprintf(stderr, "the log does not say \"%s\"\n", part);
     qq_show(world, ANN);
     exit(1);

@@ -5,25 +5,6 @@
 
 #include "support/check.h"
 
-static void start_model(struct telegram_world *world, const char *fake_model, const char *script)
-{
-    char log[256], path[256];
-    snprintf(log, sizeof log, "%s/model.log", world->world.folder.path);
-    snprintf(path, sizeof path, "%s/script.json", world->world.folder.path);
-    if (script != NULL)
-        folder_write(&world->world.folder, "script.json", script);
-    const char *argv[] = {fake_model,
-                          "--key",
-                          WORLD_API_KEY,
-                          "--log",
-                          log,
-                          "--log-bodies",
-                          script == NULL ? NULL : "--script",
-                          path,
-                          NULL};
-    world->world.fake_port = server_start((char *const *)argv, &world->world.fake);
-}
-
 static void add_people(const struct telegram_world *world)
 {
     static const struct
@@ -49,7 +30,7 @@ void telegram_world_create(struct telegram_world *world, const char *fake_model,
     world->telegram.port = fake_telegram_port(world->telegram.fake);
     add_people(world);
     folder_create(&world->world.folder, NULL);
-    start_model(world, fake_model, options->script);
+    world_model_start(&world->world, fake_model, options->script);
     int len =
         snprintf(json, sizeof json,
                  ",\"agent\":{\"concurrency\":%s},\"access\":%s,"
@@ -112,21 +93,8 @@ static json_t *find(const struct telegram_world *world, int64_t chat, const char
                     size_t *ret_count)
 {
     json_t *list =
-               telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat),
-           *found = NULL;
-    const json_t *messages = json_object_get(list, "messages");
-    *ret_count = 0;
-    for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *message = json_array_get(messages, i);
-        if (json_is_false(json_object_get(message, "is_ours")) ||
-            strstr(talk_text(message, "text"), part) == NULL)
-            continue;
-        found = message;
-        (*ret_count)++;
-    }
-    json_incref(found);
-    json_decref(list);
-    return found;
+        telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat);
+    return world_newest(list, part, NULL, ret_count);
 }
 
 size_t telegram_count(const struct telegram_world *world, int64_t chat, const char *part)
@@ -174,15 +142,8 @@ void telegram_expect(const struct telegram_world *world, int64_t chat, const cha
 
 static bool is_settled(const struct telegram_world *world)
 {
-    if (telegram_number(&world->telegram, "queued", "{s:s}", "do", "counters") != 0)
-        return false;
-    struct http_answer answer = http_ask(world->world.service.port, "/metrics", "", NULL, 10000);
-    bool is_quiet = answer.status == 200 &&
-                    strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
-                    strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
-    http_answer_fini(&answer);
-    return is_quiet;
+    return telegram_number(&world->telegram, "queued", "{s:s}", "do", "counters") == 0 &&
+           world_is_at_rest(&world->world);
 }
 
 void telegram_settle(const struct telegram_world *world)
@@ -200,10 +161,7 @@ void telegram_settle(const struct telegram_world *world)
 
 size_t telegram_asked(const struct telegram_world *world, const char *part)
 {
-    json_t *list = world_asked(&world->world, part);
-    size_t count = json_array_size(list);
-    json_decref(list);
-    return count;
+    return world_asked_count(&world->world, part);
 }
 
 int64_t telegram_member(const json_t *tree, const char *name)

@@ -35,6 +35,25 @@ int world_fake_start(const struct world *world, const char *fake_model, const ch
     return server_start((char *const *)argv, ret_pid);
 }
 
+void world_model_start(struct world *world, const char *fake_model, const char *script)
+{
+    char log[256], path[256];
+    snprintf(log, sizeof log, "%s/model.log", world->folder.path);
+    snprintf(path, sizeof path, "%s/script.json", world->folder.path);
+    if (script != NULL)
+        folder_write(&world->folder, "script.json", script);
+    const char *argv[] = {fake_model,
+                          "--key",
+                          WORLD_API_KEY,
+                          "--log",
+                          log,
+                          "--log-bodies",
+                          script == NULL ? NULL : "--script",
+                          path,
+                          NULL};
+    world->fake_port = server_start((char *const *)argv, &world->fake);
+}
+
 void world_create(struct world *world, const char *fake_model, const char *llm, const char *root)
 {
     folder_create(&world->folder, NULL);
@@ -103,4 +122,50 @@ json_t *world_asked_in(const struct world *world, const char *log_name, const ch
 json_t *world_asked(const struct world *world, const char *part)
 {
     return world_asked_in(world, "model.log", part);
+}
+
+size_t world_asked_count(const struct world *world, const char *part)
+{
+    json_t *list = world_asked(world, part);
+    size_t count = json_array_size(list);
+    json_decref(list);
+    return count;
+}
+
+bool world_log_has(const struct world *world, const char *part)
+{
+    char *log = folder_read(&world->folder, "service.log");
+    bool has = log != NULL && strstr(log, part) != NULL;
+    free(log);
+    return has;
+}
+
+bool world_is_at_rest(const struct world *world)
+{
+    struct http_answer answer = http_ask(world->service.port, "/metrics", "", NULL, 10000);
+    bool is_quiet = answer.status == 200 &&
+                    strstr(answer.body, "\nsma_inbox_waiting 0\n") != NULL &&
+                    strstr(answer.body, "\nsma_runs_open 0\n") != NULL &&
+                    strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
+    http_answer_fini(&answer);
+    return is_quiet;
+}
+
+json_t *world_newest(json_t *list, const char *part, const char *unless, size_t *ret_count)
+{
+    json_t *found = NULL;
+    const json_t *messages = json_object_get(list, "messages");
+    *ret_count = 0;
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        json_t *message = json_array_get(messages, i);
+        if (!json_is_true(json_object_get(message, "is_ours")) ||
+            (unless != NULL && json_is_true(json_object_get(message, unless))) ||
+            strstr(talk_text(message, "text"), part) == NULL)
+            continue;
+        found = message;
+        (*ret_count)++;
+    }
+    json_incref(found);
+    json_decref(list);
+    return found;
 }

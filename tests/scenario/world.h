@@ -34,10 +34,25 @@ void world_stop(struct world *world);
 /** A model server that logs into `name` of the folder. */
 int world_fake_start(const struct world *world, const char *fake_model, const char *name,
                      pid_t *ret_pid);
+/** A model server that follows a script (NULL = answers of its own), where world_create is not used. */
+void world_model_start(struct world *world, const char *fake_model, const char *script);
 /** What the server keeps back by "[[fault:silence ms=...]]" goes out now. */
 void world_end_silence(const struct world *world);
 /** What the server was asked whose body holds `part`, oldest first; nothing a strict platform refuses. Decref it. */
 json_t *world_asked(const struct world *world, const char *part);
 json_t *world_asked_in(const struct world *world, const char *log_name, const char *part);
+/** How many. */
+size_t world_asked_count(const struct world *world, const char *part);
+
+/** Whether the service's output holds `part`. */
+bool world_log_has(const struct world *world, const char *part);
+/** Nothing waits in the service, runs or is to be sent. */
+bool world_is_at_rest(const struct world *world);
+/**
+ * Of what a platform's "list" gave (consumed): the newest message of ours whose text contains `part`, NULL = none.
+ * unless: a member that hides a message when it is true; NULL = none.
+ * @ret_count  how many there are   @return decref it
+ */
+json_t *world_newest(json_t *list, const char *part, const char *unless, size_t *ret_count);
 
 #endif
