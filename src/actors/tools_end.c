@@ -138,13 +138,14 @@ void tools_end_exited(struct tools_job *job)
     struct tools_command *command = job->command;
     uint64_t now = sma_ctx_now(job->tools->ctx);
     job->state = TOOLS_ENDS;
+    command->exited_ns = now;
     command->grace_ns = now + TOOLS_GRACE_NS;
     if (command->kill_ns != UINT64_MAX && command->kill_ns > command->grace_ns)
         command->grace_ns =
             command->kill_ns; /* it was told to end: what it left has the same time */
     if (command->give_up_ns == UINT64_MAX)
         command->give_up_ns = command->grace_ns + TOOLS_GIVE_UP_NS;
-    tools_wake_by(job->tools, now + TOOLS_RETRY_NS);
+    tools_wake_by(job->tools, now + TOOLS_SOON_NS);
     tools_exec_try_finish(job); /* last: the job may be gone */
 }
 
@@ -215,6 +216,13 @@ static void watch_processes(struct sma_tools *tools)
     tools->watch_ns = end + pause;
 }
 
+/* Most commands leave nothing behind: they are answered soon. For those that do, looking gets rarer. */
+static uint64_t retry_ns(const struct tools_command *command, uint64_t now)
+{
+    uint64_t since = command->has_exited ? now - command->exited_ns : TOOLS_RETRY_NS;
+    return since < TOOLS_SOON_NS ? TOOLS_SOON_NS : since < TOOLS_RETRY_NS ? since : TOOLS_RETRY_NS;
+}
+
 static void watch_job(struct tools_job *job, uint64_t now)
 {
     struct sma_tools *tools = job->tools;
@@ -233,7 +241,7 @@ static void watch_job(struct tools_job *job, uint64_t now)
         tools_exec_close_pipes(job);
     }
     uint64_t due = job->state == TOOLS_RUNS                    ? command->deadline_ns
-                   : command->has_exited || command->is_killed ? now + TOOLS_RETRY_NS
+                   : command->has_exited || command->is_killed ? now + retry_ns(command, now)
                                                                : command->kill_ns;
     tools_wake_by(tools, due);
     tools_exec_try_finish(job); /* last: the job may be gone */

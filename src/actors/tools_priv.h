@@ -29,6 +29,8 @@
     (50 * (uint64_t)TOOLS_MS) /* between two looks at the processes of commands */
 #define TOOLS_GRACE_NS \
     (200 * (uint64_t)TOOLS_MS) /* from the shell's end to that of what it left behind */
+#define TOOLS_SOON_NS \
+    ((uint64_t)TOOLS_MS) /* the first look after a command's end; the next ones after twice the time */
 #define TOOLS_RETRY_NS \
     (10 * (uint64_t)TOOLS_MS) /* between two looks while processes are being ended */
 #define TOOLS_GIVE_UP_NS \
@@ -119,6 +121,7 @@ struct tools_command
     struct tools_log log;
     int64_t timeout_ms;
     uint64_t begin_ns, deadline_ns, kill_ns, grace_ns, give_up_ns; /* UINT64_MAX = none */
+    uint64_t exited_ns;                                            /* good when has_exited */
     bool is_killed;                                                /* SIGKILL has been sent */
     enum tools_reason reason;
     bool has_left; /* it left processes behind */
