@@ -2,6 +2,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/settings.h"
+#include "adapters/common/word.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +29,7 @@ static SMA_CHECKED enum sma_err read_credential(const struct sma_settings *block
 
 static bool is_word(const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at <= 0x20 || (unsigned char)*at >= 0x7f)
-            return false;
-    return strlen(text) <= SECRET_BYTES_MAX;
+    return strlen(text) <= SECRET_BYTES_MAX && sma_adapter_is_visible(sma_str(text));
 }
 
 static SMA_CHECKED enum sma_err read_login(struct feishu_settings *settings,

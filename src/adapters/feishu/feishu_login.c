@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "adapters/common/word.h"
 #include "feishu_code.h"
 #include "sma/text.h"
 
@@ -49,20 +50,6 @@ static enum feishu_login incomplete(const char *what, const char *missing,
     return FEISHU_LOGIN_RETRY;
 }
 
-/* Visible ASCII that fits: goes into headers and URLs. */
-static bool copy_word(struct sma_str text, char *word, size_t size)
-{
-    if (text.len == 0 || text.len >= size)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        if ((unsigned char)text.ptr[i] <= 0x20 || (unsigned char)text.ptr[i] >= 0x7f)
-            return false;
-    }
-    memcpy(word, text.ptr, text.len);
-    word[text.len] = '\0';
-    return true;
-}
-
 /* -- tenant token ------------------------------------------------------------------------------------------------ */
 
 static void put_pair(struct sma_buf *buf, const char *id_name, struct sma_str id,
@@ -88,8 +75,8 @@ static enum feishu_login read_token(const struct sma_net_answer *answer,
     static const char what[] = "getting an access token from Feishu";
     if (!is_success(answer, reply))
         return fail(what, answer, reply, error);
-    if (!copy_word(sma_json_str(reply->root, "tenant_access_token"), token->value,
-                   sizeof token->value))
+    if (!sma_adapter_copy_word(sma_json_str(reply->root, "tenant_access_token"), token->value,
+                               sizeof token->value))
         return incomplete(what, "tenant_access_token", error);
     token->expire_s = (uint32_t)sma_json_int(reply->root, "expire", 1, 7 * 86400, 0);
     if (token->expire_s == 0)
@@ -137,7 +124,7 @@ enum feishu_login feishu_bot_parse(const struct sma_net_answer *answer, struct f
         name.len = sma_utf8_cut(name, sizeof bot.name - 1);
         memcpy(bot.name, name.ptr, name.len);
         bot.is_active = sma_json_int(info, "activate_status", 0, 1000, 0) == 2;
-        if (!copy_word(sma_json_str(info, "open_id"), bot.open_id, sizeof bot.open_id))
+        if (!sma_adapter_copy_word(sma_json_str(info, "open_id"), bot.open_id, sizeof bot.open_id))
             login = incomplete(what, "open_id", ret_error);
     }
     if (login == FEISHU_LOGIN_OK)
@@ -251,14 +238,14 @@ static enum feishu_login read_endpoint(const struct sma_net_answer *answer,
     struct sma_str url = sma_json_str(data, "URL");
     if ((!sma_str_starts_with(url, SMA_STR("wss://")) &&
          !sma_str_starts_with(url, SMA_STR("ws://"))) ||
-        !copy_word(url, endpoint->url, sizeof endpoint->url))
+        !sma_adapter_copy_word(url, endpoint->url, sizeof endpoint->url))
         return incomplete(what, "URL", error);
     int64_t service_id = 0;
     if (sma_parse_i64(query_value(url, SMA_STR("service_id")), INT32_MIN, INT32_MAX, &service_id) ==
         SMA_ERR_OK)
         endpoint->service_id = (int32_t)service_id;
-    (void)copy_word(query_value(url, SMA_STR("device_id")), endpoint->device_id,
-                    sizeof endpoint->device_id); /* for the log only */
+    (void)sma_adapter_copy_word(query_value(url, SMA_STR("device_id")), endpoint->device_id,
+                                sizeof endpoint->device_id); /* for the log only */
     endpoint->has_config = merge(&endpoint->config, sma_json_get(data, "ClientConfig"));
     return FEISHU_LOGIN_OK;
 }

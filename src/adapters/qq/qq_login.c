@@ -1,6 +1,7 @@
 /* qq_login.c — see qq_login.h. */
 #include "qq_login.h"
 
+#include "adapters/common/word.h"
 #include "qq_code.h"
 #include "sma/text.h"
 
@@ -51,26 +52,14 @@ static enum qq_login incomplete(const char *what, const char *member, struct qq_
     return QQ_LOGIN_RETRY;
 }
 
-/* What goes into a header or an address: no control characters, no blanks. */
-static bool copy_word(struct sma_str word, char *to, size_t size)
-{
-    if (word.len == 0 || word.len >= size)
-        return false;
-    for (size_t i = 0; i < word.len; i++)
-        if ((unsigned char)word.ptr[i] <= 0x20 || (unsigned char)word.ptr[i] >= 0x7f)
-            return false;
-    memcpy(to, word.ptr, word.len);
-    to[word.len] = '\0';
-    return true;
-}
-
 static enum qq_login read_token(const struct sma_net_answer *answer, const struct qq_reply *reply,
                                 struct qq_token *token, struct qq_login_error *error)
 {
     static const char what[] = "getting an access token from QQ";
     if (!is_success(answer, reply))
         return fail(what, answer, reply, error);
-    if (!copy_word(sma_json_str(reply->root, "access_token"), token->value, sizeof token->value))
+    if (!sma_adapter_copy_word(sma_json_str(reply->root, "access_token"), token->value,
+                               sizeof token->value))
         return incomplete(what, "access_token", error);
     token->expires_s = (uint32_t)sma_json_int(reply->root, "expires_in", 1, TOKEN_LIFE_S_MAX, 0);
     return token->expires_s == 0 ? incomplete(what, "expires_in", error) : QQ_LOGIN_OK;
@@ -104,7 +93,7 @@ static enum qq_login read_gateway(const struct sma_net_answer *answer, const str
     struct sma_str url = sma_json_str(reply->root, "url");
     bool is_socket =
         sma_str_starts_with(url, SMA_STR("wss://")) || sma_str_starts_with(url, SMA_STR("ws://"));
-    if (!is_socket || !copy_word(url, gateway->url, sizeof gateway->url))
+    if (!is_socket || !sma_adapter_copy_word(url, gateway->url, sizeof gateway->url))
         return incomplete(what, "url", error);
     const json_t *limit = sma_json_get(reply->root, "session_start_limit");
     gateway->shards = (unsigned)sma_json_int(reply->root, "shards", 1, 10000, 1);
