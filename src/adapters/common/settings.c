@@ -43,15 +43,23 @@ enum sma_err sma_settings_refuse_ca_file(const char *name, struct sma_error *err
                                remedy);
 }
 
+/* The "a" of "a.b"; the whole block for a key without a dot. NULL when it is not there. */
+static const json_t *parent_of(const struct sma_settings *settings, const char *key,
+                               char object[64])
+{
+    const char *dot = strchr(key, '.');
+    if (dot == NULL)
+        return settings->root;
+    snprintf(object, 64, "%.*s", (int)(dot - key), key);
+    return json_object_get(settings->root, object);
+}
+
 /* The member "a" or "a.b"; NULL when it is not there. */
 static const json_t *find(const struct sma_settings *settings, const char *key)
 {
     char object[64];
     const char *dot = strchr(key, '.');
-    if (dot == NULL)
-        return json_object_get(settings->root, key);
-    snprintf(object, sizeof object, "%.*s", (int)(dot - key), key);
-    return json_object_get(json_object_get(settings->root, object), dot + 1);
+    return json_object_get(parent_of(settings, key, object), dot == NULL ? key : dot + 1);
 }
 
 enum sma_err sma_settings_text(const struct sma_settings *settings, const char *key,
@@ -109,6 +117,14 @@ static bool read_whole(const json_t *value, int64_t *number)
 enum sma_err sma_settings_number(const struct sma_settings *settings, const char *key, int64_t low,
                                  int64_t high, int64_t *ret_number)
 {
+    char object[64];
+    const json_t *parent = parent_of(settings, key, object);
+    if (parent != NULL && !json_is_object(parent)) {
+        char remedy[128];
+        snprintf(remedy, sizeof remedy, "must be an object: {\"%s\": %lld}", strchr(key, '.') + 1,
+                 (long long)*ret_number);
+        return sma_settings_refuse(settings, object, remedy);
+    }
     const json_t *value = find(settings, key);
     if (value == NULL)
         return SMA_ERR_OK;

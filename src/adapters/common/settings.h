@@ -32,7 +32,11 @@ SMA_CHECKED enum sma_err sma_settings_text(const struct sma_settings *settings, 
 /** One of the words, NULL-terminated. OK | BADINPUT. */
 SMA_CHECKED enum sma_err sma_settings_word(const struct sma_settings *settings, const char *key,
                                            const char *const *words, unsigned *ret_index);
-/** A whole number, also written as a string; key may be "object.member". OK | BADINPUT. */
+/**
+ * A whole number, also written as a string; key may be "object.member".
+ * @ret_number  the default before, which is also the example in the error when the object is something else
+ * @return      OK | BADINPUT
+ */
 SMA_CHECKED enum sma_err sma_settings_number(const struct sma_settings *settings, const char *key,
                                              int64_t low, int64_t high, int64_t *ret_number);
 /** Whether url is http:// or https:// with a host, without query, fragment or blanks, below 1024 bytes. */

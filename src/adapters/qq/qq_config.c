@@ -203,9 +203,6 @@ static SMA_CHECKED enum sma_err read_switches(const struct sma_settings *block,
 static SMA_CHECKED enum sma_err read_numbers(const struct sma_settings *block,
                                              struct qq_settings *settings)
 {
-    const json_t *limits = json_object_get(block->root, "limits");
-    if (limits != NULL && !json_is_object(limits))
-        return sma_settings_refuse(block, "limits", "must be an object: {\"perSecond\": 50}");
     int64_t second = 50, chat = 20, shards = 1, bytes = SMA_ATTACHMENT_BYTES_MAX;
     int64_t window_ms = SMA_FOLLOWUP_WINDOW_MS;
     enum sma_err err = sma_settings_number(block, "limits.perSecond", 0, 100000, &second);

@@ -3,7 +3,6 @@
 
 #include "adapters/common/settings.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 #define SECRET_LEN_MIN 16
@@ -114,9 +113,6 @@ static SMA_CHECKED enum sma_err read_words(struct telegram_settings *settings,
 static SMA_CHECKED enum sma_err read_numbers(struct telegram_settings *settings,
                                              const struct sma_settings *block)
 {
-    const json_t *limits = json_object_get(block->root, "limits");
-    if (limits != NULL && !json_is_object(limits))
-        return sma_settings_refuse(block, "limits", "must be an object: {\"perSecond\": 30}");
     int64_t second = 30, chat = 60, group = 20, poll_s = POLL_TIMEOUT_DEFAULT_S,
             bytes = SMA_ATTACHMENT_BYTES_MAX, window_ms = SMA_FOLLOWUP_WINDOW_MS;
     enum sma_err err = sma_settings_number(block, "limits.perSecond", 0, 100000, &second);

@@ -164,6 +164,7 @@ static void the_block_is_checked(void)
         {"{" LOGIN ",\"mode\":\"polling\"}", "\"websocket\" or \"webhook\""},
         {"{" LOGIN ",\"domain\":\"open.feishu.cn\"}", "https://"},
         {"{" LOGIN ",\"limits\":{\"perSecond\":-1}}", "limits.perSecond"},
+        {"{" LOGIN ",\"limits\":3}", "limits must be an object: {\"perSecond\": 50}"},
         {"{" LOGIN ",\"progress\":\"typing\"}", "progress"},
         {"{\"enabled\":true,\"appId\":7,\"appSecret\":\"s\"}", "appId must be a string"},
         {"[]", "must be an object"},
