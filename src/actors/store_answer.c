@@ -168,7 +168,7 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
                                    .is_press = true};
     bool has_decided = ruling.status == 200;
     struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
-                                                                     : SMA_VERDICT_IGNORED};
+                                                                      : SMA_VERDICT_IGNORED};
     err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
     if (err == SMA_ERR_OK && is_held)
         err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
@@ -359,9 +359,11 @@ enum what_to_do
     WORDS_WAIT_FOR_ROLE,
     WORDS_ARE_JUDGED,
     WORDS_ARE_REFUSED, /* ordinary, and their author is told that he may not */
+    WORDS_ARE_UNCLEAR, /* ordinary, and their author is asked what he means */
 };
 
-/* In a group what is not addressed to us counts only when it decides. */
+/* In a group what is not addressed to us counts only when it decides; and once people talk there of other things, only a
+ * refusal does: an "ok" among them is no consent. */
 static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
                              const struct sma_ingress *in, const struct sma_access_outcome *outcome)
 {
@@ -370,6 +372,8 @@ static enum what_to_do weigh(const struct sma_store *store, const struct reading
     bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
     switch (reading->answer.kind) {
     case SMA_ANSWER_DECIDES:
+        if (!is_addressed && reading->it.approval->has_talk && reading->answer.approved_mask != 0)
+            return decides(reading) ? WORDS_ARE_UNCLEAR : WORDS_ARE_ORDINARY;
         if (decides(reading))
             return WORDS_DECIDE;
         if (reading->is_role_open)
@@ -403,6 +407,8 @@ static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct sto
     if (what == WORDS_ARE_REFUSED)
         return tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
                             SMA_NOTICE_APPROVAL_NOT_YOURS);
+    if (what == WORDS_ARE_UNCLEAR)
+        return tell_unclear(store, chat, &in->route, &reading->it);
     if (!*ret_is_taken)
         return SMA_ERR_OK;
     if (what == WORDS_DECIDE)
@@ -410,14 +416,15 @@ static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct sto
     return hold_words(store, chat, msg, approval, outcome, what == WORDS_ARE_JUDGED);
 }
 
-enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
-                             const struct sma_access_outcome *outcome, bool *ret_is_taken)
+static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg,
+                                           const struct sma_access_outcome *outcome,
+                                           bool *ret_is_taken)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     uint32_t count;
-    *ret_is_taken = false;
-    if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE || in->is_record_only ||
-        in->group_key.len > 0 || in->preparation.len > 0 || in->text.len == 0 ||
+    if (in->is_record_only || in->group_key.len > 0 || in->preparation.len > 0 ||
+        in->text.len == 0 ||
         (in->addressed == SMA_ADDRESSED_NONE && in->text.len > CHATTER_BYTES_MAX))
         return SMA_ERR_OK;
     struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
@@ -432,6 +439,19 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     else if (decides(&reading)) /* which one is meant, or whether one is, nobody can tell */
         err = tell_unclear(store, chat, &in->route, count == 1 ? &reading.it : NULL);
     sma_store_case_fini(&reading.it);
+    return err;
+}
+
+enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
+                             const struct sma_access_outcome *outcome, bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    *ret_is_taken = false;
+    if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE)
+        return SMA_ERR_OK;
+    enum sma_err err = take_words(store, chat, msg, outcome, ret_is_taken);
+    if (err == SMA_ERR_OK && !*ret_is_taken)
+        sma_store_note_talk(store, chat);
     return err;
 }
 

@@ -159,6 +159,12 @@ void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *
             at->is_buried[i] = at->is_buried[i] || at->shown[i] == chat;
 }
 
+void sma_store_note_talk(struct sma_store *store, const struct store_chat *chat)
+{
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
+        at->has_talk = at->has_talk || at->chat == chat;
+}
+
 bool sma_store_is_approval_fresh(const struct sma_store *store,
                                  const struct store_approval *approval,
                                  const struct store_chat *chat)
@@ -371,11 +377,13 @@ static enum sma_err load_approval(void *user, const struct sma_state_approval *r
     if (approval == NULL)
         return SMA_ERR_NOMEM;
     approval->left_ms = row->left_ms;
+    approval->has_talk = true; /* nobody remembers */
     const struct store_approval *was_here = NULL;
     for (const struct store_approval *old = store->approval_stale; old != NULL; old = old->next) {
         if (strcmp(old->id, id) != 0)
             continue;
         approval->is_told = old->is_told;
+        approval->has_talk = old->has_talk;
         was_here = old;
         if (row->left_ms >= 0 && old->left_ms >= 0) {
             approval->deadline_ns = old->deadline_ns;

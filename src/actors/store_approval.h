@@ -33,6 +33,8 @@ struct store_approval *sma_store_approval_meant(const struct sma_store *store,
                                                 const struct store_chat *chat, uint32_t *ret_count);
 /** Something else is said in this chat: words there do not mean a request of another chat any more. */
 void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat);
+/** Something that decided nothing was said in this chat: from now on people there have to address us to agree. */
+void sma_store_note_talk(struct sma_store *store, const struct store_chat *chat);
 /** May words said in this chat mean the request? Always in its own chat. */
 bool sma_store_is_approval_fresh(const struct sma_store *store,
                                  const struct store_approval *approval,

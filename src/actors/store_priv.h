@@ -254,6 +254,7 @@ struct store_approval
     int64_t left_ms;       /* then; -1 = it has not begun to run */
     uint32_t judged_count; /* messages that the agent reads: the clock stands */
     bool is_told;          /* the chat knows that it waits */
+    bool has_talk;         /* something else was said in its chat since */
     bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
     uint32_t shown_count;
     struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */

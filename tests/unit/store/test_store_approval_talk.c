@@ -229,6 +229,37 @@ static void an_administrator_of_the_group_decides_by_word(void)
     end_world(&w);
 }
 
+static void an_ok_among_people_is_no_consent(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "shall we go for lunch?"));
+    (void)say_as(&w, TEST, GROUP("adm", NONE, .id = "3", .text = "yes"));
+    run(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK(w.store->approval_first != NULL);
+    crash_world(&w); /* what was said before nobody remembers */
+    (void)say_as(&w, TEST, GROUP("adm", NONE, .id = "4", .text = "yes"));
+    run(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    (void)say_as(&w, TEST, GROUP("adm", REPLY, .id = "5", .text = "yes")); /* to the card */
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    end_world(&w);
+}
+
+static void a_no_among_people_is_a_refusal(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "shall we go for lunch?"));
+    (void)say_as(&w, TEST, GROUP("adm", NONE, .id = "3", .text = "no"));
+    run(&w);
+    CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
+    end_world(&w);
+}
+
 /* -- standing and grants ---------------------------------------------------------------------------------------- */
 static unsigned next_standing(void)
 {
@@ -490,6 +521,8 @@ int main(void)
     RUN(the_platform_is_asked_who_pressed);
     RUN(the_platform_is_asked_who_said_it);
     RUN(an_administrator_of_the_group_decides_by_word);
+    RUN(an_ok_among_people_is_no_consent);
+    RUN(a_no_among_people_is_a_refusal);
     RUN(a_run_knows_for_whom_it_is);
     RUN(collected_messages_have_the_least_standing);
     RUN(a_permission_for_ten_minutes_ends);
