@@ -7,19 +7,11 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define PATH_BYTES_MAX 4096
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 #define BACKOFF_MAX_S 60
-#define TEMP_PREFIX ".fetch-"
 
 enum fetch_state
 {
@@ -54,56 +46,15 @@ struct sma_fetches
 
 static void try_start(struct sma_fetches *fetches);
 
-/* -- places ------------------------------------------------------------------------------------------------------- */
-static bool full_path(const struct sma_fetches *fetches, struct sma_str relative,
-                      char path[PATH_BYTES_MAX])
+static struct sma_fetch_place place_of(const struct sma_fetches *fetches)
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/%.*s", fetches->project_dir, (int)relative.len,
-                       relative.ptr);
-    return len > 0 && len < PATH_BYTES_MAX;
-}
-
-static bool temp_path(const struct sma_fetches *fetches, const struct sma_fetch *fetch,
-                      char path[PATH_BYTES_MAX])
-{
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/%s%s", fetches->project_dir, fetches->ops->folder,
-                       fetch->temp);
-    return len > 0 && len < PATH_BYTES_MAX;
-}
-
-/* Each level of the folder for its owner only. */
-static bool make_folder(struct sma_fetches *fetches)
-{
-    const struct sma_sys *sys = sma_ctx_sys(fetches->ctx);
-    const char *folder = fetches->ops->folder;
-    char path[PATH_BYTES_MAX];
-    for (const char *at = folder; (at = strchr(at, '/')) != NULL; at++) {
-        struct sma_str level = {folder, (size_t)(at - folder)};
-        if (!full_path(fetches, level, path) ||
-            (sys->mkdir(sys->self, path, 0700) != 0 && errno != EEXIST))
-            return false;
-    }
-    return true;
+    return (struct sma_fetch_place){fetches->ctx, fetches->project_dir, fetches->ops->folder};
 }
 
 void sma_fetches_clean(struct sma_fetches *fetches)
 {
-    char folder[PATH_BYTES_MAX];
-    DIR *dir = full_path(fetches, sma_str(fetches->ops->folder), folder) ? opendir(folder) : NULL;
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (strncmp(entry->d_name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1) == 0)
-            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* tried again at the next start */
-    if (dir != NULL)
-        closedir(dir);
-}
-
-static bool is_there(const struct sma_fetches *fetches, const struct sma_fetch *fetch)
-{
-    char path[PATH_BYTES_MAX];
-    struct stat status;
-    return full_path(fetches, fetch->path, path) && lstat(path, &status) == 0 &&
-           S_ISREG(status.st_mode) && (fetch->size < 0 || status.st_size == fetch->size);
+    struct sma_fetch_place place = place_of(fetches);
+    sma_fetch_place_clean(&place);
 }
 
 /* -- the end of a job --------------------------------------------------------------------------------------------- */
@@ -165,17 +116,12 @@ void sma_fetch_role(struct sma_fetch_job *job, uint8_t role)
 static void stop_fetch(struct sma_fetch *fetch)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
-    char path[PATH_BYTES_MAX];
+    struct sma_fetch_place place = place_of(fetches);
     void *call = fetch->call;
     fetch->call = NULL;
     if (call != NULL)
         fetches->ops->cancel(fetches->user, call);
-    if (fetch->fd >= 0)
-        close(fetch->fd);
-    fetch->fd = -1;
-    if (fetch->temp[0] != '\0' && temp_path(fetches, fetch, path))
-        (void)unlink(path); /* left behind it is removed at the next start */
-    fetch->temp[0] = '\0';
+    sma_fetch_place_drop(&place, &fetch->temp);
     if (fetch->state == FETCH_RUNNING)
         fetches->running_count--;
     fetch->state = FETCH_NONE;
@@ -226,40 +172,25 @@ void sma_fetch_retry(struct sma_fetch *fetch, const char *why, uint32_t delay_ms
 void sma_fetch_done(struct sma_fetch *fetch)
 {
     struct sma_fetches *fetches = fetch->job->fetches;
-    const struct sma_sys *sys = sma_ctx_sys(fetches->ctx);
-    char from[PATH_BYTES_MAX], to[PATH_BYTES_MAX];
-    if (!temp_path(fetches, fetch, from) || !full_path(fetches, fetch->path, to) ||
-        sys->rename(sys->self, from, to) != 0) {
+    struct sma_fetch_place place = place_of(fetches);
+    if (!sma_fetch_place_keep(&place, &fetch->temp, fetch->path)) {
         sma_fetch_fail(fetch, "it could not be stored");
         return;
     }
-    fetch->temp[0] = '\0';
     stop_fetch(fetch);
     SMA_METRIC_ADD(attachments_fetched_total, 1);
     settle(fetch);
 }
 
 /* -- in line --------------------------------------------------------------------------------------------------------- */
-static bool open_temp(struct sma_fetch *fetch)
-{
-    struct sma_fetches *fetches = fetch->job->fetches;
-    const struct sma_sys *sys = sma_ctx_sys(fetches->ctx);
-    char path[PATH_BYTES_MAX];
-    snprintf(fetch->temp, sizeof fetch->temp, TEMP_PREFIX "%016llx",
-             (unsigned long long)sma_ctx_random(fetches->ctx));
-    if (!make_folder(fetches) || !temp_path(fetches, fetch, path))
-        return false;
-    fetch->fd = sys->open(sys->self, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    return fetch->fd >= 0;
-}
-
 static void start_fetch(struct sma_fetches *fetches, struct sma_fetch *fetch)
 {
     fetch->state = FETCH_RUNNING;
     fetch->due_ns = UINT64_MAX;
     fetch->try_count++;
     fetches->running_count++;
-    if (!open_temp(fetch)) {
+    struct sma_fetch_place place = place_of(fetches);
+    if (!sma_fetch_place_open(&place, &fetch->temp)) {
         sma_fetch_fail(fetch, "it could not be stored");
         return;
     }
@@ -340,8 +271,9 @@ void sma_fetch_add(struct sma_fetch_job *job, struct sma_str path, struct sma_st
                                 .path = path,
                                 .label = label,
                                 .size = size,
-                                .fd = -1};
-    fetch->state = is_there(job->fetches, fetch) ? FETCH_NONE : FETCH_WAITING;
+                                .temp = {.fd = -1}};
+    struct sma_fetch_place place = place_of(job->fetches);
+    fetch->state = sma_fetch_place_has(&place, path, size) ? FETCH_NONE : FETCH_WAITING;
 }
 
 void sma_fetches_take(struct sma_fetches *fetches, struct sma_msg **msg)

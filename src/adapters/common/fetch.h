@@ -13,6 +13,7 @@
 #ifndef SMA_ADAPTERS_COMMON_FETCH_H
 #define SMA_ADAPTERS_COMMON_FETCH_H
 
+#include "fetch_place.h"
 #include "sma/messages.h"
 
 #define SMA_FETCH_COUNT_MAX 4                /* downloads at once; the rest waits in line */
@@ -27,15 +28,14 @@ struct sma_fetch
     size_t index; /* in the job's list */
     struct sma_str
         path; /* where it goes, relative to the project, in the adapter's folder; borrowed of the list */
-    struct sma_str label; /* for people; borrowed */
-    int64_t size;         /* when the list knows it; -1 */
-    int fd;               /* while it runs: where the bytes go; -1 */
-    void *call;           /* the platform's, NULL when nothing is on its way */
+    struct sma_str label;       /* for people; borrowed */
+    int64_t size;               /* when the list knows it; -1 */
+    struct sma_fetch_temp temp; /* while it runs: where the bytes go */
+    void *call;                 /* the platform's, NULL when nothing is on its way */
     /* fetch.c's own */
     uint8_t state;
     unsigned try_count;
     uint64_t due_ns;
-    char temp[48];
 };
 
 struct sma_fetch_ops

@@ -48,7 +48,7 @@ static bool is_error(const struct sma_fetch *fetch, const struct sma_net_answer 
     if (answer->type.len < json.len || strncasecmp(answer->type.ptr, json.ptr, json.len) != 0 ||
         answer->body_bytes == 0 || answer->body_bytes > ERROR_BYTES_MAX)
         return false;
-    ssize_t got = pread(fetch->fd, bytes, ERROR_BYTES_MAX, 0);
+    ssize_t got = pread(fetch->temp.fd, bytes, ERROR_BYTES_MAX, 0);
     if (got <= 0)
         return false;
     struct sma_net_answer inner = *answer;
@@ -114,7 +114,7 @@ static void start_fetch(void *user, struct sma_fetch *fetch, void *list, uint32_
             feishu,
             &(struct feishu_call_options){.method = "GET",
                                           .path = sma_buf_str(&path),
-                                          .file = fetch->fd,
+                                          .file = fetch->temp.fd,
                                           .total_ms = left_ms,
                                           .may_repeat = true,
                                           .answer_bytes_max = feishu->settings.attachment_bytes_max,

@@ -57,7 +57,7 @@ static void start(void *user, struct sma_fetch *fetch, void *list, uint32_t left
     fetch->call = qq_call_start(
         qq, &(struct qq_call_options){.method = "GET",
                                       .url = preparation->files[fetch->index].url,
-                                      .file = fetch->fd,
+                                      .file = fetch->temp.fd,
                                       .total_ms = left_ms,
                                       .answer_bytes_max = qq->settings.attachment_bytes_max,
                                       .done = on_fetched,

@@ -10,19 +10,12 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
-
-#define PATH_BYTES_MAX 4096
-#define DOWNLOAD_CLOUD_BYTES_MAX (20 * 1024 * 1024)
-#define TEMP_PREFIX ".fetch-"
 
 enum fetch_state
 {
@@ -33,55 +26,16 @@ enum fetch_state
 
 static void try_start(struct telegram *telegram);
 
-/* -- places ------------------------------------------------------------------------------------------------------- */
-static bool full_path(const struct telegram *telegram, struct sma_str relative,
-                      char path[PATH_BYTES_MAX])
+static struct sma_fetch_place place_of(const struct telegram *telegram)
 {
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/%.*s", telegram->config->project_dir,
-                       (int)relative.len, relative.ptr);
-    return len > 0 && len < PATH_BYTES_MAX;
-}
-
-static bool temp_path(const struct telegram *telegram, const struct telegram_fetch *fetch,
-                      char path[PATH_BYTES_MAX])
-{
-    int len = snprintf(path, PATH_BYTES_MAX, "%s/" TELEGRAM_CACHE_FOLDER "%s",
-                       telegram->config->project_dir, fetch->temp);
-    return len > 0 && len < PATH_BYTES_MAX;
-}
-
-/* Each level of the folder for its owner only. */
-static bool make_folder(struct telegram *telegram)
-{
-    const struct sma_sys *sys = sma_ctx_sys(telegram->ctx);
-    char path[PATH_BYTES_MAX];
-    for (const char *at = TELEGRAM_CACHE_FOLDER; (at = strchr(at, '/')) != NULL; at++) {
-        struct sma_str level = {TELEGRAM_CACHE_FOLDER, (size_t)(at - TELEGRAM_CACHE_FOLDER)};
-        if (!full_path(telegram, level, path) ||
-            (sys->mkdir(sys->self, path, 0700) != 0 && errno != EEXIST))
-            return false;
-    }
-    return true;
+    return (struct sma_fetch_place){telegram->ctx, telegram->config->project_dir,
+                                    TELEGRAM_CACHE_FOLDER};
 }
 
 void telegram_prepare_clean(struct telegram *telegram)
 {
-    char folder[PATH_BYTES_MAX];
-    DIR *dir = full_path(telegram, SMA_STR(TELEGRAM_CACHE_FOLDER), folder) ? opendir(folder) : NULL;
-    const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (strncmp(entry->d_name, TEMP_PREFIX, sizeof TEMP_PREFIX - 1) == 0)
-            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* tried again at the next start */
-    if (dir != NULL)
-        closedir(dir);
-}
-
-static bool is_there(const struct telegram *telegram, const struct telegram_file *file)
-{
-    char path[PATH_BYTES_MAX];
-    struct stat status;
-    return full_path(telegram, file->path, path) && lstat(path, &status) == 0 &&
-           S_ISREG(status.st_mode) && (file->size < 0 || status.st_size == file->size);
+    struct sma_fetch_place place = place_of(telegram);
+    sma_fetch_place_clean(&place);
 }
 
 /* -- the end of a job --------------------------------------------------------------------------------------------- */
@@ -128,15 +82,10 @@ static void answer_if_finished(struct telegram_job *job)
 /* What is running stops, what half came goes. */
 static void stop_fetch(struct telegram *telegram, struct telegram_fetch *fetch)
 {
-    char path[PATH_BYTES_MAX];
+    struct sma_fetch_place place = place_of(telegram);
     telegram_call_cancel(fetch->call);
     fetch->call = NULL;
-    if (fetch->fd >= 0)
-        close(fetch->fd);
-    fetch->fd = -1;
-    if (fetch->temp[0] != '\0' && temp_path(telegram, fetch, path))
-        (void)unlink(path); /* left behind it is removed at the next start */
-    fetch->temp[0] = '\0';
+    sma_fetch_place_drop(&place, &fetch->temp);
     if (fetch->state == FETCH_RUNNING)
         telegram->fetch_count--;
     fetch->state = FETCH_NONE;
@@ -185,14 +134,11 @@ static void retry_fetch(struct telegram_fetch *fetch, const struct telegram_outc
 static void finish_fetch(struct telegram_fetch *fetch)
 {
     struct telegram *telegram = fetch->job->telegram;
-    const struct sma_sys *sys = sma_ctx_sys(telegram->ctx);
-    char from[PATH_BYTES_MAX], to[PATH_BYTES_MAX];
-    if (!temp_path(telegram, fetch, from) || !full_path(telegram, fetch->file->path, to) ||
-        sys->rename(sys->self, from, to) != 0) {
+    struct sma_fetch_place place = place_of(telegram);
+    if (!sma_fetch_place_keep(&place, &fetch->temp, fetch->file->path)) {
         fail_fetch(fetch, "it could not be stored");
         return;
     }
-    fetch->temp[0] = '\0';
     stop_fetch(telegram, fetch);
     SMA_METRIC_ADD(attachments_fetched_total, 1);
     answer_if_finished(fetch->job);
@@ -200,18 +146,6 @@ static void finish_fetch(struct telegram_fetch *fetch)
 }
 
 /* -- from the platform, or from the disk of a server of one's own --------------------------------------------------- */
-static bool open_temp(struct telegram *telegram, struct telegram_fetch *fetch)
-{
-    char path[PATH_BYTES_MAX];
-    const struct sma_sys *sys = sma_ctx_sys(telegram->ctx);
-    snprintf(fetch->temp, sizeof fetch->temp, TEMP_PREFIX "%016llx",
-             (unsigned long long)sma_ctx_random(telegram->ctx));
-    if (!make_folder(telegram) || !temp_path(telegram, fetch, path))
-        return false;
-    fetch->fd = sys->open(sys->self, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    return fetch->fd >= 0;
-}
-
 static void on_downloaded(struct telegram *telegram, void *user,
                           const struct sma_net_answer *answer)
 {
@@ -244,7 +178,7 @@ struct copying
 {
     uv_fs_t request;
     struct telegram_fetch *fetch; /* NULL: given up meanwhile */
-    char to[PATH_BYTES_MAX];
+    char to[SMA_FETCH_PATH_BYTES_MAX];
 };
 
 static void on_copied(uv_fs_t *request)
@@ -261,7 +195,7 @@ static void on_copied(uv_fs_t *request)
     free(copying);
     fetch->copy = NULL;
     struct telegram *telegram = fetch->job->telegram;
-    if (is_copied && fchmod(fetch->fd, 0600) == 0) /* the copy took the server's mode */
+    if (is_copied && fchmod(fetch->temp.fd, 0600) == 0) /* the copy took the server's mode */
         finish_fetch(fetch);
     else
         fail_fetch(fetch, "the file of the local Bot API server could not be read");
@@ -272,7 +206,7 @@ static void on_copied(uv_fs_t *request)
 static void copy_local(struct telegram *telegram, struct telegram_fetch *fetch,
                        struct sma_str file_path)
 {
-    char from[PATH_BYTES_MAX];
+    char from[SMA_FETCH_PATH_BYTES_MAX];
     struct stat status;
     if (file_path.len >= sizeof from || memchr(file_path.ptr, '\0', file_path.len) != NULL) {
         fail_fetch(fetch, "the local Bot API server gave no usable path");
@@ -289,8 +223,9 @@ static void copy_local(struct telegram *telegram, struct telegram_fetch *fetch,
         return;
     }
     struct copying *copying = calloc(1, sizeof *copying);
-    if (copying == NULL || !open_temp(telegram, fetch) ||
-        !temp_path(telegram, fetch, copying->to)) {
+    struct sma_fetch_place place = place_of(telegram);
+    if (copying == NULL || !sma_fetch_place_open(&place, &fetch->temp) ||
+        !sma_fetch_place_path(&place, &fetch->temp, copying->to)) {
         free(copying);
         fail_fetch(fetch, "it could not be stored");
         return;
@@ -309,7 +244,8 @@ static void copy_local(struct telegram *telegram, struct telegram_fetch *fetch,
 static void download(struct telegram *telegram, struct telegram_fetch *fetch,
                      struct sma_str file_path)
 {
-    if (!open_temp(telegram, fetch)) {
+    struct sma_fetch_place place = place_of(telegram);
+    if (!sma_fetch_place_open(&place, &fetch->temp)) {
         fail_fetch(fetch, "it could not be stored");
         return;
     }
@@ -321,7 +257,7 @@ static void download(struct telegram *telegram, struct telegram_fetch *fetch,
     fetch->call = telegram_call_start(
         telegram,
         &(struct telegram_call_options){.file_path = file_path,
-                                        .file = fetch->fd,
+                                        .file = fetch->temp.fd,
                                         .total_ms = (uint32_t)(left_ns / TELEGRAM_NS_PER_MS),
                                         .answer_bytes_max = telegram->settings.attachment_bytes_max,
                                         .done = on_downloaded,
@@ -334,7 +270,7 @@ static void download(struct telegram *telegram, struct telegram_fetch *fetch,
 static void check_growth(struct telegram_fetch *fetch, uint64_t now_ns)
 {
     struct stat status;
-    bool has_grown = fstat(fetch->fd, &status) == 0 && status.st_size > fetch->grown_bytes;
+    bool has_grown = fstat(fetch->temp.fd, &status) == 0 && status.st_size > fetch->grown_bytes;
     if (has_grown) {
         fetch->grown_bytes = status.st_size;
         fetch->due_ns = now_ns + TELEGRAM_FETCH_SILENT_S * TELEGRAM_NS_PER_S;
@@ -484,7 +420,7 @@ static void give_up_job(struct telegram *telegram, struct telegram_job *job)
         if (copying != NULL) { /* the copy goes on without us and is removed at its end */
             copying->fetch = NULL;
             fetch->copy = NULL;
-            fetch->temp[0] = '\0';
+            fetch->temp.name[0] = '\0';
         }
         stop_fetch(telegram, fetch);
         SMA_METRIC_ADD(attachments_failed_total, 1);
@@ -519,6 +455,7 @@ static struct telegram_job *open_job(struct telegram *telegram, struct sma_msg *
 void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg)
 {
     struct telegram_job *job = open_job(telegram, msg);
+    struct sma_fetch_place place = place_of(telegram);
     const struct sma_prepare *prepare = SMA_MSG_BODY(job->msg, struct sma_prepare);
     if (telegram_preparation_parse(prepare->preparation, &job->preparation) != SMA_ERR_OK)
         sma_ctx_log(telegram->ctx, SMA_LOG_ERROR,
@@ -526,8 +463,8 @@ void telegram_prepare_take(struct telegram *telegram, struct sma_msg **msg)
                     (unsigned long long)job->seq);
     for (size_t i = 0; i < job->preparation.file_count; i++) {
         const struct telegram_file *file = &job->preparation.files[i];
-        job->fetches[i] = (struct telegram_fetch){.job = job, .file = file, .fd = -1};
-        if (!is_there(telegram, file))
+        job->fetches[i] = (struct telegram_fetch){.job = job, .file = file, .temp = {.fd = -1}};
+        if (!sma_fetch_place_has(&place, file->path, file->size))
             job->fetches[i].state = FETCH_WAITING;
     }
     if (prepare->wants_role)

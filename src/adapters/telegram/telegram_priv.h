@@ -14,6 +14,7 @@
 #include "telegram_out.h"
 
 #include "adapters/common/answers.h"
+#include "adapters/common/fetch_place.h"
 #include "sma/net.h"
 
 #define TELEGRAM_MAGIC 0x54474d31u
@@ -275,8 +276,7 @@ struct telegram_fetch
     int64_t grown_bytes;
     struct telegram_call *call;
     void *copy; /* a file being copied on this machine */
-    int fd;
-    char temp[48]; /* beside the file, while it grows */
+    struct sma_fetch_temp temp; /* beside the file, while it grows */
 };
 struct telegram_job
 {
