@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define SHOWN_ID_LEN 12
+#define WHOLE_BYTES_MAX 8000 /* of one text of an item */
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 
 /* What the words of the command line say. */
@@ -177,6 +178,32 @@ static void print_field(const char *name, struct sma_str text)
     putchar('\n');
 }
 
+/* Line for line, because a title is one line and short: what it leaves out may be what matters. */
+static void print_whole(const json_t *item)
+{
+    const json_t *details = json_object_get(item, "details");
+    static const char *const members[] = {"command", "receiver", "text", "content"};
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        struct sma_str text = text_of(details, members[i]);
+        if (text.len == 0 || sma_str_is_equal(text, text_of(item, "title")))
+            continue;
+        struct sma_str rest = text;
+        rest.len = sma_utf8_cut(rest, WHOLE_BYTES_MAX);
+        size_t left = text.len - rest.len;
+        while (rest.len > 0) {
+            const char *newline = memchr(rest.ptr, '\n', rest.len);
+            size_t len = newline == NULL ? rest.len : (size_t)(newline - rest.ptr);
+            printf("     | ");
+            sma_cli_print_clean((struct sma_str){rest.ptr, len});
+            putchar('\n');
+            len += newline != NULL;
+            rest = (struct sma_str){rest.ptr + len, rest.len - len};
+        }
+        if (left > 0)
+            printf("     [cut: %zu more bytes; --json shows them]\n", left);
+    }
+}
+
 static void print_item(const json_t *item)
 {
     printf("  %2lld %-12s ", (long long)json_integer_value(json_object_get(item, "item")),
@@ -191,6 +218,7 @@ static void print_item(const json_t *item)
         putchar(')');
     }
     putchar('\n');
+    print_whole(item);
     print_field("rule:", text_of(item, "rule"));
     print_field("why:", text_of(item, "reason"));
 }
@@ -229,7 +257,7 @@ static void print_grants(const json_t *root)
         print_field("tool:", text_of(grant, "tool"));
         print_field("rule:", text_of(grant, "rule"));
         print_field("chat:", text_of(grant, "chatKey"));
-        print_field("until:", until.len > 0 ? until : SMA_STR("revoked"));
+        print_field("until:", until.len > 0 ? until : SMA_STR("it is revoked"));
         print_field("by:", text_of(grant, "by"));
     }
 }

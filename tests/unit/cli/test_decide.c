@@ -223,13 +223,26 @@ static void lists_are_shown(void)
          dir);
     check_request("GET /api/approvals HTTP/1.1\r\n", "");
     ASKS(sma_cli_approvals, 0, "{\"approvals\":[{\"id\":", "list", dir, "--json");
+    /* A title is one line: what really runs stands below it. */
+    answer_body =
+        "{\"approvals\":[{\"id\":\"ab\",\"chatKey\":\"c\",\"createdAt\":\"t\",\"items\":[{\"item\":"
+        "1,"
+        "\"tool\":\"exec_shell\",\"title\":\"git status rm x\",\"details\":{\"command\":\"git "
+        "status\\nrm x\"}},{\"item\":2,\"tool\":\"exec_shell\",\"title\":\"ls\",\"details\":{"
+        "\"command\":\"ls\"}},{\"item\":3,\"tool\":\"write_file\",\"title\":\"a\",\"details\":{"
+        "\"filePath\":\"a\",\"content\":\"+++ b/a\\n+x\\u001b\\u202e\"}}]}]}";
+    ASKS(sma_cli_approvals, 0,
+         "   1 exec_shell   git status rm x\n     | git status\n     | rm x\n"
+         "   2 exec_shell   ls\n   3 write_file   a\n     | +++ b/a\n     | +x[?]\n",
+         dir);
     answer_body = "{\"approvals\":[]}";
     ASKS(sma_cli_approvals, 0, "nothing waits for a decision\n", dir);
     answer_body =
         "{\"grants\":[{\"id\":\"ab\",\"tool\":\"exec_shell\",\"rule\":\"ls\",\"chatKey\":\"c\","
         "\"until\":null,\"by\":\"Bob\"}]}";
     ASKS(sma_cli_grants, 0,
-         "ab\n     tool: exec_shell\n     rule: ls\n     chat: c\n     until: revoked\n     by: "
+         "ab\n     tool: exec_shell\n     rule: ls\n     chat: c\n     until: it is revoked\n     "
+         "by: "
          "Bob\n",
          dir);
     answer_body =
