@@ -71,10 +71,13 @@ static void put_write(struct writer *writer, const struct sma_request_item *item
                       const json_t *details, uint32_t item_count)
 {
     struct sma_str path = sma_json_str(details, "filePath");
-    bool has_diff = item->diff.len > 0;
+    struct sma_str diff = item->diff, whole = sma_json_str(details, "content");
+    bool has_diff = diff.len > 0;
+    if (whole.len > diff.len)
+        diff = whole; /* the same, longer: how much is left out is to be told */
     say_line(writer, SMA_NOTICE_CARD_WRITE, path.len > 0 ? path : item->title);
-    show_block(writer, has_diff ? item->diff : sma_json_str(details, "content"),
-               share(SMA_APPROVAL_DIFF_BYTES_MAX, item_count), has_diff ? "diff" : "");
+    show_block(writer, diff, share(SMA_APPROVAL_DIFF_BYTES_MAX, item_count),
+               has_diff ? "diff" : "");
 }
 
 static void put_what(struct writer *writer, const struct sma_request_item *item,

@@ -424,6 +424,12 @@ static enum sma_err put_write_item(struct checking *checking, struct sma_str pat
         sma_buf_printf(&diff, "a binary file of %zu bytes is replaced by a text\n",
                        change->before_len);
     struct sma_str shown = sma_buf_str(&diff);
+    if (shown.len >= DETAIL_BYTES_MAX - 8) { /* then it was cut */
+        struct sma_policy_decision *decision = &checking->check.decision;
+        size_t len = strlen(decision->reason);
+        snprintf(decision->reason + len, sizeof decision->reason - len,
+                 "; it is too long to be shown whole");
+    }
     if (shown.len > SMA_APPROVAL_DIFF_BYTES_MAX)
         shown.len = sma_utf8_cut(shown, SMA_APPROVAL_DIFF_BYTES_MAX - 4);
     sma_secrets_put(checking->rules->files->secrets, &texts.diff, shown);

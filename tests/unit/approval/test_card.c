@@ -330,6 +330,17 @@ static void what_is_long_is_cut_visibly(void)
     struct sma_card card = make(&buf, &facts);
     CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n```"));
     end(&buf, &card);
+    /* What the item itself shows of it is cut already: the whole tells how much is missing. */
+    sma_buf_clear(&details);
+    sma_buf_put_text(&details, "{\"filePath\":\"a\",\"content\":");
+    sma_buf_put_json_string(&details, sma_buf_str(&diff));
+    sma_buf_put_char(&details, '}');
+    request.items[0].details_json = sma_buf_str(&details);
+    request.items[0].diff = SMA_STR("--- a\n...");
+    facts = facts_of(&request);
+    card = make(&buf, &facts);
+    CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n```"));
+    end(&buf, &card);
     sma_buf_fini(&details);
     sma_buf_fini(&diff);
 }

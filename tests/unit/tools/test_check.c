@@ -244,6 +244,16 @@ static void people_are_asked_exactly(void)
     CHECK(item->is_admin_only);
     sma_request_fini(&outcome.request);
 
+    /* Whoever agrees must know that he has not seen all of it. */
+    static char long_arguments[80000];
+    snprintf(long_arguments, sizeof long_arguments, "{\"path\":\"b.txt\",\"content\":\"%070000d\"}",
+             7);
+    call.name = "write_file";
+    call.arguments = long_arguments;
+    check_call(&project, &call, &outcome);
+    CHECK(strstr(outcome.check.decision.reason, "too long to be shown whole") != NULL);
+    sma_request_fini(&outcome.request);
+
     call.name = "write_file";
     call.arguments = "{\"path\":\"*\",\"content\":\"x\"}"; /* a name that would be a rule for all */
     check_call(&project, &call, &outcome);
