@@ -5,6 +5,10 @@ _shipmyagent() {
         mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
+    if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "member admin owner" -- "$word")
+        return
+    fi
     case $command in
     chat) options="--name --provider" ;;
     init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;

@@ -165,7 +165,10 @@ static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
              "\"appId\": \"${QQ_APP_ID}\", \"appSecret\": \"${QQ_APP_SECRET}\", \"sandbox\": %s",
              answers->is_qq_sandbox ? "true" : "false");
     put_adapter(buf, answers, "qq", qq, "");
-    sma_buf_put_text(buf, "  }\n}\n");
+    /* The defaults, so that their place is seen. */
+    sma_buf_put_text(buf, "  },\n  \"permissions\": {\n"
+                          "    \"roles\": { \"owner\": [], \"admin\": [], \"member\": [] },\n"
+                          "    \"exec_shell\": { \"deny\": [\"rm\"], \"allow\": [] }\n  }\n}\n");
 }
 
 static void put_mcp_schema(struct sma_buf *buf)
@@ -288,6 +291,22 @@ static int check_answers(struct answers *answers)
                         answers->adapter);
 }
 
+/* What a bot needs before it answers its owner. */
+static void print_platform_steps(const struct answers *answers)
+{
+    static const struct
+    {
+        const char *adapter, *variables;
+    } rows[] = {{"telegram", "TELEGRAM_BOT_TOKEN"},
+                {"feishu", "FEISHU_APP_ID and FEISHU_APP_SECRET"},
+                {"qq", "QQ_APP_ID and QQ_APP_SECRET"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        if (strcmp(answers->adapter, rows[i].adapter) == 0)
+            printf("\nOn %s: put %s into %s/.env, start, write to the bot, and become its owner "
+                   "with the code it shows:\n  shipmyagent pair approve CODE %s --role owner\n",
+                   rows[i].adapter, rows[i].variables, answers->dir, answers->dir);
+}
+
 static int print_next_steps(const struct answers *answers)
 {
     printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
@@ -296,6 +315,7 @@ static int print_next_steps(const struct answers *answers)
                answers->dir);
     printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
            answers->dir, answers->dir);
+    print_platform_steps(answers);
     return 0;
 }
 
