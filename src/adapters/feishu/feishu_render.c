@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
 #include "runtime/markup/markup.h"
 #include "sma/limits.h"
@@ -288,33 +289,12 @@ void feishu_put_clean_text(struct sma_buf *buf, struct sma_str text, bool is_mar
     put_clean(buf, text, is_markdown, false);
 }
 
-/* One part, the text behind its mark. @return BADINPUT: it is no card */
-static enum sma_err render_whole(const struct sma_deliver *row, char kind, sma_part_fn *each,
-                                 void *user)
-{
-    struct render render = {.each = each, .user = user};
-    if (kind == PART_CONSENT) {
-        struct sma_card card;
-        enum sma_err err = sma_card_parse(row->text, &card);
-        if (err != SMA_ERR_OK)
-            return err;
-        sma_card_fini(&card);
-    }
-    sma_buf_init(&render.part, row->text.len + 2);
-    sma_buf_put_char(&render.part, kind);
-    sma_buf_put_str(&render.part, row->text);
-    emit(&render);
-    enum sma_err err = render.part.err;
-    sma_buf_fini(&render.part);
-    return err;
-}
-
 enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
     if (row->intent == SMA_INTENT_REACTION)
-        return render_whole(row, PART_REACTION, each, user);
+        return sma_part_render_whole(row, PART_REACTION, each, user);
     if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
-        enum sma_err card_err = render_whole(row, PART_CONSENT, each, user);
+        enum sma_err card_err = sma_part_render_whole(row, PART_CONSENT, each, user);
         if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
             return card_err;
     }

@@ -1,6 +1,7 @@
 /* qq_render.c — an outbox row into parts, and parts as bytes. See qq_out.h. */
 #include "qq_out.h"
 
+#include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
 #include "runtime/files/attach.h"
 #include "runtime/markup/markup.h"
@@ -8,17 +9,9 @@
 #include "sma/notices.h"
 #include "sma/text.h"
 
-/*
- * Bytes of a part: 'T', 4 bytes length of the Markdown (little-endian), Markdown, plain; or 'F', kind, 4 bytes length
- * of target, target, caption. Or 'C' and a card as JSON; 'R' and an emoji.
- */
-#define HEAD_TEXT_BYTES 5
-#define HEAD_FILE_BYTES 6
 #define NOTE_UNITS 64 /* room for the note that something was cut */
 #define UNITS_LEAST \
     128 /* a text whose plain form is longer than its Markdown is cut no finer than this */
-
-static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
 
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
 {
@@ -127,12 +120,6 @@ struct output
     enum sma_err err;
 };
 
-static void put_length(struct sma_buf *buf, size_t at, size_t len)
-{
-    for (unsigned i = 0; i < 4; i++)
-        buf->ptr[at + i] = (char)(uint8_t)(len >> (8 * i));
-}
-
 /* Once more behind the Markdown parser: an entity or a mark inside the word hid it from put_clean. */
 static void put_disarmed(struct sma_buf *buf, struct sma_str text)
 {
@@ -169,12 +156,10 @@ static void make_text_part(struct output *output, struct sma_str markdown, struc
         output->count++;
         return;
     }
-    sma_buf_clear(bytes);
-    sma_buf_put(bytes, "T\0\0\0\0", HEAD_TEXT_BYTES);
+    sma_part_begin_text(bytes);
     if (!sma_str_is_equal(markdown, plain))
         put_with_note(output, markdown);
-    if (bytes->err == SMA_ERR_OK)
-        put_length(bytes, 1, bytes->len - HEAD_TEXT_BYTES);
+    sma_part_end_marked(bytes);
     put_with_note(output, plain);
     finish_part(output);
 }
@@ -322,16 +307,7 @@ static void take_caption(void *user, const struct sma_split_part *part)
 static void make_file_part(struct output *output, const struct sma_attach_line *attach)
 {
     struct sma_buf *bytes = &output->bytes;
-    uint8_t kind = 0;
-    while (kind + 1u < SMA_COUNT_OF(file_kinds) && strcmp(file_kinds[kind], attach->kind) != 0)
-        kind++;
-    sma_buf_clear(bytes);
-    sma_buf_put_char(bytes, 'F');
-    sma_buf_put_char(bytes, (char)kind);
-    sma_buf_put(bytes, "\0\0\0\0", 4);
-    if (bytes->err == SMA_ERR_OK)
-        put_length(bytes, 2, attach->target.len);
-    sma_buf_put_str(bytes, attach->target);
+    sma_part_begin_file(bytes, attach->kind, attach->target);
     enum sma_err err = sma_text_split(attach->caption, QQ_CAPTION_UNITS_MAX, take_caption, bytes);
     if (err != SMA_ERR_OK && output->err == SMA_ERR_OK)
         output->err = err;
@@ -362,34 +338,12 @@ static size_t parts_left(const struct sma_deliver *row, size_t file_count)
     return left > file_count + 1 ? left - file_count : 1;
 }
 
-/* One part, the text behind its mark. @return BADINPUT: it is no card */
-static enum sma_err render_whole(const struct sma_deliver *row, char kind, sma_part_fn *each,
-                                 void *user)
-{
-    struct sma_buf bytes;
-    if (kind == 'C') {
-        struct sma_card card;
-        enum sma_err err = sma_card_parse(row->text, &card);
-        if (err != SMA_ERR_OK)
-            return err;
-        sma_card_fini(&card);
-    }
-    sma_buf_init(&bytes, row->text.len + 2);
-    sma_buf_put_char(&bytes, kind);
-    sma_buf_put_str(&bytes, row->text);
-    enum sma_err err = bytes.err;
-    if (err == SMA_ERR_OK)
-        each(user, sma_buf_str(&bytes));
-    sma_buf_fini(&bytes);
-    return err;
-}
-
 enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *user)
 {
     if (row->intent == SMA_INTENT_REACTION)
-        return render_whole(row, 'R', each, user);
+        return sma_part_render_whole(row, SMA_PART_REACTION, each, user);
     if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME) {
-        enum sma_err card_err = render_whole(row, 'C', each, user);
+        enum sma_err card_err = sma_part_render_whole(row, SMA_PART_CARD, each, user);
         if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
             return card_err;
     }
@@ -410,45 +364,26 @@ enum sma_err qq_render(const struct sma_deliver *row, sma_part_fn *each, void *u
 }
 
 /* -- reading ----------------------------------------------------------------------------------------------------- */
-static size_t get_length(struct sma_str bytes, size_t at)
-{
-    size_t len = 0;
-    for (unsigned i = 0; i < 4; i++)
-        len |= (size_t)(uint8_t)bytes.ptr[at + i] << (8 * i);
-    return len;
-}
-
 enum sma_err qq_part_decode(struct sma_str part_bytes, struct qq_part *ret_part)
 {
-    if (part_bytes.len > 1 && part_bytes.ptr[0] == 'C') {
-        *ret_part = (struct qq_part){.kind = QQ_PART_CARD,
-                                     .card_json = slice(part_bytes, 1, part_bytes.len)};
-        return SMA_ERR_OK;
-    }
-    if (part_bytes.len > 1 && part_bytes.ptr[0] == 'R') {
+    struct sma_part read;
+    enum sma_err err = sma_part_decode(part_bytes, &read);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (read.mark == SMA_PART_TEXT && read.second.len == 0)
+        return SMA_ERR_BADINPUT;
+    if (read.mark == SMA_PART_CARD)
+        *ret_part = (struct qq_part){.kind = QQ_PART_CARD, .card_json = read.first};
+    else if (read.mark == SMA_PART_REACTION)
         *ret_part = (struct qq_part){.kind = QQ_PART_REACTION};
-        return SMA_ERR_OK;
-    }
-    bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
-    bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
-    size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;
-    if ((!is_text && !is_file) || part_bytes.len < head)
-        return SMA_ERR_BADINPUT;
-    size_t len = get_length(part_bytes, head - 4);
-    if (len > part_bytes.len - head)
-        return SMA_ERR_BADINPUT;
-    struct sma_str first = slice(part_bytes, head, head + len);
-    struct sma_str second = slice(part_bytes, head + len, part_bytes.len);
-    uint8_t kind = (uint8_t)part_bytes.ptr[1];
-    if (is_text && second.len > 0)
-        *ret_part = (struct qq_part){.kind = QQ_PART_TEXT, .markdown = first, .plain = second};
-    else if (is_file && kind < SMA_COUNT_OF(file_kinds) && first.len > 0)
-        *ret_part = (struct qq_part){.kind = QQ_PART_FILE,
-                                     .file_kind = sma_str(file_kinds[kind]),
-                                     .target = first,
-                                     .caption = second};
+    else if (read.mark == SMA_PART_TEXT)
+        *ret_part =
+            (struct qq_part){.kind = QQ_PART_TEXT, .markdown = read.first, .plain = read.second};
     else
-        return SMA_ERR_BADINPUT;
+        *ret_part = (struct qq_part){.kind = QQ_PART_FILE,
+                                     .file_kind = sma_str(read.file_kind),
+                                     .target = read.first,
+                                     .caption = read.second};
     return SMA_ERR_OK;
 }
 

@@ -11,28 +11,6 @@
 #define EMOJI_BYTES_MAX 64
 
 /* -- parts ------------------------------------------------------------------------------------------------------- */
-enum sma_err telegram_render_card(const struct sma_deliver *row, sma_part_fn *each, void *user)
-{
-    struct sma_buf bytes;
-    enum sma_err err = SMA_ERR_OK;
-    bool is_reaction = row->intent == SMA_INTENT_REACTION;
-    if (!is_reaction) {
-        struct sma_card card;
-        err = sma_card_parse(row->text, &card);
-        if (err != SMA_ERR_OK)
-            return err;
-        sma_card_fini(&card);
-    }
-    sma_buf_init(&bytes, row->text.len + 2);
-    sma_buf_put_char(&bytes, is_reaction ? 'R' : 'C');
-    sma_buf_put_str(&bytes, row->text);
-    err = bytes.err;
-    if (err == SMA_ERR_OK)
-        each(user, sma_buf_str(&bytes));
-    sma_buf_fini(&bytes);
-    return err;
-}
-
 struct forms
 {
     struct sma_buf *html, *plain;

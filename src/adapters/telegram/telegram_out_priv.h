@@ -9,9 +9,6 @@
 void telegram_put_html(struct sma_buf *buf, const struct sma_markup_part *part);
 extern const struct sma_markup_limits telegram_markup_limits;
 extern const struct sma_markup_options telegram_markup_options;
-/** telegram_render of a card or a reaction: one part. */
-SMA_CHECKED enum sma_err telegram_render_card(const struct sma_deliver *row, sma_part_fn *each,
-                                              void *user);
 /** Append `,"reply_markup":{...}`; nothing when the card has no buttons that the platform takes. */
 void telegram_put_keyboard(struct sma_buf *buf, const struct sma_card *card);
 /** Append text cut to units_max UTF-16 units, with an ellipsis when it was cut; never inside a grapheme cluster. */

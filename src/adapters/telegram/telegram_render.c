@@ -1,18 +1,11 @@
 /* telegram_render.c — an outbox row into parts, and parts as bytes. See telegram_out.h. */
 #include "telegram_out_priv.h"
 
+#include "adapters/common/part.h"
 #include "runtime/files/attach.h"
 #include "sma/text.h"
 
-/*
- * Bytes of a part: 'T', 4 bytes length of html (little-endian), html, plain; or 'F', kind, 4 bytes length of target,
- * target, caption. Or 'C' and a card as JSON; 'R' and an emoji.
- */
-#define HEAD_TEXT_BYTES 5
-#define HEAD_FILE_BYTES 6
-#define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + HEAD_TEXT_BYTES)
-
-static const char *const file_kinds[] = {"photo", "document", "voice", "audio"};
+#define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + SMA_PART_TEXT_HEAD_BYTES)
 
 const struct sma_markup_limits telegram_markup_limits = {
     .units_max = TELEGRAM_PART_UNITS,
@@ -79,12 +72,6 @@ struct output
     bool is_last_only; /* keep the part in `bytes`, do not give it out */
 };
 
-static void put_length(struct sma_buf *buf, size_t at, size_t len)
-{
-    for (unsigned i = 0; i < 4; i++)
-        buf->ptr[at + i] = (char)(uint8_t)(len >> (8 * i));
-}
-
 static void finish_part(struct output *output)
 {
     if (output->bytes.err != SMA_ERR_OK)
@@ -97,12 +84,10 @@ static void make_text_part(void *user, const struct sma_markup_part *part)
 {
     struct output *output = user;
     struct sma_buf *bytes = &output->bytes;
-    sma_buf_clear(bytes);
-    sma_buf_put(bytes, "T\0\0\0\0", HEAD_TEXT_BYTES);
+    sma_part_begin_text(bytes);
     if (part->mark_count > 0)
         telegram_put_html(bytes, part);
-    if (bytes->err == SMA_ERR_OK)
-        put_length(bytes, 1, bytes->len - HEAD_TEXT_BYTES);
+    sma_part_end_marked(bytes);
     sma_buf_put_str(bytes, part->text);
     finish_part(output);
 }
@@ -134,25 +119,10 @@ static enum sma_err render_text(struct output *output, struct sma_str text, bool
 }
 
 /* -- file parts -------------------------------------------------------------------------------------------------- */
-static char kind_byte(const char *kind)
-{
-    size_t i = 0;
-    while (i < SMA_COUNT_OF(file_kinds) && strcmp(kind, file_kinds[i]) != 0)
-        i++;
-    SMA_ASSERT(i < SMA_COUNT_OF(file_kinds)); /* the kinds of attach.h are ours */
-    return (char)i;
-}
-
 static void make_file_part(struct output *output, const struct sma_attach_line *attachment)
 {
     struct sma_buf *bytes = &output->bytes;
-    sma_buf_clear(bytes);
-    sma_buf_put_char(bytes, 'F');
-    sma_buf_put_char(bytes, kind_byte(attachment->kind));
-    sma_buf_put(bytes, "\0\0\0\0", 4);
-    if (bytes->err == SMA_ERR_OK)
-        put_length(bytes, 2, attachment->target.len);
-    sma_buf_put_str(bytes, attachment->target);
+    sma_part_begin_file(bytes, attachment->kind, attachment->target);
     telegram_put_cut(bytes, attachment->caption, TELEGRAM_CAPTION_UNITS_MAX);
     finish_part(output);
 }
@@ -175,7 +145,9 @@ enum sma_err telegram_render(const struct sma_deliver *row, sma_part_fn *each, v
 {
     if (row->intent == SMA_INTENT_APPROVAL_REQUEST || row->intent == SMA_INTENT_APPROVAL_OUTCOME ||
         row->intent == SMA_INTENT_REACTION) {
-        enum sma_err card_err = telegram_render_card(row, each, user);
+        enum sma_err card_err = sma_part_render_whole(
+            row, row->intent == SMA_INTENT_REACTION ? SMA_PART_REACTION : SMA_PART_CARD, each,
+            user);
         if (card_err != SMA_ERR_BADINPUT) /* what is no card is better read as it is than lost */
             return card_err;
     }
@@ -233,47 +205,23 @@ enum sma_err telegram_render_preview(struct sma_str text, sma_part_fn *each, voi
 }
 
 /* -- reading ----------------------------------------------------------------------------------------------------- */
-static size_t get_length(struct sma_str bytes, size_t at)
-{
-    size_t len = 0;
-    for (unsigned i = 0; i < 4; i++)
-        len |= (size_t)(uint8_t)bytes.ptr[at + i] << (8 * i);
-    return len;
-}
-
 enum sma_err telegram_part_decode(struct sma_str part_bytes, struct telegram_part *ret_part)
 {
-    struct telegram_part part = {0};
-    if (part_bytes.len > 1 && (part_bytes.ptr[0] == 'C' || part_bytes.ptr[0] == 'R')) {
-        part.kind = part_bytes.ptr[0] == 'C' ? TELEGRAM_PART_CARD : TELEGRAM_PART_REACTION;
-        *(part.kind == TELEGRAM_PART_CARD ? &part.card_json : &part.emoji) =
-            slice(part_bytes, 1, part_bytes.len);
-        *ret_part = part;
-        return SMA_ERR_OK;
-    }
-    bool is_text = part_bytes.len > 0 && part_bytes.ptr[0] == 'T';
-    bool is_file = part_bytes.len > 0 && part_bytes.ptr[0] == 'F';
-    size_t head = is_text ? HEAD_TEXT_BYTES : HEAD_FILE_BYTES;
-    if ((!is_text && !is_file) || part_bytes.len < head)
-        return SMA_ERR_BADINPUT;
-    size_t len = get_length(part_bytes, head - 4);
-    if (len > part_bytes.len - head)
-        return SMA_ERR_BADINPUT;
-    struct sma_str first = slice(part_bytes, head, head + len);
-    struct sma_str second = slice(part_bytes, head + len, part_bytes.len);
-    uint8_t kind = (uint8_t)part_bytes.ptr[1];
-    if (is_text) {
-        part.kind = TELEGRAM_PART_TEXT;
-        part.html = first;
-        part.plain = second;
-    } else if (kind < SMA_COUNT_OF(file_kinds) && first.len > 0) {
-        part.kind = TELEGRAM_PART_FILE;
-        part.file_kind = sma_str(file_kinds[kind]);
-        part.target = first;
-        part.caption = second;
-    } else {
-        return SMA_ERR_BADINPUT;
-    }
-    *ret_part = part;
+    struct sma_part read;
+    enum sma_err err = sma_part_decode(part_bytes, &read);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (read.mark == SMA_PART_CARD)
+        *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_CARD, .card_json = read.first};
+    else if (read.mark == SMA_PART_REACTION)
+        *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_REACTION, .emoji = read.first};
+    else if (read.mark == SMA_PART_TEXT)
+        *ret_part = (struct telegram_part){
+            .kind = TELEGRAM_PART_TEXT, .html = read.first, .plain = read.second};
+    else
+        *ret_part = (struct telegram_part){.kind = TELEGRAM_PART_FILE,
+                                           .file_kind = sma_str(read.file_kind),
+                                           .target = read.first,
+                                           .caption = read.second};
     return SMA_ERR_OK;
 }
