@@ -91,7 +91,11 @@ static int64_t ask(const struct telegram_world *world, unsigned round)
     char text[128], part[64];
     snprintf(part, sizeof part, "echo k%u. >> count", round);
     snprintf(text, sizeof text, "please [[call exec_shell {\"command\":\"%s\"}]]", part);
-    return approval_ask(world, ANN, ANN, text, part);
+    (void)telegram_say(world, ANN, ANN, text);
+    json_t *card = approval_await_card(world, ANN, part); /* its receipt may not be stored yet */
+    int64_t id = telegram_member(card, "id");
+    json_decref(card);
+    return id;
 }
 
 /* How long it takes when nobody interferes: the kills fall into that time. */

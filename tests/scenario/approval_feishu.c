@@ -47,6 +47,7 @@ static struct feishu_message await_card(const struct feishu_world *world, const 
     if (card.id[0] == '\0')
         feishu_show(world, chat);
     CHECK(card.id[0] != '\0');
+    feishu_settle(world); /* it is stored where the card stands */
     return card;
 }
 

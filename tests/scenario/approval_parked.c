@@ -93,6 +93,7 @@ static void stop_takes_the_question_back(void)
     int64_t card = telegram_member(message, "id");
     char *yes = approval_button(message, "Approve");
     json_decref(message);
+    approval_await_receipts(&world);
     (void)telegram_say(&world, ANN, ANN, "/stop");
     json_decref(approval_await_outcome(&world, ANN, card, "Cancelled: "));
     json_decref(approval_await_open(&world, 0));

@@ -202,6 +202,18 @@ char *approval_button(const json_t *message, const char *text)
     return strdup("");
 }
 
+void approval_await_receipts(const struct telegram_world *world)
+{
+    bool is_quiet = false;
+    for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
+        struct http_answer answer =
+            http_ask(world->world.service.port, "/metrics", "", NULL, AWAIT_MS);
+        is_quiet = answer.status == 200 && strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
+        http_answer_fini(&answer);
+    }
+    CHECK(is_quiet);
+}
+
 int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part)
 {
@@ -213,6 +225,7 @@ int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t u
         json_decref(card);
     } while (id <= said && process_now_ms() < until);
     CHECK(id > said);
+    approval_await_receipts(world);
     return id;
 }
 

@@ -47,7 +47,9 @@ void approval_press_for(const struct telegram_world *world, int64_t chat, int64_
                         int64_t message_id, const char *button, const char *part);
 /** Data of the button with this text, "" when there is none; free it. */
 char *approval_button(const json_t *message, const char *text);
-/** Ask, and wait for the card. @return the card's message id */
+/** Until it is stored where every card stands: a press before that is answered by a message of its own, not by an edit. */
+void approval_await_receipts(const struct telegram_world *world);
+/** Ask, and wait for the card and its receipt. @return the card's message id */
 int64_t approval_ask(const struct telegram_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part);
 
