@@ -104,30 +104,25 @@ enum sma_err file_tools_read(const struct sma_file_tools *tools, const struct sm
 }
 
 /* -- read_more -------------------------------------------------------------------------------------------------- */
-/* The file of a handle: 16 hex digits, or a log's path as exec_shell names it. */
+/* The file of a handle: a log's path as exec_shell names it, or its last part. */
 static bool put_handle_path(struct sma_buf *path, struct sma_str handle)
 {
     static const char folder[] = ".ship/logs/exec/";
     struct sma_str name = handle;
-    bool is_path = sma_str_starts_with(handle, sma_str(folder));
-    if (is_path)
+    if (sma_str_starts_with(handle, sma_str(folder)))
         name = (struct sma_str){handle.ptr + sizeof folder - 1, handle.len - sizeof folder + 1};
     if (name.len == 0 || name.ptr[0] == '.')
         return false;
-    bool is_hex = name.len == 16;
     for (size_t i = 0; i < name.len; i++) {
         char byte = name.ptr[i];
-        bool is_digit = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
+        bool is_digit = byte >= '0' && byte <= '9';
         bool is_letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
-        is_hex &= is_digit;
         if (!is_digit && !is_letter && byte != '.' && byte != '-' && byte != '_')
             return false;
     }
     sma_buf_put_text(path, folder);
     sma_buf_put_str(path, name);
-    if (!is_path && is_hex)
-        sma_buf_put_text(path, ".txt");
-    return is_path || is_hex;
+    return true;
 }
 
 static enum sma_err read_piece(int fd, uint64_t offset, char *bytes, size_t size, size_t *ret_len)
@@ -183,8 +178,7 @@ enum sma_err file_tools_read_more(const struct sma_file_tools *tools,
     sma_buf_init(&path, 256);
     enum sma_err err = SMA_ERR_OK;
     if (!put_handle_path(&path, args->handle)) {
-        sma_buf_put_text(why, "Expected \"handle\": 16 characters as a result has named them, or "
-                              "the logPath of exec_shell.");
+        sma_buf_put_text(why, "Expected \"handle\": the logPath of exec_shell.");
         err = SMA_ERR_BADINPUT;
     }
     if (err == SMA_ERR_OK)

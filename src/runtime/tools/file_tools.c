@@ -17,11 +17,7 @@ enum sma_err sma_file_tools_create(const struct sma_config *config,
     struct sma_file_tools *tools = calloc(1, sizeof *tools);
     if (tools == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
-    tools->state_dir = strdup(config->state_dir);
-    enum sma_err err =
-        tools->state_dir == NULL ? sma_fail(error, SMA_ERR_NOMEM, "out of memory") : SMA_ERR_OK;
-    if (err == SMA_ERR_OK)
-        err = sma_guard_create(config->project_dir, &tools->guard, error);
+    enum sma_err err = sma_guard_create(config->project_dir, &tools->guard, error);
     if (err == SMA_ERR_OK)
         err = sma_file_rules_parse(config->permissions_json, &tools->rules, error);
     if (err == SMA_ERR_OK && sma_file_rules_names_read(tools->rules))
@@ -43,7 +39,6 @@ void sma_file_tools_destroy(struct sma_file_tools *tools)
     sma_guard_destroy(tools->guard);
     sma_file_rules_destroy(tools->rules);
     sma_secrets_destroy(tools->secrets);
-    free(tools->state_dir);
     free(tools);
 }
 
@@ -169,66 +164,6 @@ enum sma_err file_tools_redact(const struct sma_file_tools *tools, char **bytes,
     *bytes = redacted;
     *len = redacted_len;
     return SMA_ERR_OK;
-}
-
-/* Keep the whole where read_more finds it. false: it could not be kept. */
-static bool keep_whole(const struct sma_file_tools *tools, struct sma_str text, char handle[17])
-{
-    const struct sma_sys *sys = sma_sys_real();
-    uint8_t bytes[8];
-    sys->random_bytes(sys->self, bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(handle + 2 * i, 3, "%02x", bytes[i]);
-    struct sma_buf path;
-    struct sma_error error;
-    sma_buf_init(&path, 8192);
-    sma_buf_printf(&path, "%s/logs/exec", tools->state_dir);
-    bool is_good = path.err == SMA_ERR_OK && sma_sys_make_dirs(sys, path.ptr, &error) == SMA_ERR_OK;
-    sma_buf_printf(&path, "/%s.txt", handle);
-    int fd = is_good && path.err == SMA_ERR_OK
-                 ? sys->open(sys->self, path.ptr, O_WRONLY | O_CREAT | O_EXCL, 0600)
-                 : -1;
-    is_good = fd >= 0 && sma_sys_write_all(sys, fd, text.ptr, text.len, 0, &error) == SMA_ERR_OK;
-    if (fd >= 0)
-        (void)sys->close(sys->self, fd); /* it is a convenience, not a record */
-    sma_buf_fini(&path);
-    return is_good;
-}
-
-void sma_file_tools_put_bounded(const struct sma_file_tools *tools, struct sma_buf *result,
-                                struct sma_str text, size_t max)
-{
-    struct sma_buf clean;
-    sma_buf_init(&clean, text.len * 2 + 64);
-    sma_secrets_put(tools->secrets, &clean, text);
-    if (clean.err != SMA_ERR_OK) {
-        result->err = clean.err;
-        sma_buf_fini(&clean);
-        return;
-    }
-    struct sma_str whole = sma_buf_str(&clean);
-    char handle[17], note[200];
-    if (whole.len <= max) {
-        sma_buf_put_str(result, whole);
-        sma_buf_fini(&clean);
-        return;
-    }
-    bool is_kept = keep_whole(tools, whole, handle);
-    int note_len = is_kept
-                       ? snprintf(note, sizeof note,
-                                  "\n[... of %zu bytes the middle is left out; read_more with "
-                                  "handle \"%s\" gives the whole ...]\n",
-                                  whole.len, handle)
-                       : snprintf(note, sizeof note,
-                                  "\n[... of %zu bytes the middle is left out ...]\n", whole.len);
-    size_t room = max > (size_t)note_len ? max - (size_t)note_len : 0;
-    size_t head = sma_utf8_cut(whole, room * 2 / 3), tail = whole.len - (room - room * 2 / 3);
-    while (tail < whole.len && ((unsigned char)whole.ptr[tail] & 0xc0) == 0x80)
-        tail++;
-    sma_buf_put(result, whole.ptr, head);
-    sma_buf_put_text(result, note);
-    sma_buf_put(result, whole.ptr + tail, whole.len - tail);
-    sma_buf_fini(&clean);
 }
 
 /* -- who does what ---------------------------------------------------------------------------------------------- */

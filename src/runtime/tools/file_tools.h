@@ -38,11 +38,4 @@ SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,
 void sma_file_tools_put_diff(struct sma_buf *buf, struct sma_str path, const char *before,
                              const char *after, size_t max);
 
-/**
- * Bound a result: text up to `max` bytes goes through; of a longer one head and tail are kept, cut at characters, with a note
- * between that names the handle, and the whole is kept on disk for read_more. Secrets are replaced. Appends to result.
- */
-void sma_file_tools_put_bounded(const struct sma_file_tools *tools, struct sma_buf *result,
-                                struct sma_str text, size_t max);
-
 #endif

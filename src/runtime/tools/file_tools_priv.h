@@ -14,7 +14,6 @@ struct sma_file_tools
     struct sma_guard *guard;
     struct sma_file_rules *rules;
     struct sma_secrets *secrets;
-    char *state_dir;
 };
 
 /* Room for what stands around the text of a result. */

@@ -99,8 +99,8 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
                 "\"path\"")},
     [SMA_TOOL_READ_MORE] =
         {SMA_STR("read_more"),
-         SMA_STR("Read on in a result that was too long, by the handle it named."),
-         OBJECT(TEXT("handle", "as the result named it") "," NUMBER(
+         SMA_STR("Read on in the output of a command that was too long, by its logPath."),
+         OBJECT(TEXT("handle", "the logPath") "," NUMBER(
                     "offset", "0", "1000000000000",
                     "first byte, default 0") "," NUMBER("limit", "1", "30000",
                                                         "how many bytes at most"),
@@ -108,16 +108,16 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
     [SMA_TOOL_SEARCH_FILES] = {SMA_STR("search_files"),
                                SMA_STR("Find lines in the project's text files. Gives path, line "
                                        "number and line."),
-                               OBJECT(
-                                   TEXT("pattern", "regular expression, or plain text") "," TEXT(
-                                       "path", "file or folder to search, default the whole "
-                                               "project") "," TEXT("glob",
-                                                                   "only files with names like "
-                                                                   "this: *.ts") "," FLAG("ignore_"
-                                                                                          "case",
-                                                                                          "default "
-                                                                                          "false"),
-                                   "\"pattern\"")},
+                               OBJECT(TEXT("pattern", "regular expression, or plain text") "," TEXT(
+                                          "path",
+                                          "file or folder to search, default the whole "
+                                          "project") "," TEXT("glob",
+                                                              "only files with names like "
+                                                              "this: *.ts") "," FLAG("ignore_"
+                                                                                     "case",
+                                                                                     "default "
+                                                                                     "false"),
+                                      "\"pattern\"")},
     [SMA_TOOL_SEND_FILE] =
         {SMA_STR("send_file"), SMA_STR("Send a file of the project to the current chat."),
          OBJECT(TEXT("path",
