@@ -32,6 +32,7 @@ enum call_stage
     CALL_CONTACT, /* the store: who is it? */
     CALL_HISTORY, /* the store */
     CALL_CHECK,   /* the tools: may it be done? */
+    CALL_TURN,    /* a command: files of the same answer are written first */
     CALL_RUN,     /* the tools: its result */
     CALL_NOTE,    /* the step that holds its delivery */
     CALL_SENT,    /* the dispatcher */
@@ -163,6 +164,8 @@ void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage);
 struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage);
 /* Ask for what the call needs, now that it may be done. */
 void run_begin_call(struct sma_run *run, uint32_t index);
+/* All calls are begun, or a result has come: commands whose turn it is. */
+void run_begin_commands(struct sma_run *run);
 /* The delivery that a send is. */
 void run_put_delivery(struct sma_run *run, uint32_t index);
 /* Everything that had to be known before the answer is stored is known. */

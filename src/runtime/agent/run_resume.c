@@ -152,6 +152,7 @@ static void resume_calls(struct sma_run *run)
             set_interrupted(call);
         }
     }
+    run_begin_commands(run);
     run_check_round(run);
 }
 

@@ -390,9 +390,40 @@ void run_delivery_state(struct sma_run *run, uint32_t index,
     action->outbox_id = delivery->outbox_id;
 }
 
+/* A file written beside a command could be the very script that people have agreed to: between the look at it and its start
+ * it would be exchanged. What is written comes first, so that the look sees it. */
+static bool is_write(const struct sma_run *run, uint32_t index)
+{
+    enum sma_tool tool = sma_tool_find(run->answer.calls[index].name);
+    return tool == SMA_TOOL_WRITE_FILE || tool == SMA_TOOL_EDIT_FILE;
+}
+
+void run_begin_commands(struct sma_run *run)
+{
+    for (uint32_t i = 0; i < run->call_count; i++)
+        if (run->calls[i].stage == CALL_RUN && is_write(run, i))
+            return;
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        struct run_call *call = run_close_call(run, i, CALL_TURN);
+        if (call == NULL)
+            continue;
+        run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
+        if (run->is_draining)
+            run_set_error(call, SMA_STR("Not carried out: the program is stopping."));
+        else
+            run_ask_tool(run, i, SMA_TOOL_RUN);
+    }
+}
+
 void run_begin_call(struct sma_run *run, uint32_t index)
 {
     enum sma_tool tool = run->calls[index].tool;
+    for (uint32_t i = 0; i < run->call_count && tool == SMA_TOOL_EXEC_SHELL; i++) {
+        if (!is_write(run, i))
+            continue;
+        run_open_call(run, index, CALL_TURN);
+        return;
+    }
     run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
     if (tool == SMA_TOOL_LOAD_HISTORY)
         ask_history(run, index);
@@ -429,6 +460,7 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
         else
             run_delivery_state(run, i, &step->deliveries[call->delivery - 1]);
     }
+    run_begin_commands(run);
     run_check_round(run);
 }
 

@@ -157,6 +157,7 @@ static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answe
                      true);
     else
         take_refusal(call, answer);
+    run_begin_commands(run);
     run_check_round(run);
 }
 

@@ -157,6 +157,40 @@ static void calls_run_side_by_side_and_each_answer_finds_its_call(void)
     driver_fini(&d);
 }
 
+/* Else a script that people agreed to could be exchanged between the look at it and its start. */
+static void commands_wait_for_files_of_the_same_answer(void)
+{
+    static const struct driver_call calls[] = {
+        {"c0", "exec_shell", "{\"command\":\"sh x.sh\"}"},
+        {"c1", "write_file", "{\"path\":\"x.sh\",\"content\":\"b\"}"},
+        {"c2", "exec_shell", "{\"command\":\"b\"}"},
+        {"c3", "edit_file", "{\"path\":\"y\",\"old_text\":\"a\",\"new_text\":\"b\"}"},
+        {0}};
+    for (int is_draining = 0; is_draining < 2; is_draining++) {
+        struct driver d;
+        begin(&d, calls);
+        check_kinds(&d, "TTTT");
+        for (uint32_t i = 0; i < 4; i++)
+            driver_tool(&d, i, SMA_TOOL_ALLOWED, "");
+        driver_durable(&d);
+        check_kinds(&d, "gTgT"); /* the files */
+        driver_tool(&d, 3, SMA_TOOL_ALLOWED, "{}");
+        check_kinds(&d, "");
+        if (is_draining)
+            driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+        driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{}");
+        if (!is_draining) {
+            check_kinds(&d, "gTgT"); /* the commands */
+            driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{}");
+            driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
+            check_kinds(&d, "PM");
+        } else {
+            check_kinds(&d, "ggP");
+        }
+        driver_fini(&d);
+    }
+}
+
 /* -- files and reactions ------------------------------------------------------------------------------------------ */
 static void files_and_reactions_are_deliveries(void)
 {
@@ -727,6 +761,7 @@ int main(void)
     RUN(an_allowed_call_is_run_after_its_step);
     RUN(a_refused_call_has_its_result_before_the_step);
     RUN(calls_run_side_by_side_and_each_answer_finds_its_call);
+    RUN(commands_wait_for_files_of_the_same_answer);
     RUN(files_and_reactions_are_deliveries);
     RUN(each_chat_is_offered_what_its_platform_can);
     RUN(strangers_only_talk);
