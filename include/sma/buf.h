@@ -39,6 +39,8 @@ void sma_buf_put_json_string(struct sma_buf *buf, struct sma_str text);
 void sma_buf_put_json_escaped(struct sma_buf *buf, struct sma_str text);
 /** Append `,"key":` (or `"key":` directly after '{' or '['): the separator is decided from the last byte. */
 void sma_buf_put_json_key(struct sma_buf *buf, const char *key);
+/** A key and a text: `,"key":"text"`, escaped. */
+void sma_buf_put_json_member(struct sma_buf *buf, const char *key, struct sma_str text);
 static inline struct sma_str sma_buf_str(const struct sma_buf *buf)
 {
     return (struct sma_str){buf->ptr, buf->len};

@@ -159,19 +159,13 @@ static SMA_CHECKED enum sma_err make_room(struct sma_store *store,
     return err == SMA_ERR_OK && count >= SMA_GRANT_COUNT_MAX ? remove_grant(store, oldest) : err;
 }
 
-static void put_member(struct sma_buf *json, const char *key, struct sma_str text)
-{
-    sma_buf_put_json_key(json, key);
-    sma_buf_put_json_string(json, text);
-}
-
 static void put_record(struct sma_buf *json, const struct store_grant *grant)
 {
     sma_buf_put_char(json, '{');
-    put_member(json, "chatKey", grant->chat_key);
-    put_member(json, "tool", grant->tool);
-    put_member(json, "rule", grant->rule);
-    put_member(json, "by", grant->by);
+    sma_buf_put_json_member(json, "chatKey", grant->chat_key);
+    sma_buf_put_json_member(json, "tool", grant->tool);
+    sma_buf_put_json_member(json, "rule", grant->rule);
+    sma_buf_put_json_member(json, "by", grant->by);
     sma_buf_put_json_key(json, "until");
     sma_buf_put_i64(json, grant->until_ms);
     sma_buf_put_json_key(json, "created");
@@ -241,11 +235,11 @@ static void audit_revoked(struct sma_store *store, const struct store_grant *gra
     struct sma_buf *json = &store->text_buf;
     sma_buf_clear(json);
     sma_buf_put_char(json, '{');
-    put_member(json, "id", grant->id);
-    put_member(json, "chat", grant->chat_key);
-    put_member(json, "tool", grant->tool);
-    put_member(json, "rule", grant->rule);
-    put_member(json, "by", sma_store_name_of(route));
+    sma_buf_put_json_member(json, "id", grant->id);
+    sma_buf_put_json_member(json, "chat", grant->chat_key);
+    sma_buf_put_json_member(json, "tool", grant->tool);
+    sma_buf_put_json_member(json, "rule", grant->rule);
+    sma_buf_put_json_member(json, "by", sma_store_name_of(route));
     sma_buf_put_char(json, '}');
     sma_store_audit(store, "approval: grant revoked", sma_buf_str(json));
 }
@@ -318,12 +312,12 @@ void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct 
             continue;
         sma_buf_put_text(json, is_first ? "{" : ",{");
         is_first = false;
-        put_member(json, "id", at->id);
-        put_member(json, "tool", at->tool);
-        put_member(json, "rule", at->rule);
-        put_member(json, "chatKey", at->chat_key);
+        sma_buf_put_json_member(json, "id", at->id);
+        sma_buf_put_json_member(json, "tool", at->tool);
+        sma_buf_put_json_member(json, "rule", at->rule);
+        sma_buf_put_json_member(json, "chatKey", at->chat_key);
         put_time(json, "until", at->until_ms);
-        put_member(json, "by", at->by);
+        sma_buf_put_json_member(json, "by", at->by);
         put_time(json, "created", at->created_ms);
         sma_buf_put_char(json, '}');
     }

@@ -336,10 +336,10 @@ static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str 
     struct sma_buf *json = listing->json;
     if (root != NULL && !sma_store_pairing_is_old(listing->store, created)) {
         sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
-        sma_store_people_put_member(json, "code", (struct sma_str){key.ptr + 5, key.len - 5});
-        sma_store_people_put_member(json, "channel", route.channel);
-        sma_store_people_put_member(json, "userId", route.user_id);
-        sma_store_people_put_member(json, "userName", route.user_name);
+        sma_buf_put_json_member(json, "code", (struct sma_str){key.ptr + 5, key.len - 5});
+        sma_buf_put_json_member(json, "channel", route.channel);
+        sma_buf_put_json_member(json, "userId", route.user_id);
+        sma_buf_put_json_member(json, "userName", route.user_name);
         sma_buf_put_json_key(json, "created");
         sma_buf_put_i64(json, created);
         sma_buf_put_char(json, '}');
@@ -357,15 +357,15 @@ static enum sma_err list_person(void *user, struct sma_str key, struct sma_str v
     json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
     if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
         sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
-        sma_store_people_put_member(
+        sma_buf_put_json_member(
             json, "channel",
             (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
-        sma_store_people_put_member(
+        sma_buf_put_json_member(
             json, "userId", (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
-        sma_store_people_put_member(json, "role",
-                                    sma_str(json_string_value(json_object_get(root, "standing"))));
-        sma_store_people_put_member(json, "via",
-                                    sma_str(json_string_value(json_object_get(root, "via"))));
+        sma_buf_put_json_member(json, "role",
+                                sma_str(json_string_value(json_object_get(root, "standing"))));
+        sma_buf_put_json_member(json, "via",
+                                sma_str(json_string_value(json_object_get(root, "via"))));
         sma_buf_put_char(json, '}');
     }
     json_decref(root);

@@ -229,14 +229,14 @@ void sma_store_pairing_audit(struct sma_store *store, const char *what,
     struct sma_buf details;
     sma_buf_init(&details, 16 * 1024);
     sma_buf_put_char(&details, '{');
-    sma_store_people_put_member(&details, "channel", person->channel);
-    sma_store_people_put_member(&details, "userId", person->user_id);
-    sma_store_people_put_member(&details, "userName", person->user_name);
-    sma_store_people_put_member(&details, "code", sma_str(code));
-    sma_store_people_put_member(&details, "role", sma_str(role));
+    sma_buf_put_json_member(&details, "channel", person->channel);
+    sma_buf_put_json_member(&details, "userId", person->user_id);
+    sma_buf_put_json_member(&details, "userName", person->user_name);
+    sma_buf_put_json_member(&details, "code", sma_str(code));
+    sma_buf_put_json_member(&details, "role", sma_str(role));
     if (by != NULL) {
-        sma_store_people_put_member(&details, "byChannel", by->channel);
-        sma_store_people_put_member(&details, "byUserId", by->user_id);
+        sma_buf_put_json_member(&details, "byChannel", by->channel);
+        sma_buf_put_json_member(&details, "byUserId", by->user_id);
     }
     sma_buf_put_char(&details, '}');
     (void)snprintf(line, sizeof line, "pairing: %s %.*s:%.80s", what, (int)person->channel.len,

@@ -176,22 +176,16 @@ bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *c
 }
 
 /* -- homes ------------------------------------------------------------------------------------------------------ */
-void sma_store_people_put_member(struct sma_buf *buf, const char *name, struct sma_str value)
-{
-    sma_buf_put_json_key(buf, name);
-    sma_buf_put_json_string(buf, value);
-}
-
 void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route)
 {
-    sma_store_people_put_member(buf, "channel", route->channel);
-    sma_store_people_put_member(buf, "chatKey", route->chat_key);
-    sma_store_people_put_member(buf, "chatId", route->chat_id);
-    sma_store_people_put_member(buf, "chatType", route->chat_type);
-    sma_store_people_put_member(buf, "threadId", route->thread_id);
-    sma_store_people_put_member(buf, "userId", route->user_id);
-    sma_store_people_put_member(buf, "userName", route->user_name);
-    sma_store_people_put_member(buf, "language", route->language);
+    sma_buf_put_json_member(buf, "channel", route->channel);
+    sma_buf_put_json_member(buf, "chatKey", route->chat_key);
+    sma_buf_put_json_member(buf, "chatId", route->chat_id);
+    sma_buf_put_json_member(buf, "chatType", route->chat_type);
+    sma_buf_put_json_member(buf, "threadId", route->thread_id);
+    sma_buf_put_json_member(buf, "userId", route->user_id);
+    sma_buf_put_json_member(buf, "userName", route->user_name);
+    sma_buf_put_json_member(buf, "language", route->language);
 }
 
 static struct sma_str member_of(const json_t *object, const char *name)

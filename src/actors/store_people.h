@@ -1,7 +1,7 @@
 /*
  * store_people.h — what store_people.c, store_pairing.c, store_paired.c and store_known.c know of people. Records of state.db (table access):
  *
- *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "owner" "history" "config" "rejected"
+ *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config" "rejected"
  *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
  *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his messages are kept
  *   pairing/<channel>/<user id>  the code of that person
@@ -62,7 +62,6 @@ SMA_CHECKED enum sma_err sma_store_people_key(struct sma_store *store, const cha
 SMA_CHECKED enum sma_err sma_store_people_read(struct sma_store *store);
 /** Write `value` (empty deletes) under people->key. */
 SMA_CHECKED enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value);
-void sma_store_people_put_member(struct sma_buf *buf, const char *name, struct sma_str value);
 /** Append the members "chatKey" ... "language" of a route. */
 void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route);
 /** Read them back; slices point into object. */

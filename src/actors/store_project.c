@@ -14,16 +14,10 @@
 #define FOREIGN_LISTED_COUNT 5
 
 /* -- JSON ------------------------------------------------------------------------------------------------------- */
-static void put_member(struct sma_buf *json, const char *key, struct sma_str text)
-{
-    sma_buf_put_json_key(json, key);
-    sma_buf_put_json_string(json, text);
-}
-
 static void put_optional(struct sma_buf *json, const char *key, struct sma_str text)
 {
     if (text.len > 0)
-        put_member(json, key, text);
+        sma_buf_put_json_member(json, key, text);
 }
 
 /* Already JSON; an object in any case. */
@@ -51,9 +45,9 @@ static void put_item(struct sma_buf *json, const struct store_case *it, uint32_t
     sma_buf_put_text(json, index == 0 ? "{" : ",{");
     sma_buf_put_json_key(json, "item");
     sma_buf_put_u64(json, index + 1);
-    put_member(json, "type", item->type);
-    put_member(json, "tool", item->tool);
-    put_member(json, "title", item->title);
+    sma_buf_put_json_member(json, "type", item->type);
+    sma_buf_put_json_member(json, "tool", item->tool);
+    sma_buf_put_json_member(json, "title", item->title);
     put_object(json, "input", item->input_json);
     put_object(json, "details", item->details_json);
     put_optional(json, "diff", item->diff);
@@ -63,8 +57,9 @@ static void put_item(struct sma_buf *json, const struct store_case *it, uint32_t
     put_optional(json, "grantRule", item->grant_rule);
     sma_buf_put_json_key(json, "isAdminOnly");
     sma_buf_put_text(json, item->is_admin_only ? "true" : "false");
-    put_member(json, "status",
-               sma_str(sma_request_outcome_name((enum sma_request_outcome)decided->outcome)));
+    sma_buf_put_json_member(
+        json, "status",
+        sma_str(sma_request_outcome_name((enum sma_request_outcome)decided->outcome)));
     put_optional(json, "by", decided->by);
     put_optional(json, "response", decided->response);
     sma_buf_put_char(json, '}');
@@ -82,14 +77,14 @@ static void put_meta(struct sma_buf *json, const struct store_case *it)
     struct sma_str request_id = sma_str(it->approval->id);
     sma_buf_put_json_key(json, "meta");
     sma_buf_put_char(json, '{');
-    put_member(json, "sessionId", sma_store_chat_key(it->approval->chat));
-    put_member(json, "source", route->channel);
-    put_member(json, "userId", route->chat_id);
+    sma_buf_put_json_member(json, "sessionId", sma_store_chat_key(it->approval->chat));
+    sma_buf_put_json_member(json, "source", route->channel);
+    sma_buf_put_json_member(json, "userId", route->chat_id);
     put_optional(json, "actorId", route->user_id);
     put_optional(json, "initiatorId", route->user_id);
     put_optional(json, "initiatorName", route->user_name);
-    put_member(json, "requestId", request_id);
-    put_member(json, "aiApprovalId", request_id);
+    sma_buf_put_json_member(json, "requestId", request_id);
+    sma_buf_put_json_member(json, "aiApprovalId", request_id);
     sma_buf_put_json_key(json, "runId");
     sma_buf_put_char(json, '"');
     sma_buf_put_u64(json, it->approval->seq);
@@ -102,17 +97,17 @@ static void put_case(struct sma_buf *json, const struct store_case *it)
         return;
     const struct sma_request_item *first = &it->request.items[first_open(it)];
     sma_buf_put_char(json, '{');
-    put_member(json, "id", sma_str(it->approval->id));
-    put_member(json, "type", first->type);
-    put_member(json, "action", first->title);
+    sma_buf_put_json_member(json, "id", sma_str(it->approval->id));
+    sma_buf_put_json_member(json, "type", first->type);
+    sma_buf_put_json_member(json, "action", first->title);
     put_object(json, "details", first->details_json);
-    put_member(json, "tool", first->tool);
+    sma_buf_put_json_member(json, "tool", first->tool);
     put_object(json, "input", first->input_json);
     put_meta(json, it);
     put_optional(json, "diff", first->diff);
-    put_member(json, "status", SMA_STR("pending"));
+    sma_buf_put_json_member(json, "status", SMA_STR("pending"));
     put_time(json, "createdAt", it->created_ms);
-    put_member(json, "chatKey", sma_store_chat_key(it->approval->chat));
+    sma_buf_put_json_member(json, "chatKey", sma_store_chat_key(it->approval->chat));
     sma_buf_put_json_key(json, "items");
     sma_buf_put_char(json, '[');
     for (uint32_t i = 0; i < it->request.item_count; i++)
@@ -126,14 +121,14 @@ void sma_store_put_pending(const struct store_case *it, struct sma_buf *json)
         return;
     const struct sma_request_item *first = &it->request.items[first_open(it)];
     sma_buf_put_char(json, '{');
-    put_member(json, "id", sma_str(it->approval->id));
-    put_member(json, "type", first->type);
-    put_member(json, "description", first->title);
+    sma_buf_put_json_member(json, "id", sma_str(it->approval->id));
+    sma_buf_put_json_member(json, "type", first->type);
+    sma_buf_put_json_member(json, "description", first->title);
     sma_buf_put_json_key(json, "data");
     sma_buf_put_char(json, '{');
-    put_member(json, "toolName", first->tool);
+    sma_buf_put_json_member(json, "toolName", first->tool);
     put_object(json, "args", first->input_json);
-    put_member(json, "aiApprovalId", sma_str(it->approval->id));
+    sma_buf_put_json_member(json, "aiApprovalId", sma_str(it->approval->id));
     sma_buf_put_text(json, "}}");
 }
 

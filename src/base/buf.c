@@ -214,6 +214,12 @@ void sma_buf_put_json_key(struct sma_buf *buf, const char *key)
     sma_buf_put_char(buf, ':');
 }
 
+void sma_buf_put_json_member(struct sma_buf *buf, const char *key, struct sma_str text)
+{
+    sma_buf_put_json_key(buf, key);
+    sma_buf_put_json_string(buf, text);
+}
+
 char *sma_buf_take(struct sma_buf *buf)
 {
     if (!grow(buf, 0))

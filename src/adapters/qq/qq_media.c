@@ -90,16 +90,10 @@ static void put_head(struct sma_buf *buf, const struct qq_media *media)
     sma_buf_put_json_string(buf, media->name);
 }
 
-static void put_member(struct sma_buf *buf, const char *key, struct sma_str value)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_json_string(buf, value);
-}
-
 void qq_put_upload_url(struct sma_buf *buf, const struct qq_media *media, struct sma_str url)
 {
     put_head(buf, media);
-    put_member(buf, "url", url);
+    sma_buf_put_json_member(buf, "url", url);
     sma_buf_put_text(buf, ",\"srv_send_msg\":false}");
 }
 
@@ -126,9 +120,9 @@ void qq_put_upload_prepare(struct sma_buf *buf, const struct qq_media *media, ui
     sma_buf_put_text(buf, ",\"file_size\":\"");
     sma_buf_put_u64(buf, file_size);
     sma_buf_put_char(buf, '"');
-    put_member(buf, "md5", digests->md5_hex);
-    put_member(buf, "sha1", digests->sha1_hex);
-    put_member(buf, "md5_10m", digests->md5_10m_hex);
+    sma_buf_put_json_member(buf, "md5", digests->md5_hex);
+    sma_buf_put_json_member(buf, "sha1", digests->sha1_hex);
+    sma_buf_put_json_member(buf, "md5_10m", digests->md5_10m_hex);
     sma_buf_put_char(buf, '}');
 }
 
@@ -136,13 +130,13 @@ void qq_put_upload_part_finish(struct sma_buf *buf, struct sma_str upload_id,
                                const struct qq_block *block, struct sma_str md5_hex)
 {
     sma_buf_put_char(buf, '{');
-    put_member(buf, "upload_id", upload_id);
+    sma_buf_put_json_member(buf, "upload_id", upload_id);
     sma_buf_put_json_key(buf, "part_index");
     sma_buf_put_i64(buf, block->index);
     sma_buf_put_text(buf, ",\"block_size\":\"");
     sma_buf_put_u64(buf, block->size);
     sma_buf_put_char(buf, '"');
-    put_member(buf, "md5", md5_hex);
+    sma_buf_put_json_member(buf, "md5", md5_hex);
     sma_buf_put_char(buf, '}');
 }
 
@@ -150,7 +144,7 @@ void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media,
                           struct sma_str upload_id)
 {
     put_head(buf, media);
-    put_member(buf, "upload_id", upload_id);
+    sma_buf_put_json_member(buf, "upload_id", upload_id);
     sma_buf_put_text(buf, ",\"srv_send_msg\":false}");
 }
 

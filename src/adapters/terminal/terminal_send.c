@@ -149,25 +149,19 @@ static const char *intent_name(uint8_t intent)
     }
 }
 
-static void put_member(struct sma_buf *buf, const char *key, struct sma_str text)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_json_string(buf, text);
-}
-
 static void put_card(struct sma_buf *buf, const struct sma_card *card)
 {
-    put_member(buf, "id", card->id);
-    put_member(buf, "title", card->title);
-    put_member(buf, "text", card->text);
-    put_member(buf, "plain", card->plain);
+    sma_buf_put_json_member(buf, "id", card->id);
+    sma_buf_put_json_member(buf, "title", card->title);
+    sma_buf_put_json_member(buf, "text", card->text);
+    sma_buf_put_json_member(buf, "plain", card->plain);
     sma_buf_put_json_key(buf, "buttons");
     sma_buf_put_char(buf, '[');
     for (uint32_t i = 0; i < card->button_count; i++) {
         const struct sma_card_button *button = &card->buttons[i];
         sma_buf_put_text(buf, i == 0 ? "{" : ",{");
-        put_member(buf, "text", button->text);
-        put_member(buf, "data", button->data);
+        sma_buf_put_json_member(buf, "text", button->text);
+        sma_buf_put_json_member(buf, "data", button->data);
         sma_buf_put_text(buf,
                          button->is_approval ? ",\"isApproval\":true" : ",\"isApproval\":false");
         sma_buf_put_json_key(buf, "row");
@@ -185,11 +179,11 @@ static void put_content(struct sma_buf *buf, const struct sma_attempt *attempt)
     struct sma_card card = {0};
     bool is_card = may_be_card && sma_card_parse(attempt->part_bytes, &card) == SMA_ERR_OK;
     const char *name = may_be_card && !is_card ? "text" : intent_name(attempt->intent);
-    put_member(buf, "intent", sma_str(name));
+    sma_buf_put_json_member(buf, "intent", sma_str(name));
     if (is_card)
         put_card(buf, &card);
     else
-        put_member(buf, "text", attempt->part_bytes);
+        sma_buf_put_json_member(buf, "text", attempt->part_bytes);
     sma_card_fini(&card);
 }
 

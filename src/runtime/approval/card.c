@@ -140,12 +140,6 @@ enum sma_err sma_card_verify(const uint8_t key[SMA_CARD_KEY_BYTES], struct sma_s
 }
 
 /* -- JSON -------------------------------------------------------------------------------------------------------- */
-static void put_text(struct sma_buf *buf, const char *key, struct sma_str text)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_json_string(buf, text);
-}
-
 static void put_bool(struct sma_buf *buf, const char *key, bool value)
 {
     sma_buf_put_json_key(buf, key);
@@ -156,19 +150,19 @@ void sma_card_put(struct sma_buf *buf, const struct sma_card *card)
 {
     SMA_ASSERT(card->button_count <= SMA_CARD_BUTTON_COUNT_MAX);
     sma_buf_put_char(buf, '{');
-    put_text(buf, "id", card->id);
-    put_text(buf, "title", card->title);
-    put_text(buf, "text", card->text);
-    put_text(buf, "plain", card->plain);
-    put_text(buf, "messageId", card->message_id);
+    sma_buf_put_json_member(buf, "id", card->id);
+    sma_buf_put_json_member(buf, "title", card->title);
+    sma_buf_put_json_member(buf, "text", card->text);
+    sma_buf_put_json_member(buf, "plain", card->plain);
+    sma_buf_put_json_member(buf, "messageId", card->message_id);
     put_bool(buf, "isOutcome", card->is_outcome);
     sma_buf_put_json_key(buf, "buttons");
     sma_buf_put_char(buf, '[');
     for (uint32_t i = 0; i < card->button_count; i++) {
         const struct sma_card_button *button = &card->buttons[i];
         sma_buf_put_text(buf, i == 0 ? "{" : ",{");
-        put_text(buf, "text", button->text);
-        put_text(buf, "data", button->data);
+        sma_buf_put_json_member(buf, "text", button->text);
+        sma_buf_put_json_member(buf, "data", button->data);
         put_bool(buf, "isApproval", button->is_approval);
         sma_buf_put_json_key(buf, "row");
         sma_buf_put_u64(buf, button->row);

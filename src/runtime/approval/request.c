@@ -18,34 +18,28 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome)
 }
 
 /* -- writing ----------------------------------------------------------------------------------------------------- */
-static void put_text(struct sma_buf *buf, const char *key, struct sma_str text)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_json_string(buf, text);
-}
-
 /* JSON goes in as a string: so it comes out byte by byte as it went in, and its depth is checked on its own. */
 void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *item)
 {
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_key(buf, "call");
     sma_buf_put_u64(buf, item->call);
-    put_text(buf, "type", item->type);
-    put_text(buf, "tool", item->tool);
-    put_text(buf, "title", item->title);
-    put_text(buf, "input", item->input_json);
-    put_text(buf, "details", item->details_json);
-    put_text(buf, "diff", item->diff);
-    put_text(buf, "rule", item->rule);
-    put_text(buf, "program", item->program);
-    put_text(buf, "reason", item->reason);
-    put_text(buf, "grantRule", item->grant_rule);
+    sma_buf_put_json_member(buf, "type", item->type);
+    sma_buf_put_json_member(buf, "tool", item->tool);
+    sma_buf_put_json_member(buf, "title", item->title);
+    sma_buf_put_json_member(buf, "input", item->input_json);
+    sma_buf_put_json_member(buf, "details", item->details_json);
+    sma_buf_put_json_member(buf, "diff", item->diff);
+    sma_buf_put_json_member(buf, "rule", item->rule);
+    sma_buf_put_json_member(buf, "program", item->program);
+    sma_buf_put_json_member(buf, "reason", item->reason);
+    sma_buf_put_json_member(buf, "grantRule", item->grant_rule);
     char digest[2 * sizeof item->digest];
     for (size_t i = 0; i < sizeof item->digest; i++) {
         digest[2 * i] = digits[item->digest[i] >> 4];
         digest[2 * i + 1] = digits[item->digest[i] & 15];
     }
-    put_text(buf, "digest", (struct sma_str){digest, sizeof digest});
+    sma_buf_put_json_member(buf, "digest", (struct sma_str){digest, sizeof digest});
     sma_buf_put_json_key(buf, "isAdminOnly");
     sma_buf_put_text(buf, item->is_admin_only ? "true" : "false");
     sma_buf_put_char(buf, '}');

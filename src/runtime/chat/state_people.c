@@ -67,11 +67,10 @@ enum sma_err sma_state_access_get(struct sma_state *state, struct sma_str key,
     return err;
 }
 
-enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each, void *user)
+/* Each row of a bound statement: two texts. */
+static enum sma_err each_pair(struct sma_state *state, sqlite3_stmt *stmt, sma_state_pair_fn *each,
+                              void *user)
 {
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_EACH);
-    if (stmt == NULL)
-        return state->error.code;
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
@@ -80,6 +79,12 @@ enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *e
         err = sma_state_fail(state, rc, "read access records");
     sma_state_done(stmt);
     return err;
+}
+
+enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_EACH);
+    return stmt == NULL ? state->error.code : each_pair(state, stmt, each, user);
 }
 
 enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str prefix,
@@ -94,14 +99,7 @@ enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str
     end[prefix.len - 1] = '/' + 1;
     sma_state_bind(stmt, 1, prefix, true);
     sma_state_bind(stmt, 2, (struct sma_str){end, prefix.len}, true);
-    enum sma_err err = SMA_ERR_OK;
-    int rc = SQLITE_ROW;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        err = each(user, sma_state_column(stmt, 0), sma_state_column(stmt, 1));
-    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
-        err = sma_state_fail(state, rc, "read access records");
-    sma_state_done(stmt);
-    return err;
+    return each_pair(state, stmt, each, user);
 }
 
 enum sma_err sma_state_each_author(struct sma_state *state, sma_state_author_fn *each, void *user)

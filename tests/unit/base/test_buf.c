@@ -148,8 +148,10 @@ static void keys_find_their_comma(void)
     sma_buf_put_json_key(&buf, "b");
     sma_buf_put_char(&buf, '{');
     sma_buf_put_json_key(&buf, "c");
-    sma_buf_put_text(&buf, "[]}}");
-    CHECK_STR("{\"a\":1,\"b\":{\"c\":[]}}", sma_buf_str(&buf));
+    sma_buf_put_text(&buf, "[]}");
+    sma_buf_put_json_member(&buf, "d", SMA_STR("x\"y"));
+    sma_buf_put_char(&buf, '}');
+    CHECK_STR("{\"a\":1,\"b\":{\"c\":[]},\"d\":\"x\\\"y\"}", sma_buf_str(&buf));
     sma_buf_fini(&buf);
 }
 
