@@ -4,6 +4,7 @@
 #include "world.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -56,6 +57,27 @@ static void secrets_are_invisible(void)
                    "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
                    "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
                    "canary-value\"");
+    world_destroy(world);
+}
+
+/* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it done. */
+static void other_chats_are_invisible(void)
+{
+    struct world *world = world_create(REQUIRE);
+    static const char *const names[] = {".ship/chats/telegram%3A1.jsonl", ".ship/contacts.json",
+                                        ".ship/logs/2026-11-22.jsonl", ".ship/logs/exec/a.log",
+                                        ".ship/memory/project.md"};
+    static const char *const folders[] = {"chats", "logs", "logs/exec", "memory", "public"};
+    char path[256];
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, sizeof path, "%s/.ship/%s", world_dir(world), folders[i]);
+        CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        world_put_file(world, names[i], "talk-canary");
+    world_put_file(world, ".ship/public/page.html", "shown-canary");
+    expect_nothing(world, "grep -rh canar. .; cat .ship/*/* .ship/*/*/*", "talk-canary");
+    CHECK(strstr(world_do(world, "grep -rh canar. .")->content, "shown-canary") != NULL);
     world_destroy(world);
 }
 
@@ -286,6 +308,7 @@ int main(int argc, char **argv)
         return 77;
     }
     RUN(secrets_are_invisible);
+    RUN(other_chats_are_invisible);
     RUN(what_comes_later_is_invisible_too);
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
