@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SCREEN_DETAILS_BYTES_MAX 300 /* the file has them whole */
 #define LOG_FILE_BYTES_MAX \
     (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
@@ -165,6 +166,25 @@ static bool is_control(struct sma_str text, size_t at, size_t *ret_len)
 }
 
 /* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another line. */
+static void put_screen_text(struct sma_log *log, struct sma_str text, size_t bytes_max)
+{
+    struct sma_buf *out = &log->screen_batch;
+    sma_buf_clear(&log->scratch);
+    sma_secrets_put(log->secrets, &log->scratch,
+                    text); /* first: half a secret is not known as one */
+    struct sma_str clean = sma_buf_str(&log->scratch);
+    clean.len = sma_utf8_cut(clean, bytes_max);
+    size_t len;
+    for (size_t at = 0; at < clean.len; at += len) {
+        if (is_control(clean, at, &len))
+            sma_buf_put_char(out, ' ');
+        else
+            sma_buf_put(out, clean.ptr + at, len);
+    }
+    if (clean.len < log->scratch.len)
+        sma_buf_put_text(out, "...");
+}
+
 static void put_screen_line(struct sma_log *log, const struct sma_log_line *line)
 {
     time_t seconds = (time_t)(line->wall_ms / 1000);
@@ -178,14 +198,10 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
         *at = (char)(*at - 'a' + 'A');
     sma_buf_printf(out, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour, local.tm_min,
                    local.tm_sec, word);
-    sma_buf_clear(&log->scratch);
-    sma_secrets_put(log->secrets, &log->scratch, line->text);
-    size_t len;
-    for (size_t at = 0; at < log->scratch.len; at += len) {
-        if (is_control(sma_buf_str(&log->scratch), at, &len))
-            sma_buf_put_char(out, ' ');
-        else
-            sma_buf_put(out, log->scratch.ptr + at, len);
+    put_screen_text(log, line->text, SIZE_MAX);
+    if (line->details_json.len > 0) { /* "approval: asked" alone tells nobody what */
+        sma_buf_put_char(out, ' ');
+        put_screen_text(log, line->details_json, SCREEN_DETAILS_BYTES_MAX);
     }
     sma_buf_put_text(out, colour[0] == '\0' ? "\n" : "\033[0m\n");
 }

@@ -226,6 +226,23 @@ static void control_characters_stay_off_the_screen(void)
     every_line_is_json(in_file);
 }
 
+static void details_are_shown_in_short(void)
+{
+    static const char *const texts[] = {"approval: asked"};
+    static char long_details[2048];
+    details = "{\"title\":\"ls\x1b[2J\",\"key\":\"sk-secret-1\"}";
+    run(config_of("sk-secret-1", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    must_not_show("sk-secret-1");
+    CHECK(strstr(on_screen, "approval: asked {\"title\":\"ls [2J\",\"key\":\"[redacted]\"}\n") !=
+          NULL);
+    snprintf(long_details, sizeof long_details, "{\"text\":\"%0*d\"}", 1000, 7);
+    details = long_details;
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    CHECK(strstr(on_screen, "000...\n") != NULL && strlen(on_screen) < 400);
+    CHECK(strstr(in_file, long_details) != NULL);
+    details = "";
+}
+
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
@@ -237,5 +254,6 @@ int main(void)
     RUN(a_reload_brings_new_secrets);
     RUN(control_characters_stay_off_the_screen);
     CHECK_INT(0, rmdir(dir));
+    RUN(details_are_shown_in_short);
     return check_summary();
 }
