@@ -201,14 +201,16 @@ static void set_up(struct setting *setting, const char *sandbox)
     telegram_tell(&setting->telegram, "{s:s,s:i,s:s}", "do", "user", "id", OWNER, "language", "en");
     model_start(&setting->model);
     folder_create(&setting->folder, NULL);
-    snprintf(json, sizeof json,
-             "{\"name\":\"bench\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
-             "\"stream\":false,\"baseUrl\":\"http://127.0.0.1:%d/v1\"},\"permissions\":{\"roles\":{"
-             "\"owner\":[\"telegram:%d\"]},\"exec_shell\":{\"requiresApproval\":true,\"sandbox\":\"%s\"}},\"adapters\":{"
-             "\"terminal\":{\"enabled\":false},\"telegram\":{\"enabled\":true,\"botToken\":\"%s\","
-             "\"apiRoot\":\"http://127.0.0.1:%d\","
-             "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}}}",
-             setting->model.port, OWNER, sandbox, FAKE_TELEGRAM_TOKEN, setting->telegram.port);
+    snprintf(
+        json, sizeof json,
+        "{\"name\":\"bench\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
+        "\"stream\":false,\"baseUrl\":\"http://127.0.0.1:%d/v1\"},\"permissions\":{\"roles\":{"
+        "\"owner\":[\"telegram:%d\"]},\"exec_shell\":{\"requiresApproval\":true,\"sandbox\":\"%s\"}"
+        "},\"adapters\":{"
+        "\"terminal\":{\"enabled\":false},\"telegram\":{\"enabled\":true,\"botToken\":\"%s\","
+        "\"apiRoot\":\"http://127.0.0.1:%d\","
+        "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}}}",
+        setting->model.port, OWNER, sandbox, FAKE_TELEGRAM_TOKEN, setting->telegram.port);
     folder_write(&setting->folder, "ship.json", json);
     service_start(&setting->service, binary, &setting->folder);
 }
@@ -319,10 +321,9 @@ static uint64_t *measure_commands(const char *const *argv, size_t count)
 }
 
 static const char *const bare[] = {"sh", "-c", "true", NULL};
-static const char *const boxed[] = {"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/",
-                                    "/",     "--dev",         "/dev",              "--proc",    "/proc",
-                                    "--tmpfs", "/tmp",        "sh",                "-c",        "true",
-                                    NULL};
+static const char *const boxed[] = {
+    "bwrap",  "--unshare-all", "--die-with-parent", "--ro-bind", "/",  "/",  "--dev", "/dev",
+    "--proc", "/proc",         "--tmpfs",           "/tmp",      "sh", "-c", "true",  NULL};
 
 static void measure(const char *what, const char *button, const char *sandbox,
                     const char *const *command)
@@ -348,8 +349,7 @@ static void measure(const char *what, const char *button, const char *sandbox,
         double reference = (double)bench_quantile(commits, count, quantiles[i]) / 1e6;
         if (commands != NULL)
             reference += (double)bench_quantile(commands, count, quantiles[i]) / 1e6;
-        snprintf(name, sizeof name, "press to next request, %s p%.0f", what,
-                 quantiles[i] * 100);
+        snprintf(name, sizeof name, "press to next request, %s p%.0f", what, quantiles[i] * 100);
         snprintf(target, sizeof target, "<= %.2f ms", TARGET_MS + reference);
         bench_row(name, ms, "ms", reference, ms / reference, i == 1 ? target : NULL);
     }

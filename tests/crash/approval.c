@@ -73,8 +73,8 @@ static void judge(const struct telegram_world *world, unsigned round, int64_t ca
         fprintf(stderr, "round %u: %zu lines, result: %s\n", round, count, text);
         telegram_show(world, ANN);
     }
-    CHECK(count <= 1);                       /* at most once */
-    CHECK(is_success != is_interrupted);     /* it is known, or said not to be known */
+    CHECK(count <= 1);                   /* at most once */
+    CHECK(is_success != is_interrupted); /* it is known, or said not to be known */
     CHECK(!is_success || count == 1);
     json_decref(result);
     tally->done += is_success;

@@ -185,8 +185,9 @@ static void the_api_shows_and_refuses_what_is_wrong(void)
         if (strstr(wrong[i].path, "%.4s") != NULL)
             snprintf(path, sizeof path, "/api/approvals/%.4s/approve", id);
         else
-            snprintf(path, sizeof path, "%.*s%s%s", (int)(strstr(wrong[i].path, "%s") - wrong[i].path),
-                     wrong[i].path, id, strstr(wrong[i].path, "%s") + 2);
+            snprintf(path, sizeof path, "%.*s%s%s",
+                     (int)(strstr(wrong[i].path, "%s") - wrong[i].path), wrong[i].path, id,
+                     strstr(wrong[i].path, "%s") + 2);
         struct http_answer answer = http_ask(world.service.port, path, "", wrong[i].body, TALK_MS);
         if (answer.status != wrong[i].status)
             fprintf(stderr, "%s %s: %d %s\n", path, wrong[i].body, answer.status, answer.body);

@@ -47,7 +47,13 @@ static struct feishu_message await_card(const struct feishu_world *world, const 
     if (card.id[0] == '\0')
         feishu_show(world, chat);
     CHECK(card.id[0] != '\0');
-    feishu_settle(world); /* it is stored where the card stands */
+    for (bool is_stored = false; !is_stored;) { /* where the card stands */
+        struct http_answer answer =
+            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
+        CHECK_INT(200, answer.status);
+        is_stored = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
+        http_answer_fini(&answer);
+    }
     return card;
 }
 
@@ -113,6 +119,7 @@ static void a_press_is_answered_and_the_card_changed(void)
     card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
     (void)feishu_say(&world, ANN_CHAT, ANN, "拒绝，因为太晚了");
     expect_outcome(&world, ANN_CHAT, card.id, "Refused: ");
+    feishu_expect(&world, ANN_CHAT, "Not carried out");
     feishu_settle(&world);
     CHECK_INT(1, lines(&world));
     CHECK(feishu_asked(&world, "太晚了") > 0);

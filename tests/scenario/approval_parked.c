@@ -32,6 +32,7 @@ static void a_restart_loses_no_question(void)
         approval_expect_toast(&world, press, "Approved.");
         json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
         approval_await_lines(&world, "count", i + 1);
+        approval_await_results(&world, ANN, i + 1);
         telegram_settle(&world);
         CHECK_INT(i + 1, approval_lines(&world, "count"));
         CHECK_INT(i + 1, telegram_count(&world, ANN, "Result: {\"success\":true"));
@@ -152,7 +153,8 @@ static void a_killed_command_is_not_repeated(void)
 {
     struct telegram_world world;
     start(&world, NULL, NULL);
-    int64_t card = approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
+    int64_t card =
+        approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_lines(&world, "count", 1);
     service_kill(&world.world.service);
@@ -170,7 +172,8 @@ static void stop_ends_a_running_command(void)
 {
     struct telegram_world world;
     start(&world, NULL, NULL);
-    int64_t card = approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
+    int64_t card =
+        approval_ask(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"), "sleep 300");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_lines(&world, "count", 1);
     (void)telegram_say(&world, ANN, ANN, "/stop");

@@ -51,9 +51,10 @@ static void others_in_a_group_change_nothing(void)
                           "for an owner or administrator");
     yes[strlen(yes) - 1] = yes[strlen(yes) - 1] == 'A' ? 'B' : 'A';
     approval_expect_toast(&world, approval_press_data(&world, TEAM, ANN, card, yes), "");
-    approval_expect_toast(
-        &world, approval_press_data(&world, TEAM, ANN, card, "sa1:AAAAAAAAAAAAAAAAAAAAAA:*:y:AAAAAAAAAAAAAAAA"),
-        "");
+    approval_expect_toast(&world,
+                          approval_press_data(&world, TEAM, ANN, card,
+                                              "sa1:AAAAAAAAAAAAAAAAAAAAAA:*:y:AAAAAAAAAAAAAAAA"),
+                          "");
     approval_expect_toast(&world, approval_press_data(&world, TEAM, ANN, card, "sa1:"), "");
     expect_open(&world, 1);
     approval_press_for(&world, TEAM, ANN, card, "Approve", "Approved.");
@@ -126,7 +127,7 @@ static void the_owner_is_asked_at_home(void)
 }
 
 /* -- sending elsewhere --------------------------------------------------------------------------------------------------- */
-#define WANT_SEND                                                                                  \
+#define WANT_SEND \
     "tell him [[call chat_contact_send {\"username\":\"ann\",\"text\":\"greetings from bob\"}]]"
 
 static void sending_elsewhere_is_asked(void)
@@ -256,7 +257,8 @@ static void people_of_an_old_project_stay_in(void)
         CHECK(mkdir(path, 0700) == 0);
     }
     folder_write(&world.world.folder, ".ship/chats/telegram%3Achat%3A1004.jsonl",
-                 "{\"v\":1,\"ts\":1750000000000,\"channel\":\"telegram\",\"chatId\":\"1004\",\"chatKey\":\"telegram:chat:1004\","
+                 "{\"v\":1,\"ts\":1750000000000,\"channel\":\"telegram\",\"chatId\":\"1004\","
+                 "\"chatKey\":\"telegram:chat:1004\","
                  "\"userId\":\"1004\",\"messageId\":\"5\",\"role\":\"user\",\"text\":\"hi\","
                  "\"meta\":{\"actorId\":\"1004\",\"username\":\"cat\"}}\n");
     service_start(&world.world.service, binary, &world.world.folder);

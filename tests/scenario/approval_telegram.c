@@ -92,6 +92,7 @@ static void words_decide_in_both_languages(void)
         (void)telegram_say(&world, ANN, ANN, words[i].word);
         json_decref(approval_await_outcome(&world, ANN, card,
                                            words[i].is_yes ? "Approved: " : "Refused: "));
+        approval_await_results(&world, ANN, i + 1);
         telegram_settle(&world);
         done += words[i].is_yes;
         CHECK_INT(done, approval_lines(&world, "count"));
@@ -117,22 +118,25 @@ static void the_api_decides(void)
         snprintf(path, sizeof path, "/api/approvals/%s/%s", talk_text(one, "id"),
                  i == 0 ? "approve" : "reject");
         json_decref(list);
-        json_decref(approval_api(&world, path, i == 0 ? "" : "{\"response\":\"by the API, no\"}", 200));
+        json_decref(
+            approval_api(&world, path, i == 0 ? "" : "{\"response\":\"by the API, no\"}", 200));
         json_decref(approval_await_outcome(&world, ANN, card, i == 0 ? "Approved: " : "Refused: "));
+        approval_await_results(&world, ANN, (size_t)i + 1);
         telegram_settle(&world);
         CHECK_INT(1, approval_lines(&world, "count"));
         CHECK_INT(i + 1, telegram_count(&world, ANN, "Result: "));
         json_decref(approval_api(&world, path, "", 409)); /* once */
     }
     CHECK(telegram_asked(&world, "by the API, no") > 0);
-    json_decref(approval_api(&world, "/api/approvals/00112233445566778899aabbccddeeff/approve", "", 404));
+    json_decref(
+        approval_api(&world, "/api/approvals/00112233445566778899aabbccddeeff/approve", "", 404));
     json_decref(approval_await_open(&world, 0));
     telegram_world_stop(&world);
 }
 
 /* -- several ----------------------------------------------------------------------------------------------------------- */
-#define WANT_TWO                                                        \
-    "both [[call exec_shell {\"command\":\"echo one >> one\"}]] and "    \
+#define WANT_TWO                                                      \
+    "both [[call exec_shell {\"command\":\"echo one >> one\"}]] and " \
     "[[call exec_shell {\"command\":\"echo two >> two\"}]]"
 
 static void only_one_of_two_by_buttons(void)
@@ -167,16 +171,19 @@ static void only_one_of_two_by_words(void)
     CHECK_INT(1, approval_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)telegram_say(&world, ANN, ANN, "1同意，2拒绝");
+    approval_await_results(&world, ANN, 2);
     telegram_settle(&world);
     CHECK_INT(1, approval_lines(&world, "one"));
     CHECK_INT(1, approval_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)telegram_say(&world, ANN, ANN, "all yes");
+    approval_await_results(&world, ANN, 3);
     telegram_settle(&world);
     CHECK_INT(2, approval_lines(&world, "one"));
     CHECK_INT(2, approval_lines(&world, "two"));
     (void)approval_ask(&world, ANN, ANN, WANT_TWO, "echo two >> two");
     (void)telegram_say(&world, ANN, ANN, "都不行");
+    approval_await_results(&world, ANN, 4);
     telegram_settle(&world);
     CHECK_INT(2, approval_lines(&world, "one"));
     CHECK_INT(2, approval_lines(&world, "two"));
@@ -195,6 +202,7 @@ static void a_grant_spares_the_question_until_it_ends(void)
     telegram_settle(&world);
     int64_t card = approval_ask(&world, ANN, ANN, WANT("touch granted"), "touch granted");
     approval_press_for(&world, ANN, ANN, card, "10 minutes", "Approved.");
+    approval_await_results(&world, ANN, 2);
     telegram_settle(&world);
     json_t *list = approval_api(&world, "/api/grants", NULL, 200);
     const json_t *grant = json_array_get(json_object_get(list, "grants"), 0);
@@ -204,6 +212,7 @@ static void a_grant_spares_the_question_until_it_ends(void)
     size_t said = telegram_count(&world, ANN, "Result: ");
     for (size_t i = 1; i <= 2; i++) { /* nobody is asked any more */
         (void)telegram_say(&world, ANN, ANN, WANT("touch granted"));
+        approval_await_results(&world, ANN, said + i);
         telegram_settle(&world);
         CHECK_INT(said + i, telegram_count(&world, ANN, "Result: "));
     }
@@ -243,10 +252,12 @@ static void a_lasting_grant_is_listed_and_revoked(void)
     start(&world, NULL, NULL);
     int64_t card = approval_ask(&world, ANN, ANN, WANT("touch ever"), "touch ever");
     approval_press_for(&world, ANN, ANN, card, "Always here", "Approved.");
+    approval_await_results(&world, ANN, 1);
     telegram_settle(&world);
     CHECK_INT(0, service_stop(&world.world.service)); /* it outlives the service */
     approval_restart(&world, binary);
     (void)telegram_say(&world, ANN, ANN, WANT("touch ever"));
+    approval_await_results(&world, ANN, 2);
     telegram_settle(&world);
     CHECK_INT(2, telegram_count(&world, ANN, "Result: "));
     /* in another chat it counts nothing */
@@ -277,6 +288,7 @@ static void the_model_reads_what_the_rules_cannot(void)
     card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
     (void)telegram_say(&world, ANN, ANN, "ok but I would rather see it elsewhere [[judge refuse]]");
     json_decref(approval_await_outcome(&world, ANN, card, "Refused: "));
+    approval_await_results(&world, ANN, 2);
     telegram_settle(&world);
     CHECK(telegram_asked(&world, "the judge said no") > 0);
     card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);

@@ -37,7 +37,8 @@ static void a_write_is_shown_as_it_will_be(void)
     start(&world, NULL);
     int64_t card = approval_ask(
         &world, ANN, ANN,
-        "w [[call write_file {\"path\":\"notes/a.txt\",\"content\":\"first\\nsecond\\n\"}]]", "+second");
+        "w [[call write_file {\"path\":\"notes/a.txt\",\"content\":\"first\\nsecond\\n\"}]]",
+        "+second");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 1);
     expect_file(&world, "notes/a.txt", "first\nsecond\n");
@@ -77,8 +78,9 @@ static void files_are_read_inside_the_project_only(void)
     approval_do_for(&world, "x [[call read_file {\"path\":\"plain.txt\"}]]", "bravo");
     approval_do_for(&world, "x [[call list_files {}]]", "plain.txt");
     approval_do_for(&world, "x [[call search_files {\"pattern\":\"brav.\"}]]", "plain.txt");
-    static const char *const refused[] = {"/etc/passwd", "../../etc/passwd", "link", ".env",
-                                          ".ship/state.db", ".ship/api-token", "ship.json/../.env"};
+    static const char *const refused[] = {
+        "/etc/passwd",     "../../etc/passwd", "link", ".env", ".ship/state.db",
+        ".ship/api-token", "ship.json/../.env"};
     for (size_t i = 0; i < SMA_COUNT_OF(refused); i++) {
         char text[256];
         snprintf(text, sizeof text, "x [[call read_file {\"path\":\"%s\"}]]", refused[i]);
@@ -88,8 +90,9 @@ static void files_are_read_inside_the_project_only(void)
         CHECK(strstr(result, "\"success\":false") != NULL && strstr(result, "root:") == NULL);
         free(result);
     }
-    static const char *const written[] = {"/tmp/sma-outside", "../outside", "link", ".ship/state.db",
-                                          ".env", ".git/hooks/post-commit"};
+    static const char *const written[] = {
+        "/tmp/sma-outside", "../outside", "link",
+        ".ship/state.db",   ".env",       ".git/hooks/post-commit"};
     for (size_t i = 0; i < SMA_COUNT_OF(written); i++) {
         char text[256];
         snprintf(text, sizeof text, "x [[call write_file {\"path\":\"%s\",\"content\":\"x\"}]]",
@@ -102,9 +105,9 @@ static void files_are_read_inside_the_project_only(void)
     }
     CHECK(access("/tmp/sma-outside", F_OK) != 0);
     /* what this agent is may be changed, but never without being asked about */
-    int64_t card = approval_ask(&world, ANN, ANN,
-                                "x [[call write_file {\"path\":\"Agent.md\",\"content\":\"x\"}]]",
-                                "Agent.md");
+    int64_t card =
+        approval_ask(&world, ANN, ANN,
+                     "x [[call write_file {\"path\":\"Agent.md\",\"content\":\"x\"}]]", "Agent.md");
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
     telegram_settle(&world);
     expect_file(&world, "Agent.md", "You are being tested.\n");
@@ -118,8 +121,8 @@ static void calls_of_one_step_run_beside_each_other(void)
     start(&world, ALLOW);
     /* each waits for the other */
     approval_do_for(&world,
-                    EXEC("touch a; while ! test -e b; do sleep 0.01; done; echo A") " and "
-                    EXEC("touch b; while ! test -e a; do sleep 0.01; done; echo B"),
+                    EXEC("touch a; while ! test -e b; do sleep 0.01; done; echo A") " and " EXEC(
+                        "touch b; while ! test -e a; do sleep 0.01; done; echo B"),
                     "\"stdout\":\"B\"");
     approval_await_asked(&world, "\\\"stdout\\\":\\\"A\\\"", 2); /* the results, and the end */
     telegram_settle(&world);
@@ -177,10 +180,11 @@ static void timeout_leaves_nobody(const char *permissions)
     char text[512], word[64];
     start(&world, permissions);
     snprintf(word, sizeof word, "%d.%d", 100000 + (int)(process_now_ms() % 100000), (int)getpid());
-    snprintf(text, sizeof text,
-             "x [[call exec_shell {\"command\":\"(setsid sleep %s &) ; nohup sleep %s >/dev/null 2>&1 & "
-             "trap '' TERM; touch begun; while :; do sleep 1; done\",\"timeout\":1500}]]",
-             word, word);
+    snprintf(
+        text, sizeof text,
+        "x [[call exec_shell {\"command\":\"(setsid sleep %s &) ; nohup sleep %s >/dev/null 2>&1 & "
+        "trap '' TERM; touch begun; while :; do sleep 1; done\",\"timeout\":1500}]]",
+        word, word);
     int64_t card = approval_ask(&world, ANN, ANN, text, word); /* traps are not understood */
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 1);
@@ -211,12 +215,14 @@ static void the_sandbox_holds(void)
     char text[512];
     start(&world, ALLOW);
     folder_write(&world.world.folder, ".env", "A_SECRET=very-secret-value-1\n");
-    snprintf(text, sizeof text, EXEC("echo x > /etc/sma-outside; echo x > %s/../sma-outside; "
-                                     "echo x > $HOME/sma-outside; echo tried"),
+    snprintf(text, sizeof text,
+             EXEC("echo x > /etc/sma-outside; echo x > %s/../sma-outside; "
+                  "echo x > $HOME/sma-outside; echo tried"),
              world.world.folder.path);
     approval_do_for(&world, text, "tried");
     CHECK(access("/etc/sma-outside", F_OK) != 0 && access("/tmp/sma-outside", F_OK) != 0);
-    approval_do_for(&world, EXEC("ls -a .ship; cat .ship/state.db .ship/api-token .env | wc -c"), "\\n0\"");
+    approval_do_for(&world, EXEC("ls -a .ship; cat .ship/state.db .ship/api-token .env | wc -c"),
+                    "\\n0\"");
     snprintf(text, sizeof text,
              EXEC("(echo > /dev/tcp/127.0.0.1/%d) 2>&1; grep -c : /proc/net/dev; "
                   "cat < /dev/null > /dev/tcp/127.0.0.1/%d && echo reached; echo over"),
@@ -234,7 +240,7 @@ static void the_sandbox_holds(void)
 /* The same mistake again and again: after three the model is told so, and nothing runs. */
 static void a_failing_call_is_not_repeated_for_ever(void)
 {
-#define FAIL                                                                        \
+#define FAIL                                                                       \
     "{\"calls\":[{\"name\":\"exec_shell\",\"arguments\":{\"command\":\"echo x >> " \
     "tried; false\"}}]},"
     struct telegram_world world;

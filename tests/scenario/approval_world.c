@@ -7,8 +7,7 @@
 
 #include <stdarg.h>
 
-#define NO_LIMITS \
-    ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}"
+#define NO_LIMITS ",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}"
 
 void approval_create(struct telegram_world *world, const char *fake_model,
                      const struct approval_options *options)
@@ -20,14 +19,12 @@ void approval_create(struct telegram_world *world, const char *fake_model,
                        ANN, BOB, options->permissions == NULL ? "" : options->permissions,
                        options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof root);
-    telegram_world_create(
-        world, fake_model,
-        &(struct telegram_options){.access =
-                                       options->access == NULL ? "\"paired\"" : options->access,
-                                   .members = options->members == NULL ? NO_LIMITS
-                                                                       : options->members,
-                                   .script = options->script,
-                                   .root = root});
+    telegram_world_create(world, fake_model,
+                          &(struct telegram_options){
+                              .access = options->access == NULL ? "\"paired\"" : options->access,
+                              .members = options->members == NULL ? NO_LIMITS : options->members,
+                              .script = options->script,
+                              .root = root});
     telegram_tell(&world->telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
                   "Cat", "username", "cat", "language", "en");
 }
@@ -50,8 +47,8 @@ void approval_restart(struct telegram_world *world, const char *binary)
 static json_t *find_message(const struct telegram_world *world, int64_t chat, int64_t id,
                             const char *part, bool has_buttons)
 {
-    json_t *list = telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat",
-                               (json_int_t)chat),
+    json_t *list =
+               telegram_do(&world->telegram, "{s:s,s:I}", "do", "list", "chat", (json_int_t)chat),
            *found = NULL;
     const json_t *messages = json_object_get(list, "messages");
     for (size_t i = json_array_size(messages); i > 0 && found == NULL; i--) {
@@ -75,8 +72,8 @@ static json_t *await_message(const struct telegram_world *world, int64_t chat, i
         if (message != NULL)
             return message;
     }
-    fprintf(stderr, "no message %s buttons and with \"%s\" came\n", has_buttons ? "with" : "without",
-            part);
+    fprintf(stderr, "no message %s buttons and with \"%s\" came\n",
+            has_buttons ? "with" : "without", part);
     telegram_show(world, chat);
     exit(1);
 }
@@ -95,10 +92,9 @@ json_t *approval_await_outcome(const struct telegram_world *world, int64_t chat,
 static char *press(const struct telegram_world *world, int64_t chat, int64_t user,
                    int64_t message_id, const char *member, const char *value)
 {
-    json_t *answer =
-        telegram_do(&world->telegram, "{s:s,s:I,s:I,s:I,s:s}", "do", "press", "chat",
-                    (json_int_t)chat, "user", (json_int_t)user, "message_id",
-                    (json_int_t)message_id, member, value);
+    json_t *answer = telegram_do(&world->telegram, "{s:s,s:I,s:I,s:I,s:s}", "do", "press", "chat",
+                                 (json_int_t)chat, "user", (json_int_t)user, "message_id",
+                                 (json_int_t)message_id, member, value);
     char *id = strdup(talk_text(answer, "id"));
     CHECK(json_is_true(json_object_get(answer, "is_queued")) && id != NULL);
     json_decref(answer);
@@ -207,8 +203,10 @@ void approval_await_receipts(const struct telegram_world *world)
     bool is_quiet = false;
     for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
         struct http_answer answer =
-            http_ask(world->world.service.port, "/metrics", "", NULL, AWAIT_MS);
-        is_quiet = answer.status == 200 && strstr(answer.body, "\nsma_outbox_open 0\n") != NULL;
+            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
+        CHECK(answer.status == 200 && strstr(answer.body, "\"outbox\":{\"open\":") != NULL);
+        /* the store says it itself: gauges lag behind a batch */
+        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
         http_answer_fini(&answer);
     }
     CHECK(is_quiet);
