@@ -62,6 +62,7 @@ static void plan_command(struct tools_job *job, const char *command, const char 
     struct sma_error error = {.code = SMA_ERR_OK};
     job->variables = sma_exec_env_create(setup->config, &setup->options, setup->secrets, marker);
     if (job->variables == NULL ||
+        (setup->sandbox.is_on && sma_sandbox_refuse_links(setup->config, &error) != SMA_ERR_OK) ||
         sma_sandbox_plan_create(setup->config, &setup->options, &setup->sandbox, &limits, command,
                                 &job->plan, &error) != SMA_ERR_OK) {
         fail_job(job, job->variables == NULL ? "out of memory" : error.text);

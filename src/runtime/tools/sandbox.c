@@ -231,6 +231,23 @@ static enum sma_err lay_out_ship(struct sma_sandbox_plan *plan, const struct pro
     return SMA_ERR_OK;
 }
 
+enum sma_err sma_sandbox_refuse_links(const struct sma_config *config, struct sma_error *error)
+{
+    static const char *const names[] = {".env", "ship.json", "Agent.md", ".ship"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        char path[PATH_MAX];
+        struct stat facts;
+        if (join(path, config->project_dir, names[i]) && lstat(path, &facts) == 0 &&
+            S_ISLNK(facts.st_mode))
+            return sma_fail(error, SMA_ERR_UNSUPPORTED,
+                            "Not run: %s is a symbolic link, and a command could put another in "
+                            "its place. The owner should put the file itself there (or switch the "
+                            "sandbox off: permissions.exec_shell.sandbox).",
+                            path);
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_config *config,
                                 struct sma_error *error)
 {

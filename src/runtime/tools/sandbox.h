@@ -68,6 +68,12 @@ struct sma_sandbox_limits
     size_t task_count; /* 0 = no limit (root is exempt anyway) */
 };
 
+/**
+ * A link in the project's folder can be exchanged by a command, whatever is mounted over where it leads: with it the permissions
+ * of the next start. UNSUPPORTED (*error names it and the remedy) when `.env`, ship.json, Agent.md or .ship is one | OK
+ */
+SMA_CHECKED enum sma_err sma_sandbox_refuse_links(const struct sma_config *config,
+                                                  struct sma_error *error);
 /** OK | NOMEM | IO with the sentence for the model in *error | TOOBIG (too many files to hide). Release with _fini. */
 SMA_CHECKED enum sma_err
 sma_sandbox_plan_create(const struct sma_config *config, const struct sma_exec_options *options,

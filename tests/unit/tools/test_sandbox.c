@@ -81,6 +81,28 @@ static void other_chats_are_invisible(void)
     world_destroy(world);
 }
 
+/* What is mounted covers where a link leads, not the link. */
+static void a_link_cannot_be_exchanged(void)
+{
+    static const char *const names[] = {"ship.json", ".env", "Agent.md"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        struct world *world = world_create(REQUIRE);
+        char path[256], command[256];
+        snprintf(path, sizeof path, "%s/%s", world_dir(world), names[i]);
+        (void)unlink(path); /* some are there */
+        world_put_file(world, "real", "kept");
+        CHECK(symlink("real", path) == 0);
+        snprintf(command, sizeof command, "rm -f %s; echo exchanged > %s", names[i], names[i]);
+        const struct world_record *record = world_do(world, command);
+        CHECK(strstr(record->content, "symbolic link") != NULL);
+        CHECK_TEXT("kept", world_get_file(world, names[i]));
+        CHECK(unlink(path) == 0);
+        world_put_file(world, names[i], "{}");
+        CHECK_TEXT("fine", world_member(world, world_do(world, "echo fine"), "stdout"));
+        world_destroy(world);
+    }
+}
+
 /* They come while the command runs: the service makes state.db, somebody writes a .env. */
 static void what_comes_later_is_invisible_too(void)
 {
@@ -309,6 +331,7 @@ int main(int argc, char **argv)
     }
     RUN(secrets_are_invisible);
     RUN(other_chats_are_invisible);
+    RUN(a_link_cannot_be_exchanged);
     RUN(what_comes_later_is_invisible_too);
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
