@@ -307,7 +307,7 @@ static const struct danger DANGERS[] = {
     {"cargo", "", "config", "install"},
     {"clang", "", "wrapper fplugin* fuse-ld* Xclang B*", ""},
     {"cpio", "", "rsh-command", ""},
-    {"curl", "K", "config", ""},
+    {"curl", "Ko", "config output output-dir", ""},
     {"date", "sf", "set file", ""},
     {"file", "C", "compile", ""},
     {"g++", "", "wrapper fplugin* fuse-ld* specs* B*", ""},
@@ -334,7 +334,7 @@ static const struct danger DANGERS[] = {
     {"test", "vR", "", ""},
     {"tree", "o", "", ""},
     {"wait", "p", "", ""},
-    {"wget", "e", "execute use-askpass config", ""},
+    {"wget", "eOP", "execute use-askpass config output-document directory-prefix", ""},
     {"yarn", "", "script-shell cwd", "exec dlx node"},
     {"zip", "T", "unzip-command test", ""},
 };

@@ -4,6 +4,8 @@
  */
 #include "approval_priv.h"
 
+#include "sma/text.h"
+
 static const struct sma_shell_word *word_at(const struct sma_shell *shell, uint32_t command,
                                             uint32_t index)
 {
@@ -347,6 +349,14 @@ static bool matches_name(struct sma_str name, struct sma_str option, bool may_ab
     return sma_str_is_equal(option, name);
 }
 
+static bool names_output(struct sma_str option)
+{
+    return sma_str_starts_with(option, SMA_STR("--o")) ||
+           sma_str_starts_with(option, SMA_STR("--d")) ||
+           (option.ptr[1] != '-' && memchr(option.ptr, 'K', option.len) == NULL &&
+            memchr(option.ptr, 'e', option.len) == NULL);
+}
+
 bool sma_unwrap_is_dangerous(const struct danger *danger, struct sma_str word)
 {
     if (word.len < 2 || word.ptr[0] != '-')
@@ -383,6 +393,8 @@ static void check_danger(struct sma_shell *shell, uint32_t command, const struct
             is_dangerous |= strchr(danger->letters, text.ptr[k]) != NULL;
         if (is_dangerous) {
             sma_unwrap_note(shell, command, i, "an option that runs a command or writes a file");
+            if (sma_list_has("curl wget", sma_str(danger->program)) && names_output(text))
+                continue; /* a file and no command: a rule that goes on to it may allow it */
             bool has_value = memchr(text.ptr, '=', text.len) != NULL;
             guess_texts(shell, command, i, has_value || i + 1 == count ? i + 1 : i + 2);
             return;
