@@ -139,6 +139,19 @@ void sma_tools_describe(const struct sma_tools *tools, struct sma_buf *buf)
     sma_tool_rules_describe(tools->setup->rules, buf);
 }
 
+static void put_belts_path(const struct sma_tools *tools, char *path, size_t size)
+{
+    snprintf(path, size, "%s/belts", tools->setup->config->state_dir); /* `status` shows it */
+}
+
+/* The service was killed: an orderly end takes the file away. */
+static bool was_killed(const struct sma_tools *tools)
+{
+    char path[PATH_MAX];
+    put_belts_path(tools, path, sizeof path);
+    return access(path, F_OK) == 0;
+}
+
 static void say_belts(struct sma_tools *tools)
 {
     const struct tools_setup *setup = tools->setup;
@@ -146,7 +159,7 @@ static void say_belts(struct sma_tools *tools)
     sma_buf_init(&lines, 8192);
     sma_tools_describe(tools, &lines);
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/belts", setup->config->state_dir); /* `status` shows it */
+    put_belts_path(tools, path, sizeof path);
     if (lines.err != SMA_ERR_OK ||
         sma_sys_write_file_unsynced(sma_ctx_sys(tools->ctx), path, sma_buf_str(&lines), 0600,
                                     NULL) != SMA_ERR_OK)
@@ -184,7 +197,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     /* What a command leaves behind becomes our child, so that it is found and waited for. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return sma_fail(error, SMA_ERR_IO, "cannot become the parent of what commands leave");
-    if (!tools->setup->sandbox.is_on && tools->setup->options.is_possible) {
+    /* A bwrap whose parent is killed before it has made its namespaces waits for that parent for ever. */
+    if (tools->setup->options.is_possible && (!tools->setup->sandbox.is_on || was_killed(tools))) {
         size_t count = sma_processes_end_marked(tools->marker_prefix);
         if (count > 0)
             sma_ctx_log(ctx, SMA_LOG_WARN, "ended %zu processes that commands had left behind",
@@ -409,6 +423,9 @@ static void stop(void *state, struct sma_ctx *ctx)
     }
     if (tools->placeholders != 0)
         sma_sandbox_remove_placeholders(tools->setup->config, tools->placeholders);
+    char path[PATH_MAX];
+    put_belts_path(tools, path, sizeof path);
+    (void)unlink(path); /* left behind, the next start looks for processes in vain */
 }
 
 const struct sma_actor_ops sma_tools_actor_ops = {.name = "tools",
