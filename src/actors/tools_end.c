@@ -8,8 +8,10 @@
 #include "tools_priv.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 
 #define FREEZE_ROUND_COUNT_MAX 6
@@ -170,6 +172,13 @@ bool tools_end_is_clean(struct tools_job *job)
 }
 
 /* -- watching --------------------------------------------------------------------------------------------------- */
+/* Kill what the last look found; bubblewrap's outer process ends by itself when nothing is left inside. */
+static void signal_inside(struct tools_job *job, int owner)
+{
+    (void)sma_processes_signal(&job->tools->table, owner, SIGKILL,
+                               job->plan.is_boxed ? job->command->pid : 0);
+}
+
 static void check_limits(struct tools_job *job, int owner)
 {
     struct sma_tools *tools = job->tools;
@@ -179,6 +188,8 @@ static void check_limits(struct tools_job *job, int owner)
     uint64_t bytes_max = (uint64_t)job->setup->options.memory_mb * 2 * 1024 * 1024;
     struct sma_process_load load = sma_processes_measure(&tools->table, owner, 0);
     if (load.count > SMA_EXEC_PROCESS_COUNT_MAX + extra) {
+        /* Those who are known make no more of them from here on, however late they get to die of it. */
+        signal_inside(job, owner);
         tools_end(job, TOOLS_REASON_PROCESSES, true);
         return;
     }
@@ -195,19 +206,55 @@ static void check_limits(struct tools_job *job, int owner)
     }
 }
 
+/* Tasks on the machine, modulo 2^16. One number of the kernel, whatever their count. */
+static uint16_t count_tasks(void)
+{
+    struct sysinfo info;
+    return sysinfo(&info) == 0 ? info.procs : 0;
+}
+
+/* A look costs the more the more processes there are, and is made the more rarely: a fork bomb would outrun it. A rise of
+ * the machine's tasks brings the next one at once. */
+static bool has_risen(const struct sma_tools *tools)
+{
+    return (int16_t)(uint16_t)(count_tasks() - tools->task_count) > TOOLS_GLANCE_TASK_COUNT;
+}
+
+/* For root the kernel does not limit the number of processes, so the watcher does, and must not wait for its turn behind
+ * hundreds of them. Whoever may not do this has the kernel's limit. Children begin as usual. */
+static void set_urgent(bool is_urgent)
+{
+    struct sched_param param = {.sched_priority = is_urgent ? 1 : 0};
+    (void)sched_setscheduler(0, (is_urgent ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK, &param);
+}
+
+void tools_end_begin(struct sma_tools *tools)
+{
+    uint64_t now = sma_ctx_now(tools->ctx);
+    if (tools->watch_ns == 0) {
+        tools->watch_ns = now + TOOLS_WATCH_NS;
+        tools->task_count = count_tasks();
+        set_urgent(true);
+    }
+    tools_wake_by(tools, now + TOOLS_GLANCE_NS);
+}
+
 static void watch_processes(struct sma_tools *tools)
 {
+    tools->task_count = count_tasks();
     uint64_t begin = sma_ctx_sys(tools->ctx)->now_ns(sma_ctx_sys(tools->ctx)->self);
     struct roots roots;
     uint64_t pause = TOOLS_WATCH_NS;
     if (look(tools, &roots)) {
         for (size_t i = 0; i < roots.count; i++) {
             struct tools_job *job = roots.jobs[i];
-            if (!job->command->is_killed) {
-                check_limits(job, (int)i);
-                if (job->command->is_killed && !look(tools, &roots)) /* ending it used the table */
-                    break;
+            if (job->command->is_killed) {
+                signal_inside(job, (int)i); /* those made since */
+                continue;
             }
+            check_limits(job, (int)i);
+            if (job->command->is_killed && !look(tools, &roots)) /* ending it used the table */
+                break;
         }
     }
     uint64_t end = sma_ctx_sys(tools->ctx)->now_ns(sma_ctx_sys(tools->ctx)->self);
@@ -254,15 +301,17 @@ void tools_end_watch(struct sma_tools *tools)
     for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next)
         is_any = is_any || is_live(job);
     if (!is_any) {
+        if (tools->watch_ns != 0)
+            set_urgent(false);
         tools->watch_ns = 0;
         return;
     }
-    if (now >= tools->watch_ns)
+    if (now >= tools->watch_ns || has_risen(tools))
         watch_processes(tools);
     for (struct tools_job *job = tools->jobs.next, *next; job != &tools->jobs; job = next) {
         next = job->next;
         if (is_live(job))
             watch_job(job, now);
     }
-    tools_wake_by(tools, tools->watch_ns);
+    tools_wake_by(tools, now + TOOLS_GLANCE_NS);
 }

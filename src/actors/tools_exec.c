@@ -271,9 +271,7 @@ void tools_exec_start(struct tools_job *job)
     sma_gauge_add(SMA_GAUGE_commands_running, 1);
     open_pipes(job, &ends);
     close_ends(&ends);
-    if (tools->watch_ns == 0)
-        tools->watch_ns = sma_ctx_now(tools->ctx) + TOOLS_WATCH_NS;
-    tools_wake_by(tools, tools->watch_ns);
+    tools_end_begin(tools);
     tools_wake_by(tools, job->command->deadline_ns);
 }
 

@@ -27,6 +27,9 @@
 #define TOOLS_MS 1000000u
 #define TOOLS_WATCH_NS \
     (50 * (uint64_t)TOOLS_MS) /* between two looks at the processes of commands */
+#define TOOLS_GLANCE_NS \
+    (10 * (uint64_t)TOOLS_MS) /* between two glances at the machine's number of tasks */
+#define TOOLS_GLANCE_TASK_COUNT 64 /* so many more than at the last look: look now */
 #define TOOLS_GRACE_NS \
     (200 * (uint64_t)TOOLS_MS) /* from the shell's end to that of what it left behind */
 #define TOOLS_SOON_NS \
@@ -168,6 +171,7 @@ struct sma_tools
     unsigned plan_count; /* commands planned */
     bool is_draining, has_drained;
     uint64_t wake_ns, watch_ns; /* next wake; next look at the processes */
+    uint16_t task_count;        /* on the machine at the last look */
     struct sma_process_table table;
     char *read_bytes; /* TOOLS_READ_BYTES, for the pipes */
     char marker_prefix[20];
@@ -208,6 +212,8 @@ void tools_end(struct tools_job *job, enum tools_reason reason, bool is_at_once)
 /** Its shell has exited: give what it left a moment. */
 void tools_end_exited(struct tools_job *job);
 /** One look at all commands: limits, deadlines, survivors. Sets the next wake. */
+/* A command has begun: watch from now on. */
+void tools_end_begin(struct sma_tools *tools);
 void tools_end_watch(struct sma_tools *tools);
 /** Are all processes of an exited command gone? */
 bool tools_end_is_clean(struct tools_job *job);
