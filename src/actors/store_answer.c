@@ -174,8 +174,14 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
         err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
     if (err != SMA_ERR_OK)
         return err;
-    if (!is_held)
-        accepted.notice = sma_str(ruling.text);
+    if (is_held) { /* who may is being asked: what comes of it, the card says */
+        sma_buf_clear(&store->text_buf);
+        sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+                          SMA_NOTICE_BUTTON_TAKEN);
+        snprintf(ruling.text, sizeof ruling.text, "%.*s", (int)store->text_buf.len,
+                 store->text_buf.ptr);
+    }
+    accepted.notice = sma_str(ruling.text);
     sma_store_accept_later(store, msg, &accepted);
     return SMA_ERR_OK;
 }

@@ -590,6 +590,7 @@ void sma_store_end_batch(struct sma_store *store)
         sma_store_settle_approvals(store);
     }
     bool has_answers = store->effect_count > 0;
+    sma_store_publish_runs(store); /* whoever sees an effect of this batch sees its numbers */
     send_accepted(store);
     if (is_written) {
         sma_store_write_lines(store);
@@ -604,6 +605,5 @@ void sma_store_end_batch(struct sma_store *store)
     sma_store_project(store);
     if (has_answers)
         SMA_CRASH_POINT("store.after_answer");
-    sma_store_publish_runs(store);
     sweep_chats(store);
 }

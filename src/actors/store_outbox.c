@@ -205,7 +205,55 @@ struct hand_out
     struct sma_store *store;
     struct store_row *row;
     struct sma_state_delivery begun; /* what is written back */
+    struct sma_buf card_id;          /* the platform's id of the card that this outcome is about */
+    struct sma_buf text;
 };
+
+enum sma_err sma_store_card_id(const struct sma_state_delivery *request, struct sma_buf *id)
+{
+    struct store_facts facts;
+    const struct sma_state_chat *chat = request->chat;
+    if (request->intent != SMA_INTENT_APPROVAL_REQUEST || request->state != SMA_DELIVERY_SENT)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_facts_get(request->route, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    /* The card stands where the chat was before it moved: it cannot be changed from here. */
+    if (chat->place.len == 0 || sma_str_is_equal(chat->place, facts.route.chat_id))
+        sma_buf_put_str(id, request->error);
+    return id->err;
+}
+
+static enum sma_err copy_card_id(void *user, const struct sma_state_delivery *request)
+{
+    return sma_store_card_id(request, user);
+}
+
+/* A card that was still on its way when it was decided about has arrived by now: a chat's rows go one after the other. */
+static SMA_CHECKED enum sma_err find_card(struct hand_out *out)
+{
+    uint64_t id = out->row->id;
+    uint32_t step = sma_state_outbox_step(id), call = sma_state_outbox_call(id);
+    if (call < STORE_CARD_CALL || step < 2)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_state_outbox_get(
+        out->store->state, sma_state_outbox_id(sma_state_outbox_seq(id), step - 1, call),
+        copy_card_id, &out->card_id);
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+static SMA_CHECKED enum sma_err name_card(struct hand_out *out, struct sma_str *text)
+{
+    struct sma_card card;
+    enum sma_err err = sma_card_parse(*text, &card);
+    if (err != SMA_ERR_OK)
+        return err;
+    card.message_id = sma_buf_str(&out->card_id);
+    sma_card_put(&out->text, &card);
+    sma_card_fini(&card);
+    *text = sma_buf_str(&out->text);
+    return out->text.err;
+}
 
 static enum sma_err send_stored(void *user, const struct sma_state_delivery *delivery)
 {
@@ -217,10 +265,14 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
     sma_store_follow_route(delivery->chat, &facts.route);
     out->row->is_repeat = delivery->is_part_begun;
     out->begun = *delivery;
+    struct sma_state_delivery sent = *delivery;
+    if (delivery->intent == SMA_INTENT_APPROVAL_OUTCOME && out->card_id.len > 0)
+        err = name_card(out, &sent.text);
+    if (err != SMA_ERR_OK)
+        return err;
     struct store_run *run =
         sma_store_run_find(out->store, sma_state_outbox_seq(delivery->outbox_id));
-    return send_row(out->store, out->row, &facts.route, delivery,
-                    run != NULL ? &run->stamps : NULL);
+    return send_row(out->store, out->row, &facts.route, &sent, run != NULL ? &run->stamps : NULL);
 }
 
 /* The first open row of a chat, if it is not out already and there is a credit. */
@@ -240,7 +292,13 @@ static SMA_CHECKED enum sma_err pump_chat(struct sma_store *store, struct store_
     if (err != SMA_ERR_OK)
         return err;
     struct hand_out out = {.store = store, .row = row};
-    err = sma_state_outbox_get(store->state, row->id, send_stored, &out);
+    sma_buf_init(&out.card_id, SMA_ID_BYTES_MAX);
+    sma_buf_init(&out.text, STORE_CARD_BYTES_MAX);
+    err = find_card(&out);
+    if (err == SMA_ERR_OK)
+        err = sma_state_outbox_get(store->state, row->id, send_stored, &out);
+    sma_buf_fini(&out.card_id);
+    sma_buf_fini(&out.text);
     if (err != SMA_ERR_OK)
         return err;
     out.begun.state = SMA_DELIVERY_BEGUN;

@@ -9,7 +9,6 @@
 
 #include "runtime/agent/codec.h"
 
-#define CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
 #define STORAGE_BYTES_MAX (64 * 1024)
 
 /* -- cards ------------------------------------------------------------------------------------------------------ */
@@ -59,7 +58,7 @@ static SMA_CHECKED enum sma_err send_request(struct sma_store *store, struct sto
     bool is_waiting = false;
     fill_card(store, it, to, &card);
     card.may_chat_decide = may_chat_decide;
-    sma_buf_init(&text, CARD_BYTES_MAX);
+    sma_buf_init(&text, STORE_CARD_BYTES_MAX);
     sma_card_put_request(&text, &card);
     enum sma_err err = text.err;
     if (err == SMA_ERR_OK)
@@ -117,7 +116,7 @@ static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store
 struct place_of_card
 {
     uint32_t call;
-    struct sma_buf bytes; /* facts of the route, then the message id */
+    struct sma_buf bytes; /* facts of the route, then the message id if it is known yet */
     size_t facts_len;
     struct sma_state_chat *chat;
 };
@@ -141,9 +140,8 @@ static enum sma_err note_place(void *user, const struct sma_state_delivery *deli
     sma_buf_init(&place->bytes, STORAGE_BYTES_MAX);
     sma_buf_put_str(&place->bytes, delivery->route);
     place->facts_len = place->bytes.len;
-    if (delivery->state == SMA_DELIVERY_SENT)
-        sma_buf_put_str(&place->bytes, delivery->error); /* the platform's id of the message */
-    return place->bytes.err;
+    return place->bytes.err == SMA_ERR_OK ? sma_store_card_id(delivery, &place->bytes)
+                                          : place->bytes.err;
 }
 
 static SMA_CHECKED enum sma_err send_one_outcome(struct sma_store *store, struct store_case *it,
@@ -162,12 +160,9 @@ static SMA_CHECKED enum sma_err send_one_outcome(struct sma_store *store, struct
         return err;
     struct sma_str message_id = {place->bytes.ptr + place->facts_len,
                                  place->bytes.len - place->facts_len};
-    /* The card stands where the chat was before it moved: it cannot be changed from here. */
-    if (place->chat->place.len > 0 && !sma_str_is_equal(place->chat->place, facts.route.chat_id))
-        message_id = SMA_STR("");
     sma_store_follow_route(place->chat, &facts.route);
     fill_card(store, it, &facts.route, &card);
-    sma_buf_init(&text, CARD_BYTES_MAX);
+    sma_buf_init(&text, STORE_CARD_BYTES_MAX);
     sma_card_put_outcome(&text, &card, outcomes, by, message_id);
     err = text.err;
     if (err == SMA_ERR_OK)

@@ -281,6 +281,7 @@ struct store_grant
 
 #define STORE_JUDGEMENT_COUNT_MAX 256 /* messages that the agent reads; further ones are ordinary */
 #define STORE_CARD_CALL 40u           /* outbox keys of cards: own chat, then the homes */
+#define STORE_CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
 #define STORE_APPROVAL_KEPT_MS (INT64_C(30) * 86400000) /* who decided is known for so long */
 
 #define STORE_ROLE_COUNT 4096 /* roles remembered; a newer one takes the place of an older */
@@ -716,6 +717,9 @@ SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct s
 /** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,
                                             bool *ret_is_gone);
+/** Append the platform's id of a request's card; nothing when it is not known or cannot be changed from here. */
+SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
+                                           struct sma_buf *id);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
 void sma_store_settle_rows(struct sma_store *store, bool is_undone);
 /** The other chat's deliveries come behind the chat's own. */

@@ -150,8 +150,8 @@ static inline const char *press_as(struct world *world, const struct saying *say
     snprintf(notice, sizeof notice, "%.*s", (int)answer->notice.len,
              answer->notice.len == 0 ? "" : answer->notice.ptr);
     /* Platforms show a refusal in another way than a thing done: the verdict must say which it was. */
-    static const char *const done[] = {"Approved", "Refused", "Noted"};
-    bool is_done = notice[0] == '\0';
+    static const char *const done[] = {"Approved", "Refused", "Noted", "Got it."};
+    bool is_done = false;
     for (size_t i = 0; i < SMA_COUNT_OF(done); i++)
         is_done = is_done || strncmp(notice, done[i], strlen(done[i])) == 0;
     CHECK_INT(is_done ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_IGNORED, answer->verdict);

@@ -71,6 +71,33 @@ static void a_button_decides_once(void)
     end_world(&w);
 }
 
+/* The platform shows the card, and somebody presses before its answer is here: the card is changed all the same. */
+static void a_press_may_overtake_the_receipt_of_its_card(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    (void)park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                  one_command, 1);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    uint64_t outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id;
+    sma_msg_destroy(msg);
+    CHECK_TEXT("Approved.", press(&w, "a", "boss", "p1", button(&w, open_id(&w), 0, 'y')));
+    msg = deliver(&w);
+    CHECK(msg == NULL); /* a chat's rows go one after the other */
+    receipt(&w, &(struct sma_receipt){.outbox_id = outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true,
+                                      .platform_message_id = SMA_STR("m77")});
+    run(&w);
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
+    CHECK_STR("m77", card.message_id);
+    CHECK(card.is_outcome && card.text.len > 0);
+    sma_card_fini(&card);
+    end_world(&w);
+}
+
 static void a_wrong_person_changes_nothing(void)
 {
     open_people(&w);
@@ -398,6 +425,7 @@ int main(void)
 {
     RUN(a_parked_run_frees_its_slot_and_holds_its_chat);
     RUN(a_button_decides_once);
+    RUN(a_press_may_overtake_the_receipt_of_its_card);
     RUN(a_wrong_person_changes_nothing);
     RUN(words_decide_and_are_recorded);
     RUN(items_are_decided_one_by_one);

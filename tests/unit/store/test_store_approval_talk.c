@@ -179,13 +179,13 @@ static void the_platform_is_asked_who_pressed(void)
     char id[64], data[SMA_CARD_DATA_BYTES_MAX + 1];
     snprintf(id, sizeof id, "%s", open_id(&w));
     snprintf(data, sizeof data, "%s", button(&w, id, 0, SMA_CARD_APPROVE));
-    CHECK_TEXT("", press_as(&w, GROUP("u2", NONE, .id = "p1", .text = data)));
+    CHECK_TEXT("Got it.", press_as(&w, GROUP("u2", NONE, .id = "p1", .text = data)));
     CHECK(prepare(&w, SMA_ROLE_MEMBER, "") != 0);
     run(&w);
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK(strstr(press_as(&w, GROUP("u2", NONE, .id = "p2", .text = data)), "administrator") !=
           NULL); /* known now */
-    CHECK_TEXT("", press_as(&w, GROUP("u3", NONE, .id = "p3", .text = data)));
+    CHECK_TEXT("Got it.", press_as(&w, GROUP("u3", NONE, .id = "p3", .text = data)));
     crash_world(&w); /* the press is kept */
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
