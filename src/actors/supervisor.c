@@ -19,6 +19,8 @@
 
 #define SECOND_NS 1000000000u
 #define STOP_TIMEOUT_MIN_MS 200
+/* Who stops a group of processes may signal the process and the group: both are one wish. */
+#define STOP_TWIN_NS SECOND_NS
 
 struct supervisor
 {
@@ -27,6 +29,7 @@ struct supervisor
     const struct sma_supervise_options *options;
     int signal_fd, stop_fd;
     bool is_stop_wanted, is_shutting_down;
+    uint64_t stop_signal_ns; /* when the first signal asked for the end; 0 = none did */
     uint64_t watch_interval_ns, next_watch_ns;
     bool has_watchdog;
 };
@@ -134,6 +137,19 @@ static void log_states(struct supervisor *supervisor)
 }
 
 /* -- waiting for anything --------------------------------------------------------------------------------------- */
+static void on_stop_signal(struct supervisor *supervisor, int signo)
+{
+    uint64_t now = sma_ctx_now(supervisor->ctx);
+    if (!supervisor->is_stop_wanted) {
+        supervisor->is_stop_wanted = true;
+        supervisor->stop_signal_ns = now | 1;
+    } else if (supervisor->stop_signal_ns == 0 ||
+               now >= supervisor->stop_signal_ns + STOP_TWIN_NS) {
+        fputs("second stop signal: leaving at once\n", stderr);
+        _exit(128 + signo);
+    }
+}
+
 static void on_signal(struct supervisor *supervisor, int signo)
 {
     if (signo == SIGHUP) {
@@ -141,11 +157,8 @@ static void on_signal(struct supervisor *supervisor, int signo)
             supervisor->options->on_reload(supervisor->options->user);
     } else if (signo == SIGUSR2) {
         log_states(supervisor);
-    } else if (supervisor->is_stop_wanted) {
-        fputs("second stop signal: leaving at once\n", stderr);
-        _exit(128 + signo);
     } else {
-        supervisor->is_stop_wanted = true;
+        on_stop_signal(supervisor, signo);
     }
 }
 

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <uv.h>
@@ -689,6 +690,52 @@ static void signals_reload_and_stop(void)
     house_destroy(house);
 }
 
+/* The second signal comes while the agent keeps the end waiting. */
+static void *signal_twice(void *argument)
+{
+    const uint64_t *gap_ns = argument;
+    (void)kill(getpid(), SIGTERM);
+    await_said("stopping");
+    atomic_fetch_add(&clock_offset_ns, *gap_ns);
+    (void)kill(getpid(), SIGINT);
+    return NULL;
+}
+
+static int stop_twice(uint64_t gap_ns, unsigned drain_ms)
+{
+    struct sma_sys sys = shifted_sys();
+    struct house *house = house_with_clock(&sys);
+    struct sma_error error = {0};
+    house->agent.answers_life = false;
+    CHECK_OK(sma_system_start(house->system, &error));
+    pthread_t thread;
+    CHECK_INT(0, pthread_create(&thread, NULL, signal_twice, &gap_ns));
+    int status = sma_system_supervise(
+        house->system, &(struct sma_supervise_options){.stop_fd = -1, .drain_ms = drain_ms});
+    CHECK_INT(0, pthread_join(thread, NULL));
+    house_destroy(house);
+    return status;
+}
+
+/* As timeout(1) does it: one to the process, one to its group. */
+static void two_stop_signals_at_once_are_one(void)
+{
+    CHECK_INT(0, stop_twice(0, 1000));
+    CHECK(was_said("agent did not bring its runs to a durable step in time"));
+}
+
+static void a_later_stop_signal_ends_at_once(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        _exit(stop_twice(SECOND_NS, 60000));
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECK_INT(128 + SIGINT, WEXITSTATUS(status));
+}
+
 int main(void)
 {
     RUN(an_ask_is_answered_and_counted);
@@ -704,5 +751,7 @@ int main(void)
     RUN(a_stuck_actor_is_reported);
     RUN(a_message_just_come_is_no_alarm);
     RUN(signals_reload_and_stop);
+    RUN(two_stop_signals_at_once_are_one);
+    RUN(a_later_stop_signal_ends_at_once);
     return check_summary();
 }
