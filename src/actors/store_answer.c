@@ -21,14 +21,26 @@ struct reading
     bool is_role_open;
 };
 
+/* An "ok" that was on its way before the card was there is no consent to it; a refusal counts at once. */
+static bool is_refusal(const struct sma_answer *answer)
+{
+    return answer->kind == SMA_ANSWER_DECIDES && answer->approved_mask == 0;
+}
+
 static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store_approval *approval,
+                                           const struct store_chat *chat,
                                            const struct sma_route *route, struct sma_str text,
                                            struct reading *ret_reading)
 {
-    enum sma_err err = sma_store_case_open(store, approval, &ret_reading->it);
+    bool is_shown;
+    enum sma_err err = sma_store_is_card_shown(store, approval, chat, &is_shown);
+    if (err == SMA_ERR_OK)
+        err = sma_store_case_open(store, approval, &ret_reading->it);
     if (err != SMA_ERR_OK)
         return err;
     sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
+    if (!is_shown && !is_refusal(&ret_reading->answer))
+        ret_reading->answer = (struct sma_answer){.kind = SMA_ANSWER_NO};
     ret_reading->is_role_open = false;
     ret_reading->permitted = 0;
     if (ret_reading->answer.kind != SMA_ANSWER_NO)
@@ -238,7 +250,8 @@ enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *c
 {
     uint32_t count;
     struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
-    *ret_is_held = approval != NULL && store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+    *ret_is_held = approval != NULL && count == 1 && seq >= approval->opened_seq &&
+                   store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
     return *ret_is_held ? begin_judgement(store, chat, seq, approval) : SMA_ERR_OK;
 }
 
@@ -437,7 +450,7 @@ static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store
     if (approval == NULL)
         return SMA_ERR_OK;
     struct reading reading;
-    enum sma_err err = read_words(store, approval, &in->route, in->text, &reading);
+    enum sma_err err = read_words(store, approval, chat, &in->route, in->text, &reading);
     if (err != SMA_ERR_OK)
         return approval->is_broken ? SMA_ERR_OK : err;
     if (count == 1 && sma_store_is_approval_fresh(store, approval, chat))
@@ -539,8 +552,9 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
     enum sma_err err = SMA_ERR_OK;
     bool is_judged = false;
     held->facts.may_answer = false;
-    if (approval != NULL && count == 1 && sma_store_is_approval_fresh(store, approval, chat)) {
-        err = read_words(store, approval, &held->facts.route, held->text, &reading);
+    if (approval != NULL && count == 1 && seq >= approval->opened_seq &&
+        sma_store_is_approval_fresh(store, approval, chat)) {
+        err = read_words(store, approval, chat, &held->facts.route, held->text, &reading);
         if (err != SMA_ERR_OK)
             return approval->is_broken ? write_facts(store, seq, &held->facts) : err;
         *ret_is_over = decides(&reading);

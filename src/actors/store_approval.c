@@ -177,6 +177,35 @@ bool sma_store_is_approval_fresh(const struct sma_store *store,
     return false;
 }
 
+struct sight
+{
+    const struct store_approval *approval;
+    const struct store_chat *chat;
+    bool is_shown;
+};
+
+static enum sma_err note_sight(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sight *sight = user;
+    bool is_own = sight->approval->chat == sight->chat; /* it may have moved since */
+    bool is_here = is_own ? sma_state_outbox_call(delivery->outbox_id) == STORE_CARD_CALL
+                          : delivery->chat == sight->chat->state;
+    bool is_there = delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN;
+    if (delivery->intent == SMA_INTENT_APPROVAL_REQUEST && is_here && is_there &&
+        sma_state_outbox_step(delivery->outbox_id) == sight->approval->step)
+        sight->is_shown = true;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_is_card_shown(struct sma_store *store, const struct store_approval *approval,
+                                     const struct store_chat *chat, bool *ret_is_shown)
+{
+    struct sight sight = {.approval = approval, .chat = chat};
+    enum sma_err err = sma_state_each_delivery(store->state, approval->seq, note_sight, &sight);
+    *ret_is_shown = sight.is_shown;
+    return err;
+}
+
 /* -- the clock -------------------------------------------------------------------------------------------------- */
 static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
 {
@@ -385,6 +414,7 @@ static enum sma_err load_approval(void *user, const struct sma_state_approval *r
         approval->is_told = old->is_told;
         approval->has_talk = old->has_talk;
         was_here = old;
+        approval->opened_seq = old->opened_seq;
         if (row->left_ms >= 0 && old->left_ms >= 0) {
             approval->deadline_ns = old->deadline_ns;
             approval->left_ms = old->left_ms;

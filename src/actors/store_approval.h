@@ -39,6 +39,10 @@ void sma_store_note_talk(struct sma_store *store, const struct store_chat *chat)
 bool sma_store_is_approval_fresh(const struct sma_store *store,
                                  const struct store_approval *approval,
                                  const struct store_chat *chat);
+/** Has the request's card been shown in this chat, as far as its receipt tells? What is agreed to before is agreed to unseen. */
+SMA_CHECKED enum sma_err sma_store_is_card_shown(struct sma_store *store,
+                                                 const struct store_approval *approval,
+                                                 const struct store_chat *chat, bool *ret_is_shown);
 /** A request was delivered, or will not be: its clock starts. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,

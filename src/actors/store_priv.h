@@ -250,6 +250,7 @@ struct store_approval
     struct store_chat *chat; /* whose run waits */
     uint64_t seq;
     uint32_t step;
+    uint64_t opened_seq;   /* what was said before this row cannot mean it; 0 = nobody remembers */
     uint64_t deadline_ns;  /* 0 = the clock stands */
     int64_t left_ms;       /* then; -1 = it has not begun to run */
     uint32_t judged_count; /* messages that the agent reads: the clock stands */

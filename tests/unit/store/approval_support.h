@@ -121,6 +121,19 @@ static inline void take_card(struct world *world, uint8_t intent, const char *ch
     sma_msg_destroy(msg);
 }
 
+/* Everything that waits to be delivered is, cards among it. */
+static inline void show_all(struct world *world)
+{
+    for (struct sma_msg *msg; (msg = deliver(world)) != NULL; run(world)) {
+        receipt(world,
+                &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
+        sma_msg_destroy(msg);
+    }
+}
+
 /* The data of a button: item 0 = all. */
 static inline const char *button(const struct world *world, const char *id, uint32_t item,
                                  enum sma_card_action action)

@@ -111,7 +111,7 @@ static void a_wrong_person_changes_nothing(void)
     CHECK_TEXT("I know no such request.", press(&w, "a", "boss", "p3", forged));
     CHECK_TEXT("no run", resumed(&w, seq));
     /* Words of somebody who may not: told once, and the message waits like any other. */
-    drop_kept(&w.dispatcher);
+    show_all(&w);
     say(&w, "a", "2", "yes");
     say(&w, "a", "3", "yes");
     run(&w);
@@ -143,6 +143,67 @@ static void words_decide_and_are_recorded(void)
     done(&w, seq, "ok", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+static void say_as_boss(const char *chat, const char *id, const char *text)
+{
+    (void)say_as(&w, TEST, &(struct saying){.chat = chat, .id = id, .text = text, .user = "boss"});
+    run(&w);
+}
+
+/* It was written before there was anything to see: it waits as any message, and its author hears for what. */
+static void an_ok_that_was_on_its_way_is_no_consent(void)
+{
+    static const char *const words[] = {"ok", "allow `git push` for 10 minutes",
+                                        "yes, but only on the test branch please"};
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++) {
+        struct sma_card card;
+        open_people(&w);
+        uint64_t seq =
+            park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                    one_command, 1);
+        drop_kept(&w.test);
+        say_as_boss("a", "2", words[i]);
+        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+        CHECK(take(&w.agent, SMA_MSG_JUDGE) == NULL);
+        CHECK_TEXT("no run", resumed(&w, seq));
+        CHECK_INT(1, w.store->approval_count);
+        CHECK_INT(1, sma_queue_chat_waiting(w.store->queue, w.store->approval_first->chat->id));
+        if (i == 1) { /* what was not delivered is not delivered in the next life either */
+            crash_world(&w);
+            say_as_boss("a", "3", "yes");
+            CHECK_INT(1, w.store->approval_count);
+        }
+        take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+        sma_card_fini(&card);
+        CHECK(strstr(next_delivery(&w), "git push") != NULL);
+        CHECK_TEXT("no run", resumed(&w, seq)); /* the receipt makes no consent of it */
+        say_as_boss("a", "4", "yes");
+        CHECK_TEXT("0:yes:;", resumed(&w, seq));
+        end_world(&w);
+    }
+}
+
+static void a_card_that_never_came_is_not_agreed_to_by_words(void)
+{
+    open_people(&w);
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"},
+                one_command, 1);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_FAILED,
+                                      .is_final = true,
+                                      .error = SMA_STR("blocked")});
+    sma_msg_destroy(msg);
+    say_as_boss("a", "2", "ok");
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK_INT(1, w.store->approval_count);
+    say_as_boss("a", "3", "no");
+    CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
     end_world(&w);
 }
 
@@ -224,6 +285,31 @@ static void an_owner_elsewhere_is_asked_at_home(void)
     take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:home", &card);
     CHECK_STR("m41", card.message_id);
     sma_card_fini(&card);
+    end_world(&w);
+}
+
+/* That the card was seen in the chat that asks says nothing about his own. */
+static void an_ok_at_home_needs_the_card_at_home(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    say_as_boss("home", "0", "hi");
+    done(&w, run_seq(&w), "", NULL, 0);
+    run(&w);
+    drop_kept(&w.test);
+    uint64_t seq = park(&w, "a", "1", one_command, 1);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
+    sma_card_fini(&card);
+    say_as_boss("home", "2", "ok");
+    CHECK_INT(1, w.store->approval_count);
+    uint64_t talk = run_seq(&w);
+    CHECK(talk != 0 && talk != seq); /* an ordinary message */
+    done(&w, talk, "", NULL, 0);
+    run(&w);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
+    sma_card_fini(&card);
+    say_as_boss("home", "3", "ok");
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
     end_world(&w);
 }
 
@@ -428,6 +514,9 @@ int main(void)
     RUN(a_press_may_overtake_the_receipt_of_its_card);
     RUN(a_wrong_person_changes_nothing);
     RUN(words_decide_and_are_recorded);
+    RUN(an_ok_that_was_on_its_way_is_no_consent);
+    RUN(a_card_that_never_came_is_not_agreed_to_by_words);
+    RUN(an_ok_at_home_needs_the_card_at_home);
     RUN(items_are_decided_one_by_one);
     RUN(masks_and_beginnings_of_ids_are_checked);
     RUN(an_owner_elsewhere_is_asked_at_home);

@@ -170,7 +170,9 @@ static void a_judgement_that_cannot_be_stored_comes_again(void)
 static uint64_t park_in_group(void)
 {
     open_people(&w);
-    return park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_command, 1);
+    uint64_t seq = park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_command, 1);
+    show_all(&w);
+    return seq;
 }
 
 static void the_platform_is_asked_who_pressed(void)
@@ -215,6 +217,29 @@ static void the_platform_is_asked_who_said_it(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0);
+    end_world(&w);
+}
+
+/* While the platform is asked who said "yes", the request goes, and another one comes that its author has not seen. */
+static void a_word_means_what_was_asked_before_it(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "yes"));
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(200, decide_all(&w, open_id(&w), false));
+    CHECK_TEXT("0:no:refused by root;", resumed(&w, seq));
+    park_step(&w, seq, 3, one_command, 1);
+    run(&w);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    show_all(&w);
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
+    run(&w);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK_INT(1, w.store->approval_count);
+    (void)say_as(&w, TEST, GROUP("u2", MENTION, .id = "3", .text = "yes", .role = SMA_ROLE_ADMIN));
+    run(&w);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
     end_world(&w);
 }
 
@@ -466,6 +491,7 @@ static void what_cannot_be_granted_is_agreed_to_once(void)
     /* Words may name a rule; one that lets a shell run anything is none. */
     seq = park_in(&w, &(struct saying){.chat = "a", .id = "2", .text = "do it", .user = "boss"},
                   shell, 1);
+    show_all(&w);
     (void)say_as(
         &w, TEST,
         &(struct saying){
@@ -520,6 +546,7 @@ int main(void)
     RUN(a_judgement_that_cannot_be_stored_comes_again);
     RUN(the_platform_is_asked_who_pressed);
     RUN(the_platform_is_asked_who_said_it);
+    RUN(a_word_means_what_was_asked_before_it);
     RUN(an_administrator_of_the_group_decides_by_word);
     RUN(an_ok_among_people_is_no_consent);
     RUN(a_no_among_people_is_a_refusal);
