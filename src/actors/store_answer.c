@@ -112,18 +112,8 @@ static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct sto
                                              const struct sma_route *route,
                                              const struct store_case *it)
 {
-    uint64_t seq = sma_state_next_seq(store->state);
-    if (it == NULL)
-        return tell_refusal(store, chat, route, seq, SMA_NOTICE_APPROVAL_SEVERAL);
-    if (!sma_store_may_refuse_again(store, chat))
-        return SMA_ERR_OK;
-    struct sma_str title = it->request.items[0].title;
-    char about[256];
-    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1), title.ptr);
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_APPROVAL_WHICH,
-                      about);
-    return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
+    return sma_store_ask_which(store, chat, route, sma_state_next_seq(store->state),
+                               it == NULL ? NULL : &it->request.items[0].title);
 }
 
 /* -- presses ---------------------------------------------------------------------------------------------------- */

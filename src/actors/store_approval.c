@@ -130,25 +130,36 @@ struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
     return approval;
 }
 
-static bool is_shown_in(const struct store_approval *approval, const struct store_chat *chat)
+static bool is_shown_in(const struct store_approval *approval, const struct store_chat *chat,
+                        bool may_be_buried)
 {
     for (uint32_t i = 0; i < approval->shown_count; i++)
-        if (approval->shown[i] == chat)
+        if (approval->shown[i] == chat && (may_be_buried || !approval->is_buried[i]))
             return true;
     return approval->chat == chat;
+}
+
+static struct store_approval *find_meant(const struct sma_store *store,
+                                         const struct store_chat *chat, bool may_be_buried,
+                                         uint32_t *ret_count)
+{
+    struct store_approval *meant = NULL;
+    *ret_count = 0;
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
+        if (is_shown_in(at, chat, may_be_buried) && (*ret_count)++ == 0)
+            meant = at;
+    return meant;
 }
 
 struct store_approval *sma_store_approval_meant(const struct sma_store *store,
                                                 const struct store_chat *chat, uint32_t *ret_count)
 {
-    struct store_approval *meant = NULL;
     *ret_count = 0;
     if (chat->approval_count == 0)
         return NULL;
-    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
-        if (is_shown_in(at, chat) && (*ret_count)++ == 0)
-            meant = at;
-    return meant;
+    /* Nobody takes up what is buried while something is asked after it. */
+    struct store_approval *meant = find_meant(store, chat, false, ret_count);
+    return meant != NULL ? meant : find_meant(store, chat, true, ret_count);
 }
 
 /* A talk that goes on in somebody's private chat has its own "ok": only right below the card words mean the card. */

@@ -28,7 +28,8 @@ struct store_approval *sma_store_approval_of_run(const struct sma_store *store, 
 /** The chat's own open request, or NULL. */
 struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
                                                   const struct store_chat *chat);
-/** The one request that words said in this chat can mean. *ret_count: how many could be meant. */
+/** The one request that words said in this chat can mean. *ret_count: how many could be meant; those of other chats that
+ *  are buried only when there is nothing else. */
 struct store_approval *sma_store_approval_meant(const struct sma_store *store,
                                                 const struct store_chat *chat, uint32_t *ret_count);
 /** Something else is said in this chat: words there do not mean a request of another chat any more. */

@@ -85,7 +85,7 @@ static bool is_chat_idle(const struct sma_store *store, const struct store_chat 
            !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval &&
-           now - chat->refusal_notice_ns > interval;
+           now - chat->refusal_notice_ns > interval && now - chat->unclear_notice_ns > interval;
 }
 
 /* Between batches only: nothing points to an idle chat then. */

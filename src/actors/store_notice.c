@@ -26,16 +26,24 @@ static bool may_notice(uint64_t *last_ns, uint64_t now)
     return true;
 }
 
-static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
-                                               const struct sma_route *route, uint64_t seq,
-                                               struct sma_str text)
+static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sma_route *route,
+                                        uint64_t seq, struct sma_str text, bool is_about_cards)
 {
     struct sma_step_delivery delivery = {
         .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
     struct sma_step_delivery_state state;
     return sma_store_deliver(store,
-                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                             &(struct store_delivery_facts){.seq = seq,
+                                                            .step = STORE_NOTICE_STEP,
+                                                            .is_about_cards = is_about_cards},
                              &delivery, &state);
+}
+
+static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
+                                               struct sma_str text)
+{
+    return deliver(store, route, seq, text, false);
 }
 
 enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
@@ -70,6 +78,25 @@ bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat
     return may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx));
 }
 
+enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
+                                 const struct sma_route *route, uint64_t seq,
+                                 const struct sma_str *about)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    enum sma_language language = sma_store_language(store, route);
+    char title[256] = "";
+    if (about != NULL)
+        snprintf(title, sizeof title, "%.*s", (int)sma_utf8_cut(*about, sizeof title - 1),
+                 about->len == 0 ? "" : about->ptr);
+    sma_buf_clear(&store->text_buf);
+    if (about != NULL)
+        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_WHICH, title);
+    else
+        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_SEVERAL);
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+}
+
 /* What a chat waits for, once for each request. */
 enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                               const struct sma_route *route, uint64_t seq)
@@ -91,7 +118,7 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
     sma_buf_clear(&store->text_buf);
     sma_notice_format(&store->text_buf, sma_store_language(store, route),
                       SMA_NOTICE_APPROVAL_WAITING, about);
-    return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
 }
 
 /* -- the audit -------------------------------------------------------------------------------------------------- */

@@ -455,7 +455,7 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
         return SMA_ERR_NOMEM;
     bool is_card = asked->intent == SMA_INTENT_APPROVAL_REQUEST ||
                    asked->intent == SMA_INTENT_APPROVAL_OUTCOME;
-    if (chat->approval_count > 0 && !is_card)
+    if (chat->approval_count > 0 && !is_card && !facts->is_about_cards)
         sma_store_bury_approvals(store, chat);
     struct sma_step_delivery led = *asked;
     sma_store_follow_route(state_chat, &led.route);

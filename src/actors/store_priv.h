@@ -104,7 +104,7 @@ struct store_chat
     struct store_row *first,
         *last; /* open deliveries in order; finished ones until the batch is settled */
     uint32_t row_count;
-    uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns; /* 0 = never */
+    uint64_t busy_notice_ns, full_notice_ns, refusal_notice_ns, unclear_notice_ns; /* 0 = never */
     uint32_t held_count; /* questions and groups that point here */
     struct store_chat *dirty_next, *credit_next, *rotate_next;
     bool is_dirty, is_credit_waiting, is_rotating;
@@ -515,6 +515,11 @@ SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sm
 /** What a parked chat waits for, once for each request. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                                           const struct sma_route *route, uint64_t seq);
+/** Words would decide, but nobody can tell what: ask. `about`: the one request that may be meant, NULL = several may.
+ *  Once in a while; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route, uint64_t seq,
+                                             const struct sma_str *about);
 /** May a person hear again in this chat that he may not? At most once in a while. */
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
 /** A line for the audit, logged after the commit. details: a JSON object. */
@@ -705,6 +710,7 @@ struct store_delivery_facts
     uint64_t seq;
     uint32_t step;
     bool has_waiter;
+    bool is_about_cards;             /* speaks of open requests: it buries none */
     const struct sma_stamps *stamps; /* may be NULL */
 };
 /** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */

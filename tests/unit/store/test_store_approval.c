@@ -352,6 +352,85 @@ static void words_in_a_talk_do_not_decide_for_another_chat(void)
     end_world(&w);
 }
 
+/* The boss is at home, and u1's request is shown to him there. @return its seq */
+static uint64_t ask_the_boss_at_home(void)
+{
+    uint64_t seq = park(&w, "a", "a1", one_command, 1);
+    show_all(&w);
+    CHECK_INT(1, w.store->approval_last->shown_count);
+    return seq;
+}
+
+static uint64_t park_at_home(void)
+{
+    uint64_t seq =
+        park_in(&w, &(struct saying){.chat = "home", .id = "h1", .text = "push", .user = "boss"},
+                one_command, 1);
+    show_all(&w);
+    return seq;
+}
+
+static void open_with_boss_at_home(void)
+{
+    open_people(&w);
+    say_as_boss("home", "h0", "hi");
+    done(&w, run_seq(&w), "", NULL, 0);
+    run(&w);
+    drop_kept(&w.test);
+}
+
+/* What was talked over long ago does not stand in the way of what he is asked now. */
+static void a_buried_card_is_no_rival(void)
+{
+    open_with_boss_at_home();
+    uint64_t foreign = ask_the_boss_at_home();
+    say_as_boss("home", "2", "hello");
+    done(&w, run_seq(&w), "good day", (struct delivery[]){{"test:chat:home", "good day", 0, 0}}, 1);
+    run(&w);
+    show_all(&w);
+    drop_kept(&w.test);
+    uint64_t own = park_at_home();
+    CHECK_INT(2, w.store->approval_count);
+    say_as_boss("home", "3", "ok");
+    CHECK_TEXT("0:yes:;", resumed(&w, own));
+    CHECK_INT(1, w.store->approval_count);
+    CHECK(w.store->approval_first->seq == foreign);
+    done(&w, own, "", NULL, 0);
+    run(&w);
+    show_all(&w);
+    say_as_boss("home", "4", "ok"); /* to nothing: this one is still buried */
+    CHECK_INT(1, w.store->approval_count);
+    CHECK(strstr(next_delivery(&w), "Do you mean") != NULL);
+    end_world(&w);
+}
+
+/* Both cards are the last thing he saw: he is asked which, whatever he heard before, and asking settles nothing. */
+static void of_two_fresh_cards_none_is_meant(void)
+{
+    open_with_boss_at_home();
+    uint64_t own = park_at_home();
+    (void)ask_the_boss_at_home();
+    struct store_chat *home = w.store->approval_first->chat;
+    CHECK(home == w.store->approval_last->shown[0]);
+    CHECK(sma_store_may_refuse_again(w.store, home)); /* just used by something else */
+    say_as_boss("home", "2", "ok");
+    CHECK(strstr(next_delivery(&w), "Several requests") != NULL);
+    show_all(&w);
+    CHECK(!sma_store_may_refuse_again(w.store, home));
+    pass(&w, 1);
+    for (int i = 0; i < 2; i++) {
+        say_as_boss("home", i == 0 ? "3" : "4", "yes");
+        struct sma_msg *again = deliver(&w);
+        CHECK(again == NULL); /* once in a while */
+        CHECK_INT(2, w.store->approval_count);
+        CHECK_TEXT("no run", resumed(&w, own));
+    }
+    drop_kept(&w.test);
+    CHECK_TEXT("Approved.", press(&w, "home", "boss", "p", button(&w, open_id(&w), 0, 'y')));
+    CHECK_TEXT("0:yes:;", resumed(&w, own));
+    end_world(&w);
+}
+
 static void http_callers_hear_that_the_run_is_parked(void)
 {
     open_people(&w);
@@ -521,6 +600,8 @@ int main(void)
     RUN(masks_and_beginnings_of_ids_are_checked);
     RUN(an_owner_elsewhere_is_asked_at_home);
     RUN(words_in_a_talk_do_not_decide_for_another_chat);
+    RUN(a_buried_card_is_no_rival);
+    RUN(of_two_fresh_cards_none_is_meant);
     RUN(http_callers_hear_that_the_run_is_parked);
     RUN(stop_and_clear_cancel_the_request);
     RUN(clear_takes_what_is_decided_and_not_started);
