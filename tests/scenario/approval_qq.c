@@ -32,6 +32,20 @@ static size_t lines(const struct qq_world *world)
     return count;
 }
 
+/* Words count once the store knows that the card is there; who reads it first knows before the store does. */
+static void await_receipts(const struct qq_world *world)
+{
+    bool is_quiet = false;
+    for (long long until = process_now_ms() + AWAIT_MS; !is_quiet && process_now_ms() < until;) {
+        struct http_answer answer =
+            http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
+        CHECK(answer.status == 200);
+        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
+        http_answer_fini(&answer);
+    }
+    CHECK(is_quiet);
+}
+
 static void a_press_decides(void)
 {
     struct qq_world world;
@@ -70,6 +84,7 @@ static void without_the_right_it_is_text(void)
     CHECK(strstr(talk_text(card, "text"), "only 2") != NULL); /* how to answer */
     CHECK_INT(0, json_array_size(json_object_get(card, "buttons")));
     json_decref(card);
+    await_receipts(&world);
     qq_say(&world, ANN, "1同意，2拒绝");
     qq_expect(&world, ANN, "Result: ");
     qq_settle(&world);
@@ -87,6 +102,7 @@ static void an_administrator_of_the_group_decides(void)
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
                   "role", "owner", "text", "@bot " WANT_COUNT);
     qq_expect(&world, TEAM, COUNT_COMMAND);
+    await_receipts(&world);
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M8",
                   "role", "member", "text", "yes");
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M9",
