@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define SECOND_NS 1000000000u
-#define STOP_TIMEOUT_MIN_MS 200
+/* For one thread, when the time of all is over; only a stuck one takes it. */
+#define STOP_TIMEOUT_MIN_MS 2000
 /* Who stops a group of processes may signal the process and the group: both are one wish. */
 #define STOP_TWIN_NS SECOND_NS
 

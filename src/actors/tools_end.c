@@ -278,7 +278,8 @@ static void watch_job(struct tools_job *job, uint64_t now)
         tools_end(job, TOOLS_REASON_TIMEOUT, false);
     if (job->state == TOOLS_ENDS && now >= command->kill_ns && !command->is_killed)
         kill_all(job);
-    if (command->has_exited && now >= command->grace_ns) {
+    /* What only waits for its log or for its pipes to be read has left nothing behind. */
+    if (command->has_exited && now >= command->grace_ns && !tools_end_is_clean(job)) {
         command->has_left = command->has_left || command->reason == TOOLS_REASON_NONE;
         kill_all(job); /* again and again until nothing is left or it is given up */
     }

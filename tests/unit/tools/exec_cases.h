@@ -66,11 +66,11 @@ static void a_timeout_ends_the_whole_family(void)
     snprintf(command, sizeof command,
              "echo begun; sleep %s1 & (sh -c 'sleep %s2; : %s' &) ; sleep %s3", mark, mark,
              world_dir(world), mark);
-    const struct world_record *record = world_await(world, world_run(world, command, 300));
+    const struct world_record *record = world_await(world, world_run(world, command, 1500));
     CHECK_TEXT("true", world_member(world, record, "timedOut"));
     CHECK_TEXT("", world_member(world, record, "exitCode"));
     CHECK_TEXT("begun", world_member(world, record, "stdout"));
-    CHECK(strstr(world_member(world, record, "note"), "300 ms") != NULL);
+    CHECK(strstr(world_member(world, record, "note"), "1500 ms") != NULL);
     CHECK_INT(0, world_count_processes(mark));
     CHECK_INT(0, world_count_processes(world_dir(world)));
     world_destroy(world);
@@ -79,7 +79,7 @@ static void a_timeout_ends_the_whole_family(void)
 static void a_deaf_command_is_killed(void)
 {
     struct world *world = world_create(PERMISSIONS);
-    size_t record = world_run(world, "trap '' TERM; echo deaf; while :; do sleep 0.05; done", 300);
+    size_t record = world_run(world, "trap '' TERM; echo deaf; while :; do sleep 0.05; done", 1500);
     const struct world_record *answer = world_await(world, record);
     CHECK_TEXT("true", world_member(world, answer, "timedOut"));
     CHECK_TEXT("deaf", world_member(world, answer, "stdout"));
@@ -95,7 +95,7 @@ static void a_polite_command_may_finish(void)
         world_await(world, world_run(world,
                                      "trap 'echo tidied > tidied; exit 0' TERM; "
                                      "while :; do sleep 0.05; done",
-                                     300));
+                                     1500));
     CHECK_TEXT("true", world_member(world, record, "timedOut"));
     CHECK(world_has_file(world, "tidied"));
     CHECK((record->answered_ns - record->asked_ns) / 1000000 < SMA_EXEC_KILL_MS * PATIENCE);
@@ -132,9 +132,14 @@ static void children_in_the_background_do_not_hang_the_call(void)
     CHECK_TEXT("0", world_member(world, record, "exitCode"));
     CHECK(strstr(world_member(world, record, "note"), "left behind") != NULL);
     CHECK((record->answered_ns - record->asked_ns) / 1000000 < 5000 * PATIENCE);
-    record = world_do(world, "(sleep 0.05; echo late) & echo early"); /* within the grace */
-    CHECK_TEXT("early\nlate", world_member(world, record, "stdout"));
-    CHECK_TEXT("", world_member(world, record, "note"));
+    /* Within the grace it counts. A busy machine may be later than that: then it was left behind, and that is said. */
+    bool is_in_time = false;
+    for (int tries = 0; tries < 20 && !is_in_time; tries++) {
+        record = world_do(world, "(sleep 0.05; echo late) & echo early");
+        is_in_time = strcmp(world_member(world, record, "stdout"), "early\nlate") == 0;
+        CHECK(is_in_time || strstr(world_member(world, record, "note"), "left behind") != NULL);
+    }
+    CHECK(is_in_time);
     world_destroy(world);
 }
 
