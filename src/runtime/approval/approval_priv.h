@@ -102,8 +102,10 @@ struct sma_str sma_program_base(struct sma_str path);
 enum program_kind sma_program_kind(struct sma_str base);
 const struct launcher *sma_program_launcher(struct sma_str base);
 const struct danger *sma_program_danger(struct sma_str base);
-/* Does `program` run what a file of this name says? */
-bool sma_program_reads_recipe(struct sma_str program, struct sma_str file);
+/* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 = none, as of most. */
+uint32_t sma_program_recipes(struct sma_str file);
+/* Does `program` run what such a file says? */
+bool sma_program_reads(struct sma_str program, uint32_t recipes);
 /* For the test of the tables: in order, and every launcher described. */
 bool sma_programs_are_sorted(void);
 /* Is `word` one of the blank-separated `list`? */

@@ -262,32 +262,35 @@ static bool is_harmless(const struct deciding *deciding, const struct sma_shell_
     return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
 }
 
-static bool runs_file(const struct rule *rule, struct sma_str base)
+static bool runs_recipe(const struct rule *rule, uint32_t recipes)
 {
-    if (rule->script != NULL && sma_str_is_equal(base, sma_str(rule->script)))
-        return true;
     for (uint32_t i = 0; i < rule->word_count; i++)
-        if (sma_program_reads_recipe(rule->words[i], base))
+        if (sma_program_reads(rule->words[i], recipes))
             return true;
     return false;
 }
 
 static bool names_script(const struct rules *rules, struct sma_str base)
 {
-    for (size_t i = 0; i < rules->count; i++)
-        if (runs_file(&rules->items[i], base))
+    uint32_t recipes = sma_program_recipes(base);
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->items[i];
+        if ((rule->script != NULL && sma_str_is_equal(base, sma_str(rule->script))) ||
+            (recipes != 0 && runs_recipe(rule, recipes)))
             return true;
+    }
     return false;
 }
 
 bool sma_policy_grant_runs_script(struct sma_str rule, struct sma_str path)
 {
     struct sma_str base = sma_program_base(path);
+    uint32_t recipes = sma_program_recipes(base);
     bool is_named = base.len > 0 && memmem(rule.ptr, rule.len, base.ptr, base.len) != NULL;
     for (size_t from = 0, i = 0; i <= rule.len && !is_named; i++) {
         if (i < rule.len && rule.ptr[i] != ' ' && rule.ptr[i] != '=')
             continue;
-        is_named = sma_program_reads_recipe((struct sma_str){rule.ptr + from, i - from}, base);
+        is_named = sma_program_reads((struct sma_str){rule.ptr + from, i - from}, recipes);
         from = i + 1;
     }
     return is_named;

@@ -383,11 +383,21 @@ static bool is_listed_file(const char *list, struct sma_str file)
     return false;
 }
 
-bool sma_program_reads_recipe(struct sma_str program, struct sma_str file)
+uint32_t sma_program_recipes(struct sma_str file)
+{
+    _Static_assert(SMA_COUNT_OF(RECIPES) <= 32, "a bit each");
+    uint32_t recipes = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(RECIPES); i++)
+        if (is_listed_file(RECIPES[i].files, file))
+            recipes |= UINT32_C(1) << i;
+    return recipes;
+}
+
+bool sma_program_reads(struct sma_str program, uint32_t recipes)
 {
     program = sma_program_base(program);
-    for (size_t i = 0; i < SMA_COUNT_OF(RECIPES); i++)
-        if (sma_list_has(RECIPES[i].programs, program) && is_listed_file(RECIPES[i].files, file))
+    for (size_t i = 0; recipes != 0; i++, recipes >>= 1)
+        if ((recipes & 1) != 0 && sma_list_has(RECIPES[i].programs, program))
             return true;
     return false;
 }
