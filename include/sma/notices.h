@@ -21,10 +21,11 @@
     X(STATUS, "Running. Waiting here: %u, waiting in all: %u, answered since start: %u.",                             \
       "运行中。本会话等待 %u 条，全部等待 %u 条，启动以来已回复 %u 条。")                                             \
     X(UNKNOWN_COMMAND, "I don't know that command. /help lists what I know.", "未知命令。发送 /帮助 查看可用命令。")  \
-    X(COMMAND_HELP, "Show what I can do", "查看帮助")                                                                  \
+    X(COMMAND_HELP, "What I can do", "查看帮助")                                                                  \
+    X(COMMAND_START, "Say hello", "开始使用") \
     X(COMMAND_STATUS, "Show what is running and waiting", "查看运行状态")                                             \
-    X(COMMAND_CLEAR, "Forget this conversation", "忘记当前会话")                                                      \
-    X(COMMAND_STOP, "Cancel what I am doing", "停止当前任务")                                                         \
+    X(COMMAND_CLEAR, "Forget this conversation", "清除当前会话")                                                      \
+    X(COMMAND_STOP, "Cancel what is running", "停止当前任务")                                                         \
     X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s")                                                  \
     X(MODEL_FAILED, "The language model did not answer (%s). Your message is kept; please send it again in a while.", \
       "语言模型没有响应（%s）。消息已保留，请稍后重新发送。")                                                         \

@@ -1,6 +1,7 @@
 /* telegram_body.c — JSON bodies of the methods we call. See telegram_out.h; Source: Bot API, Available methods. */
 #include "telegram_out_priv.h"
 
+#include "sma/notices.h"
 #include "sma/text.h"
 
 #define CUT_UNITS_SPARE 1 /* for the ellipsis */
@@ -252,24 +253,28 @@ void telegram_put_commands(struct sma_buf *buf, bool is_chinese)
 {
     static const struct
     {
-        const char *name, *english, *chinese;
+        const char *name;
+        enum sma_notice description;
     } commands[] = {
-        {"help", "What I can do", "查看帮助"},
-        {"start", "Say hello", "开始使用"},
-        {"status", "Show what is running and waiting", "查看运行状态"},
-        {"clear", "Forget this conversation", "清除当前会话"},
-        {"stop", "Cancel what is running", "停止当前任务"},
+        {"help", SMA_NOTICE_COMMAND_HELP},     {"start", SMA_NOTICE_COMMAND_START},
+        {"status", SMA_NOTICE_COMMAND_STATUS}, {"clear", SMA_NOTICE_COMMAND_CLEAR},
+        {"stop", SMA_NOTICE_COMMAND_STOP},
     };
+    struct sma_buf text;
+    sma_buf_init(&text, 256);
     sma_buf_put_text(buf, "{\"commands\":[");
     for (size_t i = 0; i < SMA_COUNT_OF(commands); i++) {
         sma_buf_put_text(buf, i == 0 ? "{" : ",{");
         sma_buf_put_json_key(buf, "command");
         sma_buf_put_json_string(buf, sma_str(commands[i].name));
         sma_buf_put_json_key(buf, "description");
-        sma_buf_put_json_string(buf,
-                                sma_str(is_chinese ? commands[i].chinese : commands[i].english));
+        sma_buf_clear(&text);
+        sma_notice_format(&text, is_chinese ? SMA_LANGUAGE_ZH : SMA_LANGUAGE_EN,
+                          commands[i].description);
+        sma_buf_put_json_string(buf, sma_buf_str(&text));
         sma_buf_put_char(buf, '}');
     }
+    sma_buf_fini(&text);
     sma_buf_put_char(buf, ']');
     if (is_chinese)
         sma_buf_put_text(buf, ",\"language_code\":\"zh\"");
