@@ -117,6 +117,9 @@ bool sma_list_has(const char *list, struct sma_str word);
 void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why);
 /* The same for a script in the word `origin`. */
 void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin);
+/* The program touches the file `target`, a word or a part of one; a later reader of the list judges it. */
+void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
+                      const struct sma_shell_word *target);
 /* A child made of the parent's words [from, to). NULL with doubt at a limit. */
 struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
                                            uint32_t to);
@@ -151,9 +154,10 @@ struct rules
 struct sma_policy
 {
     struct rules deny, allow;
-    bool is_off;           /* no command at all */
-    bool allows_the_rest;  /* what no rule names runs too */
-    bool asks_always;      /* requiresApproval: true is written there: allow rules spare nobody the question */
+    bool is_off;          /* no command at all */
+    bool allows_the_rest; /* what no rule names runs too */
+    bool
+        asks_always; /* requiresApproval: true is written there: allow rules spare nobody the question */
     bool deny_is_question; /* denyRequiresApproval */
 };
 

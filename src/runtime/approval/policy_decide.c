@@ -324,6 +324,19 @@ static void check_redirects(struct deciding *deciding)
     }
 }
 
+static void check_touches(struct deciding *deciding)
+{
+    for (uint32_t i = 0; i < deciding->shell->touch_count; i++) {
+        const struct sma_shell_touch *touch = &deciding->shell->touches[i];
+        struct sma_str raw = {touch->target.raw, touch->target.raw_len};
+        bool is_written = touch->kind != SMA_TOUCH_READ;
+        if (!is_harmless(deciding, &touch->target, 0))
+            ask(deciding, raw, is_written ? WRITES_ELSEWHERE : READS_ELSEWHERE);
+        if (is_written && is_allowed_script(deciding, &touch->target))
+            ask(deciding, raw, WRITES_SCRIPT);
+    }
+}
+
 /* -- commands --------------------------------------------------------------------------------------------------------------- */
 /* Can it not become an option, or several words, whatever it expands to? */
 static bool is_steady(const struct sma_shell_word *word)
@@ -630,6 +643,7 @@ static void decide(struct deciding *deciding)
     if (shell->is_uncertain)
         ask(deciding, program, shell->why);
     check_redirects(deciding);
+    check_touches(deciding);
     check_assigns(deciding);
     check_notes(deciding);
     for (uint32_t i = 0; i < shell->command_count; i++)

@@ -95,7 +95,7 @@ void sma_shell_parse(struct sma_shell *shell, struct sma_str text)
     shell->why = NULL;
     shell->at = 0;
     shell->command_count = shell->word_count = shell->redirect_count = 0;
-    shell->assign_count = shell->note_count = shell->pending_count = 0;
+    shell->assign_count = shell->note_count = shell->pending_count = shell->touch_count = 0;
     shell->arena_len = shell->source_len = 0;
     if (text.len > SMA_SHELL_TEXT_BYTES_MAX) {
         sma_shell_doubt(shell, NULL, "the command is too long to be understood");

@@ -23,6 +23,7 @@
 #define SMA_SHELL_REDIRECT_COUNT_MAX 256
 #define SMA_SHELL_ASSIGN_COUNT_MAX 256
 #define SMA_SHELL_NOTE_COUNT_MAX 256
+#define SMA_SHELL_TOUCH_COUNT_MAX 512
 #define SMA_SHELL_HEREDOC_COUNT_MAX 8
 #define SMA_SHELL_DEPTH_MAX 24
 
@@ -94,12 +95,28 @@ struct sma_shell_note
     bool is_script; /* the word `origin` names a file whose contents are run */
 };
 
+enum sma_shell_touch_kind
+{
+    SMA_TOUCH_READ,        /* as data */
+    SMA_TOUCH_WRITE,       /* made, changed, replaced or removed */
+    SMA_TOUCH_WRITE_BELOW, /* a folder: files of names that cannot be told are written below it */
+};
+
+/* A file that a program touches by an operand or by the value of an option: `cp a b`, `curl -o b`, `tar -C b`. */
+struct sma_shell_touch
+{
+    enum sma_shell_touch_kind kind;
+    uint32_t command;
+    struct sma_shell_word target;
+};
+
 struct sma_shell
 {
     bool is_uncertain;
     const char *why; /* constant text, NULL when certain */
     size_t at;       /* byte offset in the command text */
     uint32_t command_count, word_count, redirect_count, assign_count, note_count;
+    uint32_t touch_count;
     uint32_t pending_count;
     size_t arena_len, source_len;
     struct sma_shell_command commands[SMA_SHELL_COMMAND_COUNT_MAX];
@@ -107,6 +124,7 @@ struct sma_shell
     struct sma_shell_redirect redirects[SMA_SHELL_REDIRECT_COUNT_MAX];
     struct sma_shell_assign assigns[SMA_SHELL_ASSIGN_COUNT_MAX];
     struct sma_shell_note notes[SMA_SHELL_NOTE_COUNT_MAX];
+    struct sma_shell_touch touches[SMA_SHELL_TOUCH_COUNT_MAX];
     struct sma_shell_word
         pending[SMA_SHELL_WORD_COUNT_MAX]; /* words of commands still being read */
     char arena[SMA_SHELL_ARENA_BYTES];     /* the source, then every text */

@@ -34,6 +34,16 @@ void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origi
         shell->notes[before].is_script = true;
 }
 
+void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
+                      const struct sma_shell_word *target)
+{
+    if (shell->touch_count == SMA_SHELL_TOUCH_COUNT_MAX)
+        sma_shell_doubt(shell, NULL, "too many files in one command");
+    else
+        shell->touches[shell->touch_count++] =
+            (struct sma_shell_touch){.kind = kind, .command = command, .target = *target};
+}
+
 struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
                                            uint32_t to)
 {
