@@ -84,6 +84,21 @@ static void an_administrator_of_the_group_decides(void)
     telegram_world_stop(&world);
 }
 
+/* Eve's rights are not known when she writes /stop: the platform's answer ends the parked run. */
+static void stop_of_an_administrator_who_had_to_be_asked_about(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    int64_t card = approval_ask(&world, TEAM, ANN, "@helper_bot " WANT_COUNT, COUNT_COMMAND);
+    (void)telegram_say(&world, TEAM, EVE, "/stop@helper_bot");
+    telegram_expect(&world, TEAM, "Stopped.");
+    json_decref(approval_await_outcome(&world, TEAM, card, COUNT_COMMAND));
+    expect_open(&world, 0);
+    telegram_settle(&world);
+    CHECK_INT(0, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
 /* A member asks in private, where nobody may decide: the owner is asked at home. */
 static void the_owner_is_asked_at_home(void)
 {
@@ -276,6 +291,7 @@ int main(int argc, char **argv)
     fake_model = argv[2];
     RUN(others_in_a_group_change_nothing);
     RUN(an_administrator_of_the_group_decides);
+    RUN(stop_of_an_administrator_who_had_to_be_asked_about);
     RUN(the_owner_is_asked_at_home);
     RUN(sending_elsewhere_is_asked);
     RUN(a_stranger_who_may_talk_gets_no_tools);

@@ -216,6 +216,7 @@ enum sma_err sma_state_begin(struct sma_state *state)
 enum sma_err sma_state_change(struct sma_state *state)
 {
     SMA_ASSERT(state->is_in_transaction);
+    SMA_ASSERT(state->live_reads == 0);
     if (__builtin_expect(state->is_fatal, 0))
         return SMA_ERR_CORRUPT;
     if (__builtin_expect(state->failed != SMA_ERR_OK, 0))

@@ -26,9 +26,11 @@
  *             library's own, which touches nothing but its own database connection.
  * Errors of changes: NOSPACE (disk full), IO, NOMEM: the transaction can only be ended now. CORRUPT: the file is
  *             damaged or an fsync failed: sma_state_is_fatal() is true from now on and the program must end.
- * Slices handed to callbacks live until the callback returns. A callback may read and, inside a transaction, change
- * rows through this interface, but must not start the same `each` function again. It returns OK to go on; any other
- * value ends the iteration and is returned.
+ * Slices handed to callbacks live until the callback returns. `get` functions, each_open, each_outbox_open and
+ * each_author give copies after the read is over: their callbacks may read anything again and, inside a transaction,
+ * change it. The callbacks of the other `each` functions, of approval_find and of each_turn see a row under its
+ * statement: they copy, and may read other things, but changing anything or starting the same function again is
+ * asserted against. A callback returns OK to go on; any other value ends the iteration and is returned.
  */
 #ifndef SMA_CHAT_STATE_H
 #define SMA_CHAT_STATE_H

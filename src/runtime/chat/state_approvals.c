@@ -89,10 +89,12 @@ static enum sma_err give_all(struct sma_state *state, sqlite3_stmt *stmt,
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
     *ret_count = 0;
+    state->live_reads++;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         err = give(state, stmt, each, user);
         (*ret_count)++;
     }
+    state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read approvals");
     sma_state_done(stmt);

@@ -326,11 +326,11 @@ enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
     return err;
 }
 
-/* Give the row under the statement to the callback. */
-static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
-                             sma_state_message_fn *each, void *user)
+/* The row under the statement; its slices are the statement's. */
+static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
+                             struct sma_state_message *ret_message)
 {
-    struct sma_state_message message = {
+    *ret_message = (struct sma_state_message){
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
         .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 1)),
         .kind = (uint8_t)sqlite3_column_int(stmt, 2),
@@ -345,9 +345,9 @@ static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
         .line = sma_state_column(stmt, 11),
         .facts = sma_state_column(stmt, 12),
     };
-    if (message.chat == NULL)
+    if (ret_message->chat == NULL)
         return sma_state_fail(state, SQLITE_CORRUPT, "read a message: its chat is not there");
-    return each(user, &message);
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
@@ -359,11 +359,22 @@ enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
     bind_int(stmt, 1, seq);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
+    struct sma_state_message message;
+    char *own = NULL;
     if (rc == SQLITE_ROW)
-        err = give_row(state, stmt, each, user);
+        err = read_row(state, stmt, &message);
     else if (rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read a message");
-    sma_state_done(stmt);
+    if (err == SMA_ERR_OK) {
+        struct sma_str *const slices[] = {&message.event_key, &message.user_id, &message.line,
+                                          &message.facts};
+        own = sma_state_own(slices, SMA_COUNT_OF(slices));
+        err = own == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    }
+    sma_state_done(stmt); /* the read is over: the callback may act */
+    if (err == SMA_ERR_OK)
+        err = each(user, &message);
+    free(own);
     return err;
 }
 
@@ -392,8 +403,14 @@ enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message
     bind_int(stmt, 1, state->history_flushed);
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        err = give_row(state, stmt, each, user);
+    state->live_reads++;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_state_message message;
+        err = read_row(state, stmt, &message);
+        if (err == SMA_ERR_OK)
+            err = each(user, &message);
+    }
+    state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read history lines");
     sma_state_done(stmt);

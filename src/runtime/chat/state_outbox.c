@@ -56,10 +56,11 @@ enum sma_err sma_state_outbox_update(struct sma_state *state,
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
 
-static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
-                             sma_state_delivery_fn *each, void *user)
+/* The row under the statement; its slices are the statement's. */
+static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
+                             struct sma_state_delivery *ret_delivery)
 {
-    struct sma_state_delivery delivery = {
+    *ret_delivery = (struct sma_state_delivery){
         .outbox_id = (uint64_t)sqlite3_column_int64(stmt, 0),
         .state = (uint8_t)sqlite3_column_int(stmt, 1),
         .is_part_begun = sqlite3_column_int(stmt, 2) != 0,
@@ -74,9 +75,9 @@ static enum sma_err give_row(struct sma_state *state, sqlite3_stmt *stmt,
         .route = sma_state_column(stmt, 11),
         .text = sma_state_column(stmt, 12),
     };
-    if (delivery.chat == NULL)
+    if (ret_delivery->chat == NULL)
         return sma_state_fail(state, SQLITE_CORRUPT, "read a delivery: its chat is not there");
-    return each(user, &delivery);
+    return SMA_ERR_OK;
 }
 
 enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
@@ -88,11 +89,22 @@ enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
     bind_int(stmt, 1, outbox_id);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
+    struct sma_state_delivery delivery;
+    char *own = NULL;
     if (rc == SQLITE_ROW)
-        err = give_row(state, stmt, each, user);
+        err = read_row(state, stmt, &delivery);
     else if (rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read a delivery");
-    sma_state_done(stmt);
+    if (err == SMA_ERR_OK) {
+        struct sma_str *const slices[] = {&delivery.channel, &delivery.error, &delivery.route,
+                                          &delivery.text};
+        own = sma_state_own(slices, SMA_COUNT_OF(slices));
+        err = own == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    }
+    sma_state_done(stmt); /* the read is over: the callback may act */
+    if (err == SMA_ERR_OK)
+        err = each(user, &delivery);
+    free(own);
     return err;
 }
 
@@ -130,8 +142,14 @@ enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
     bind_int(stmt, 2, (seq + 1) << 16);
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        err = give_row(state, stmt, each, user);
+    state->live_reads++;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_state_delivery delivery;
+        err = read_row(state, stmt, &delivery);
+        if (err == SMA_ERR_OK)
+            err = each(user, &delivery);
+    }
+    state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read deliveries");
     sma_state_done(stmt);

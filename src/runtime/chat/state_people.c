@@ -73,8 +73,10 @@ static enum sma_err each_pair(struct sma_state *state, sqlite3_stmt *stmt, sma_s
 {
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
+    state->live_reads++;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
         err = each(user, sma_state_column(stmt, 0), sma_state_column(stmt, 1));
+    state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read access records");
     sma_state_done(stmt);
@@ -102,22 +104,43 @@ enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str
     return each_pair(state, stmt, each, user);
 }
 
+struct author
+{
+    const struct sma_state_chat *chat;
+    struct sma_str name;
+    char *own;
+};
+
 enum sma_err sma_state_each_author(struct sma_state *state, sma_state_author_fn *each, void *user)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_AUTHORS);
     if (stmt == NULL)
         return state->error.code;
+    SMA_STATE_ARRAY(struct author) authors = {NULL, 0, 0};
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const struct sma_state_chat *chat =
-            sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 0));
-        if (chat != NULL)
-            err = each(user, chat, sma_state_column(stmt, 1));
+        struct author author = {
+            .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 0)),
+            .name = sma_state_column(stmt, 1)};
+        struct sma_str *const slices[] = {&author.name};
+        if (author.chat == NULL)
+            continue;
+        err = SMA_STATE_RESERVE(authors);
+        if (err == SMA_ERR_OK && (author.own = sma_state_own(slices, 1)) == NULL)
+            err = SMA_ERR_NOMEM;
+        if (err == SMA_ERR_OK)
+            SMA_STATE_PUSH(authors, author);
     }
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read the authors of messages");
-    sma_state_done(stmt);
+    sma_state_done(stmt); /* the read is over: the callback writes down who they are */
+    for (size_t i = 0; i < authors.count; i++) {
+        if (err == SMA_ERR_OK)
+            err = each(user, authors.items[i].chat, authors.items[i].name);
+        free(authors.items[i].own);
+    }
+    free(authors.items);
     return err;
 }
 

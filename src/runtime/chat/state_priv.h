@@ -109,8 +109,7 @@
     X(APPROVAL_INSERT,                                                                             \
       "INSERT INTO approvals(id,run,chat,state,step,created,left_ms,responded,request,doc) "       \
       "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(id) DO NOTHING")                         \
-    X(APPROVAL_UPDATE,                                                                             \
-      "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5 WHERE id=?1")                  \
+    X(APPROVAL_UPDATE, "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5 WHERE id=?1") \
     X(APPROVAL_END,                                                                                \
       "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5,request='' WHERE id=?1")       \
     X(APPROVAL_LEFT, "UPDATE approvals SET left_ms=?2 WHERE id=?1")                                \
@@ -213,6 +212,8 @@ struct sma_state
     bool is_new, was_clean, is_fatal, is_durability_none, is_single_threaded;
 
     /* the transaction */
+    uint32_t
+        live_reads; /* callbacks that look at a row under its statement: nothing may be changed */
     bool is_in_transaction, is_begun; /* is_begun: SQL BEGIN was done, something changed */
     enum sma_err failed;              /* of the first failed change */
     uint64_t transaction_number;
@@ -302,6 +303,8 @@ SMA_CHECKED enum sma_err sma_state_run(struct sma_state *state,
 void sma_state_done(sqlite3_stmt *stmt);                    /* reset and forget the bindings */
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text);
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
+/** Copy these slices into one piece of memory, so that the statement they come from can be reset. free() it; NULL: NOMEM. */
+char *sma_state_own(struct sma_str *const *slices, size_t count);
 /* state_chats.c */
 SMA_CHECKED enum sma_err sma_state_chats_load(struct sma_state *state);
 void sma_state_chats_free(struct sma_state *state);

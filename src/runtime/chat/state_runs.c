@@ -1,6 +1,8 @@
 /* Steps of open runs and results of finished ones. */
 #include "runtime/chat/state_priv.h"
 
+#include <stdlib.h>
+
 #define STEP_SHIFT 10 /* steps.id = seq << STEP_SHIFT | number */
 _Static_assert(SMA_STATE_STEP_NUMBER_MAX < (1 << STEP_SHIFT), "a step number fits into its id");
 
@@ -43,9 +45,11 @@ enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_stat
         return state->error.code;
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_ROW;
+    state->live_reads++;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
         err = each(user, (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX),
                    (uint8_t)sqlite3_column_int(stmt, 1), sma_state_column(stmt, 2));
+    state->live_reads--;
     if (err == SMA_ERR_OK && rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read steps");
     sma_state_done(stmt);
@@ -117,8 +121,10 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
     bind_int(stmt, 1, seq);
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
+    struct sma_state_result result;
+    char *own = NULL;
     if (rc == SQLITE_ROW) {
-        struct sma_state_result result = {
+        result = (struct sma_state_result){
             .seq = seq,
             .outcome = (uint8_t)sqlite3_column_int(stmt, 1),
             .is_success = sqlite3_column_int(stmt, 2) != 0,
@@ -126,10 +132,15 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
             .output = sma_state_column(stmt, 4),
             .tool_calls_json = sma_state_column(stmt, 5),
         };
-        err = each(user, &result);
+        struct sma_str *const slices[] = {&result.output, &result.tool_calls_json};
+        own = sma_state_own(slices, SMA_COUNT_OF(slices));
+        err = own == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
     } else if (rc != SQLITE_DONE) {
         err = sma_state_fail(state, rc, "read a result");
     }
-    sma_state_done(stmt);
+    sma_state_done(stmt); /* the read is over: the callback may act */
+    if (err == SMA_ERR_OK)
+        err = each(user, &result);
+    free(own);
     return err;
 }

@@ -1,6 +1,8 @@
 /* The schema as a list of migrations, and the prepared statements. */
 #include "runtime/chat/state_priv.h"
 
+#include <stdlib.h>
+
 /*
  * Migration i brings user_version i to i + 1. Never change one that was released: append.
  *
@@ -110,6 +112,9 @@ enum sma_err sma_state_migrate(struct sma_state *state)
 
 sqlite3_stmt *sma_state_statement(struct sma_state *state, enum sma_state_sql sql)
 {
+    /* A reader that is entered again from its own callback would bind a statement in use, fail, and take the row for
+     * missing; its reset frees what the outer reader still looks at. */
+    SMA_ASSERT(state->statements[sql] == NULL || !sqlite3_stmt_busy(state->statements[sql]));
     if (state->statements[sql] == NULL) {
         int rc = sqlite3_prepare_v3(state->db, statement_texts[sql], -1, SQLITE_PREPARE_PERSISTENT,
                                     &state->statements[sql], NULL);
@@ -137,6 +142,22 @@ enum sma_err sma_state_run(struct sma_state *state, sqlite3_stmt *stmt)
     enum sma_err err = sma_state_fail(state, rc, sqlite3_sql(stmt));
     (void)sqlite3_reset(stmt); /* repeats the error */
     return err;
+}
+
+char *sma_state_own(struct sma_str *const *slices, size_t count)
+{
+    size_t bytes = 1; /* a row without text is owned too */
+    for (size_t i = 0; i < count; i++)
+        bytes += slices[i]->len;
+    char *own = malloc(bytes);
+    char *at = own;
+    for (size_t i = 0; own != NULL && i < count; i++) {
+        if (slices[i]->len > 0)
+            memcpy(at, slices[i]->ptr, slices[i]->len);
+        slices[i]->ptr = at;
+        at += slices[i]->len;
+    }
+    return own;
 }
 
 void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is_text)

@@ -228,11 +228,13 @@ enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state
         uint64_t seq = entry->turns[at];
         (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)seq); /* valid index */
         int rc = sqlite3_step(stmt);
+        state->live_reads++;
         if (rc == SQLITE_ROW)
             err = each(user, seq, sma_state_column(stmt, 0), sma_state_column(stmt, 1),
                        sma_state_column(stmt, 2));
         else
             err = sma_state_fail(state, rc == SQLITE_DONE ? SQLITE_CORRUPT : rc, "read a turn");
+        state->live_reads--;
         sma_state_done(stmt);
     }
     return err;

@@ -1,6 +1,9 @@
 /* Aim: every table of the state database, over restarts. Method: change, reopen, read. */
 #include "state_support.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 static void a_new_database_is_empty_and_clean(void)
 {
     struct fixture f;
@@ -96,7 +99,8 @@ static void an_accepted_row_comes_back_whole(void)
         CHECK_OK(sma_state_claim_find(f.state, chat->claim_id, 2, SMA_STR("m-1"), &head));
         CHECK_INT(seq, head.seq);
         CHECK_STR("u", head.user_id);
-        CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_claim_find(f.state, chat->claim_id, 1, SMA_STR("m-1"), &head));
+        CHECK_ERR(SMA_ERR_NOTFOUND,
+                  sma_state_claim_find(f.state, chat->claim_id, 1, SMA_STR("m-1"), &head));
         CHECK_INT(2, sma_state_next_seq(f.state));
         fixture_reopen(&f, round == 0);
     }
@@ -381,6 +385,99 @@ static void deliveries_are_idempotent_and_found_while_open(void)
     fixture_fini(&f);
 }
 
+/* -- readers in readers ----------------------------------------------------------------------------------------- */
+struct reentry
+{
+    struct sma_state *state;
+    uint64_t seq;
+    char outer[64], inner[64];
+};
+
+static enum sma_err copy_facts(void *user, const struct sma_state_message *message)
+{
+    struct reentry *it = user;
+    snprintf(it->inner, sizeof it->inner, "%.*s", (int)message->facts.len, message->facts.ptr);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err act_on_row(void *user, const struct sma_state_message *message)
+{
+    struct reentry *it = user;
+    CHECK_OK(sma_state_set_facts(it->state, message->seq, SMA_STR("changed")));
+    CHECK_OK(sma_state_message_get(it->state, message->seq, copy_facts, it));
+    CHECK_OK(sma_state_message_get(it->state, it->seq, copy_facts, it));
+    snprintf(it->outer, sizeof it->outer, "%.*s", (int)message->facts.len, message->facts.ptr);
+    return SMA_ERR_OK;
+}
+
+static void a_row_is_owned_by_who_read_it(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    uint64_t one = accept_event(f.state, "c", "1", SMA_ROW_WAITING);
+    uint64_t two = accept_event(f.state, "c", "2", SMA_ROW_WAITING);
+    CHECK_OK(sma_state_set_facts(f.state, one, SMA_STR("facts of one")));
+    CHECK_OK(sma_state_set_facts(f.state, two, SMA_STR("facts of two")));
+    struct reentry it = {.state = f.state, .seq = two};
+    CHECK_OK(sma_state_message_get(f.state, one, act_on_row, &it));
+    CHECK_TEXT("facts of one", it.outer);
+    CHECK_TEXT("facts of two", it.inner);
+    CHECK_OK(sma_state_commit(f.state));
+    fixture_fini(&f);
+}
+
+static enum sma_err change_under_read(void *user, struct sma_str key, struct sma_str value)
+{
+    (void)value;
+    return sma_state_access_set(user, key, SMA_STR("changed"));
+}
+
+static enum sma_err keep_pair(void *user, struct sma_str key, struct sma_str value)
+{
+    (void)user;
+    (void)key;
+    (void)value;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err read_in_read(void *user, struct sma_str key, struct sma_str value)
+{
+    (void)key;
+    (void)value;
+    return sma_state_each_access(user, keep_pair, NULL);
+}
+
+/* @return the signal that ended a child which reads with this callback */
+static int signal_of(struct sma_state *state, sma_state_pair_fn *each)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)!freopen("/dev/null", "w", stderr);
+        signal(SIGABRT, SIG_DFL);
+        (void)!sma_state_each_access(state, each, state);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void who_acts_under_a_live_row_is_stopped(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    CHECK_OK(sma_state_begin(f.state));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("k"), SMA_STR("v")));
+    CHECK_INT(0, signal_of(f.state, keep_pair));
+    CHECK_INT(SIGABRT, signal_of(f.state, change_under_read));
+    CHECK_INT(SIGABRT, signal_of(f.state, read_in_read));
+    CHECK_OK(sma_state_commit(f.state));
+    fixture_fini(&f);
+}
+
 static enum sma_err collect_pair(void *user, struct sma_str key, struct sma_str value)
 {
     char *text = user;
@@ -539,5 +636,7 @@ int main(void)
     RUN(the_last_place_of_a_contact_wins);
     RUN(chats_keep_marks_generation_and_rotation);
     RUN(two_batches_commit_one_after_the_other);
+    RUN(a_row_is_owned_by_who_read_it);
+    RUN(who_acts_under_a_live_row_is_stopped);
     return check_summary();
 }

@@ -286,6 +286,27 @@ static void answers_to_one_message_are_counted(void)
     end_world(&w);
 }
 
+/* The notice of a run that is given up is made while its message is read; it needs that message's time as any answer. */
+static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
+{
+    static const struct sma_adapter_ops counting = {
+        .name = "test", .channel = "test", .capabilities = {.counts_replies = true}};
+    make_world(&w);
+    w.adapters[0].ops = &counting;
+    open_world(&w);
+    (void)begin_run("a", "1");
+    for (uint32_t attempt = 0; attempt < SMA_RUN_ATTEMPT_COUNT_MAX; attempt++)
+        crash_world(&w);
+    run(&w);
+    struct sma_msg *row = deliver(&w);
+    CHECK(row != NULL);
+    const struct sma_deliver *body = SMA_MSG_BODY(row, struct sma_deliver);
+    CHECK_INT(SMA_INTENT_NOTICE, body->intent);
+    CHECK(body->message_wall_ms > 0);
+    sma_msg_destroy(row);
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(rows_of_a_chat_go_one_after_the_other);
@@ -297,5 +318,6 @@ int main(void)
     RUN(a_credit_comes_back_before_it_is_used_again);
     RUN(what_was_begun_goes_first_after_a_crash);
     RUN(answers_to_one_message_are_counted);
+    RUN(the_notice_of_a_given_up_run_knows_when_it_was_asked);
     return check_summary();
 }

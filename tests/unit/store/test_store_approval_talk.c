@@ -285,6 +285,28 @@ static void a_no_among_people_is_a_refusal(void)
     end_world(&w);
 }
 
+/* The platform has to be asked who wrote /stop: what it answers carries the command out, which ends the parked run. */
+static void stop_of_an_administrator_who_had_to_be_asked_about(void)
+{
+    uint64_t seq = park_in_group();
+    (void)say_as(&w, TEST,
+                 GROUP("eve", MENTION, .id = "2", .text = "/stop", .kind = SMA_EVENT_CONTROL,
+                       .control = SMA_CONTROL_STOP));
+    run(&w);
+    CHECK_INT(1, w.store->approval_count);
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
+    run(&w);
+    CHECK_INT(0, w.store->approval_count);
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
+    CHECK_INT(SMA_ROW_CANCELLED, head.state);
+    struct sma_card card; /* its buttons go, and Eve hears that it is done */
+    take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:g", &card);
+    sma_card_fini(&card);
+    CHECK_TEXT("Stopped.", next_delivery(&w));
+    end_world(&w);
+}
+
 /* -- standing and grants ---------------------------------------------------------------------------------------- */
 static unsigned next_standing(void)
 {
@@ -550,6 +572,7 @@ int main(void)
     RUN(an_administrator_of_the_group_decides_by_word);
     RUN(an_ok_among_people_is_no_consent);
     RUN(a_no_among_people_is_a_refusal);
+    RUN(stop_of_an_administrator_who_had_to_be_asked_about);
     RUN(a_run_knows_for_whom_it_is);
     RUN(collected_messages_have_the_least_standing);
     RUN(a_permission_for_ten_minutes_ends);
