@@ -170,6 +170,14 @@ static int on_close_socket(void *user, curl_socket_t fd)
     return close(fd);
 }
 
+/* libcurl's own sockets would be inherited by every program that is started. */
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)user;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *is_known)
 {
     struct sma_net *net = user;
@@ -206,6 +214,7 @@ enum sma_err net_drive_start(struct sma_net *net, struct net_drive *drive)
 {
     SMA_ASSERT(!net->is_inside);
     curl_easy_setopt(drive->easy, CURLOPT_PRIVATE, drive);
+    curl_easy_setopt(drive->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(drive->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
     curl_easy_setopt(drive->easy, CURLOPT_CLOSESOCKETDATA, net);
     return curl_multi_add_handle(net->multi, drive->easy) == CURLM_OK ? SMA_ERR_OK : SMA_ERR_NOMEM;

@@ -6,9 +6,9 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -176,16 +176,31 @@ static void say_belts(struct sma_tools *tools)
     sma_buf_fini(&lines);
 }
 
-/* Descriptors that the service itself was started with are not for commands. */
+/* What the service itself was started with. Programs of ours get what they are given alone (exec_spawn.h): this is for those
+ * that a library may start. */
 static void keep_descriptors(void)
 {
-    if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
-        return;
-    for (int fd = 3; fd < 1024; fd++) { /* kernels before 5.11 */
-        int flags = fcntl(fd, F_GETFD);
-        if (flags >= 0)
-            (void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    (void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); /* kernels before 5.11 do not have it */
+}
+
+static void on_child(uv_signal_t *handle, int signo)
+{
+    (void)signo;
+    tools_exec_children(handle->data);
+}
+
+static enum sma_err watch_children(struct sma_tools *tools, struct sma_error *error)
+{
+    int status = uv_signal_init(sma_ctx_loop(tools->ctx), &tools->children);
+    if (status == 0) {
+        tools->children.data = tools;
+        status = uv_signal_start(&tools->children, on_child, SIGCHLD);
+        if (status != 0)
+            uv_close((uv_handle_t *)&tools->children, NULL);
     }
+    return status == 0
+               ? SMA_ERR_OK
+               : sma_fail(error, SMA_ERR_IO, "cannot wait for commands: %s", uv_strerror(status));
 }
 
 static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *error)
@@ -197,6 +212,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     /* What a command leaves behind becomes our child, so that it is found and waited for. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return sma_fail(error, SMA_ERR_IO, "cannot become the parent of what commands leave");
+    enum sma_err err = watch_children(tools, error);
+    if (err != SMA_ERR_OK)
+        return err;
     /* A bwrap whose parent is killed before it has made its namespaces waits for that parent for ever. */
     if (tools->setup->options.is_possible && (!tools->setup->sandbox.is_on || was_killed(tools))) {
         size_t count = sma_processes_end_marked(tools->marker_prefix);
@@ -428,6 +446,7 @@ static void stop(void *state, struct sma_ctx *ctx)
         __atomic_store_n(&job->is_stopped, 1, __ATOMIC_RELAXED);
         tools_exec_abandon(job);
     }
+    uv_close((uv_handle_t *)&tools->children, NULL);
     if (tools->placeholders != 0)
         sma_sandbox_remove_placeholders(tools->setup->config, tools->placeholders);
     char path[PATH_MAX];

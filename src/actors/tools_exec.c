@@ -3,8 +3,10 @@
  */
 #include "tools_priv.h"
 
+#include "runtime/tools/exec_spawn.h"
 #include "sma/metrics.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +19,6 @@
 #define NICENESS 5 /* the service stays reachable beside a command that takes all processors */
 #define SAID_BYTES_MAX 4096
 #define CLEAN_BYTES_MAX ((size_t)8 * TOOLS_READ_BYTES)
-#define STDIO_COUNT 5
 
 /* -- pipes ------------------------------------------------------------------------------------------------------ */
 static void on_closed(uv_handle_t *handle)
@@ -177,18 +178,36 @@ static void open_pipes(struct tools_job *job, struct ends *ends)
     }
 }
 
-static void on_exit_of(uv_process_t *process, int64_t status, int signo)
+static void on_exit_of(struct tools_job *job, bool is_known, int status)
 {
-    struct tools_job *job = process->data;
     struct tools_command *command = job->command;
     command->has_exited = true;
-    command->has_exit_code = signo == 0;
-    command->exit_code = (int)status;
-    command->signo = signo;
+    command->has_exit_code = is_known && WIFEXITED(status);
+    command->exit_code = command->has_exit_code ? WEXITSTATUS(status) : 0;
+    command->signo = is_known && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     command->pid = 0;
-    command->has_process = false;
-    uv_close((uv_handle_t *)process, on_closed);
-    tools_end_exited(job);
+    tools_end_exited(job); /* last: the job may be gone */
+}
+
+static bool is_over(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (command == NULL || !command->is_started || command->pid <= 0)
+        return false;
+    int status = 0;
+    pid_t pid = waitpid(command->pid, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno != ECHILD))
+        return false;
+    on_exit_of(job, pid > 0, status);
+    return true;
+}
+
+/* Several ends make one signal, so everybody is looked at. From the beginning after each: an answered job is gone. */
+void tools_exec_children(struct sma_tools *tools)
+{
+    struct tools_job *job = tools->jobs.next;
+    while (job != &tools->jobs)
+        job = is_over(job) ? tools->jobs.next : job->next;
 }
 
 /* When processors or memory are short, the service goes first. Kindnesses, not walls: they may fail. */
@@ -208,28 +227,19 @@ static void give_way(pid_t pid)
 static int spawn(struct tools_job *job, const struct ends *ends)
 {
     struct tools_command *command = job->command;
-    uv_stdio_container_t stdio[STDIO_COUNT] = {{.flags = UV_INHERIT_FD, .data.fd = ends->null},
-                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[0]},
-                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[1]},
-                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]},
-                                               {.flags = UV_INHERIT_FD, .data.fd = ends->child[2]}};
-    uv_process_options_t options = {.file = job->plan.arguments[0],
-                                    .args = job->plan.arguments,
-                                    .env = job->variables,
-                                    .cwd = job->setup->config->project_dir,
-                                    .flags = UV_PROCESS_DETACHED,
-                                    .stdio = stdio,
-                                    .stdio_count = job->plan.is_boxed ? STDIO_COUNT : 3,
-                                    .exit_cb = on_exit_of};
-    command->process.data = job;
-    int status = uv_spawn(sma_ctx_loop(job->tools->ctx), &command->process, &options);
-    job->handles++; /* the handle is there even when the start failed */
+    struct sma_spawn spawn = {
+        .arguments = job->plan.arguments,
+        .variables = job->variables,
+        .dir = job->setup->config->project_dir,
+        .fds = {ends->null, ends->child[0], ends->child[1], ends->child[2], ends->child[2]},
+        .fd_count = job->plan.is_boxed ? SMA_SANDBOX_STATE_FD + 1 : 3,
+        .has_session = true};
+    int status = sma_spawn(&spawn, &command->pid);
     if (status != 0) {
-        uv_close((uv_handle_t *)&command->process, on_closed);
+        command->pid = 0;
         return status;
     }
-    command->has_process = true;
-    command->pid = command->session = uv_process_get_pid(&command->process);
+    command->session = command->pid;
     give_way(command->pid);
     return 0;
 }
@@ -261,7 +271,7 @@ void tools_exec_start(struct tools_job *job)
     int status = spawn(job, &ends);
     if (status != 0) {
         char text[160];
-        snprintf(text, sizeof text, "the command could not be started: %s", uv_strerror(status));
+        snprintf(text, sizeof text, "the command could not be started: %s", strerror(status));
         close_ends(&ends);
         tools_answer_error(job, SMA_TOOL_ALLOWED, text);
         return;
@@ -366,10 +376,6 @@ void tools_exec_abandon(struct tools_job *job)
     }
     if (!job->plan.is_boxed)
         (void)sma_processes_end_marked(command->marker); /* those of sessions of their own */
-    if (command->has_process) {
-        command->has_process = false;
-        uv_close((uv_handle_t *)&command->process, on_closed);
-    }
     tools_exec_close_pipes(job);
 }
 

@@ -28,12 +28,13 @@
 #define TOOLS_WATCH_NS \
     (50 * (uint64_t)TOOLS_MS) /* between two looks at the processes of commands */
 #define TOOLS_GLANCE_NS \
-    (10 * (uint64_t)TOOLS_MS) /* between two glances at the machine's number of tasks */
+    (10 * (uint64_t)TOOLS_MS)      /* between two glances at the machine's number of tasks */
 #define TOOLS_GLANCE_TASK_COUNT 64 /* so many more than at the last look: look now */
 #define TOOLS_GRACE_NS \
     (200 * (uint64_t)TOOLS_MS) /* from the shell's end to that of what it left behind */
 #define TOOLS_SOON_NS \
-    ((uint64_t)TOOLS_MS) /* the first look after a command's end; the next ones after twice the time */
+    ((uint64_t)       \
+         TOOLS_MS) /* the first look after a command's end; the next ones after twice the time */
 #define TOOLS_RETRY_NS \
     (10 * (uint64_t)TOOLS_MS) /* between two looks while processes are being ended */
 #define TOOLS_GIVE_UP_NS \
@@ -110,12 +111,10 @@ struct tools_pipe
 struct tools_command
 {
     bool is_started; /* the members below are in use; before, only the marker */
-    uv_process_t process;
-    bool has_process; /* the handle is in use */
-    pid_t pid;        /* 0 = waited for */
-    pid_t session;    /* its first pid, for ever */
-    pid_t inside;     /* first process in the sandbox; 0 = not known or gone */
-    bool has_inside;  /* was known once */
+    pid_t pid;       /* 0 = waited for */
+    pid_t session;   /* its first pid, for ever */
+    pid_t inside;    /* first process in the sandbox; 0 = not known or gone */
+    bool has_inside; /* was known once */
     bool has_exited, has_exit_code;
     int exit_code, signo;
     struct tools_pipe pipes[3];
@@ -175,6 +174,7 @@ struct sma_tools
     struct sma_process_table table;
     char *read_bytes; /* TOOLS_READ_BYTES, for the pipes */
     char marker_prefix[20];
+    uv_signal_t children; /* SIGCHLD: some command may be over */
 };
 
 /* -- tools.c ---------------------------------------------------------------------------------------------------- */
@@ -199,6 +199,8 @@ void tools_work_done(struct tools_job *job, bool is_cancelled);
 void tools_exec_start(struct tools_job *job);
 /** Free the command; all handles are closed. Accepts a job without. */
 void tools_exec_destroy(struct tools_job *job);
+/** Take note of the commands that have exited. */
+void tools_exec_children(struct sma_tools *tools);
 /** Everything is over: answer and leave, if pipes, processes and log allow it. */
 void tools_exec_try_finish(struct tools_job *job);
 /** Stop reading: what still holds the pipes writes into nothing. */

@@ -8,7 +8,10 @@
 
 #include "support/check.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,6 +202,93 @@ static void timeout_leaves_nobody(const char *permissions)
     telegram_world_stop(&world);
 }
 
+/* Is this "socket:[INODE]" a connection to the network? */
+static bool is_network(const char *target)
+{
+    unsigned long inode = 0;
+    if (sscanf(target, "socket:[%lu]", &inode) != 1)
+        return false;
+    FILE *file = fopen("/proc/net/tcp", "re");
+    CHECK(file != NULL);
+    char line[512];
+    unsigned long listed = 0;
+    bool is_found = false;
+    while (!is_found && fgets(line, sizeof line, file) != NULL)
+        is_found = sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %lu", &listed) == 1 &&
+                   listed == inode;
+    fclose(file);
+    return is_found;
+}
+
+static bool is_inherited(pid_t pid, const char *fd)
+{
+    char path[128], line[128];
+    snprintf(path, sizeof path, "/proc/%d/fdinfo/%s", (int)pid, fd);
+    FILE *file = fopen(path, "re");
+    long flags = O_CLOEXEC; /* closed meanwhile: no */
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "flags:", 6) == 0)
+            flags = strtol(line + 6, NULL, 8);
+    if (file != NULL)
+        fclose(file);
+    return (flags & O_CLOEXEC) == 0;
+}
+
+/* Connections of the service, and how many of them a program that a library started would inherit. */
+static void count_connections(pid_t pid, size_t *ret_connections, size_t *ret_inherited)
+{
+    char path[64], target[128];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    CHECK(dir != NULL);
+    *ret_connections = *ret_inherited = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        ssize_t len = readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1);
+        target[len < 0 ? 0 : len] = '\0';
+        if (!is_network(target))
+            continue;
+        ++*ret_connections;
+        *ret_inherited += is_inherited(pid, entry->d_name);
+    }
+    closedir(dir);
+}
+
+/* While the model's, the platform's and the API's connections are open. */
+static void no_connection_is_inherited(const char *permissions)
+{
+    struct telegram_world world;
+    start(&world, permissions);
+    approval_do_for(&world, EXEC("true"),
+                    "\"success\":true"); /* the model's connection is kept now */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                  .sin_port = htons((uint16_t)world.world.service.port)};
+    CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    json_decref(approval_api(&world, "/health", NULL, 200));
+    char *result =
+        approval_do(&world, ANN, ANN, EXEC("for fd in /proc/$$/fd/*; do readlink $fd; done"));
+    CHECK(strstr(result, "/dev/null\\npipe:") != NULL && strstr(result, "socket:") == NULL);
+    free(result);
+    size_t connections, inherited;
+    count_connections(world.world.service.pid, &connections, &inherited);
+    CHECK(connections >= 4); /* the API's two, the model's, the platform's */
+    CHECK_INT(0, inherited);
+    close(fd);
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+static void connections_stay_out_of_the_sandbox(void)
+{
+    no_connection_is_inherited(ALLOW);
+}
+
+static void connections_stay_ours_without_one(void)
+{
+    no_connection_is_inherited(",\"exec_shell\":{\"sandbox\":\"off\",\"requiresApproval\":false}");
+}
+
 static void a_timeout_leaves_nobody_in_the_sandbox(void)
 {
     timeout_leaves_nobody(ALLOW);
@@ -263,6 +353,8 @@ int main(int argc, char **argv)
     RUN(files_are_read_inside_the_project_only);
     RUN(calls_of_one_step_run_beside_each_other);
     RUN(results_say_what_happened);
+    RUN(connections_stay_out_of_the_sandbox);
+    RUN(connections_stay_ours_without_one);
     RUN(a_timeout_leaves_nobody_in_the_sandbox);
     RUN(a_timeout_leaves_nobody_without_one);
     RUN(the_sandbox_holds);

@@ -1,6 +1,7 @@
 /*
  * sandbox_probe.c — does bubblewrap work here? Found out by doing it: containers often forbid what it needs.
  */
+#include "exec_spawn.h"
 #include "sandbox.h"
 
 #include "sma/sys.h"
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -54,30 +54,13 @@ static void listen(int fd, char *said, size_t size, uint64_t until_ms)
 
 static bool spawn(char *const *arguments, int out, int info, pid_t *ret_pid)
 {
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return false;
-    bool is_ready = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-                    posix_spawn_file_actions_adddup2(&actions, out, 1) == 0 &&
-                    posix_spawn_file_actions_adddup2(&actions, out, 2) == 0 &&
-                    posix_spawn_file_actions_adddup2(&actions, info, SMA_SANDBOX_INFO_FD) == 0 &&
-                    posix_spawn_file_actions_adddup2(&actions, info, SMA_SANDBOX_STATE_FD) == 0;
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    static char *const no_variables[] = {path, NULL};
-    int status = is_ready
-                     ? posix_spawn(ret_pid, arguments[0], &actions, NULL, arguments, no_variables)
-                     : ENOMEM;
-    posix_spawn_file_actions_destroy(&actions);
-    return status == 0;
-}
-
-/* Above the numbers the child gets, so that none is overwritten by another. */
-static int raise_fd(int fd)
-{
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
-    if (fd >= 0)
-        close(fd);
-    return high;
+    static char *const variables[] = {path, NULL};
+    struct sma_spawn spawn = {.arguments = arguments,
+                              .variables = variables,
+                              .fds = {info, out, out, info, info},
+                              .fd_count = SMA_SANDBOX_STATE_FD + 1};
+    return sma_spawn(&spawn, ret_pid) == 0;
 }
 
 static bool run(char *const *arguments, char *said, size_t size)
@@ -85,11 +68,10 @@ static bool run(char *const *arguments, char *said, size_t size)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    int out = raise_fd(ends[1]), info = raise_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    int out = ends[1], info = open("/dev/null", O_RDWR | O_CLOEXEC);
     pid_t pid = 0;
-    bool is_started = out >= 0 && info >= 0 && spawn(arguments, out, info, &pid);
-    if (out >= 0)
-        close(out);
+    bool is_started = info >= 0 && spawn(arguments, out, info, &pid);
+    close(out);
     if (info >= 0)
         close(info);
     int status = -1;

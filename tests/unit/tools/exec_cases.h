@@ -3,9 +3,14 @@
  */
 #include "world.h"
 
+#include "sma/limits.h"
 #include "sma/text.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void results_are_those_of_the_shell(void)
@@ -42,6 +47,47 @@ static void results_are_those_of_the_shell(void)
     record = world_do(world, "ls /proc/self/fd | tr '\\n' ' '");
     CHECK_TEXT("0 1 2 3 ", world_member(world, record, "stdout")); /* 3 is the folder itself */
     world_destroy(world);
+}
+
+/* What a library opens without close-on-exec, whenever it does: here, all the time. */
+static void *open_and_close(void *argument)
+{
+    const int *is_over = argument;
+    while (__atomic_load_n(is_over, __ATOMIC_RELAXED) == 0) {
+        int fds[4] = {socket(AF_INET, SOCK_STREAM, 0), socket(AF_UNIX, SOCK_STREAM, 0),
+                      open("/dev/zero", O_RDONLY), dup(0)};
+        sched_yield();
+        for (size_t i = 0; i < SMA_COUNT_OF(fds); i++)
+            CHECK(fds[i] >= 0 && close(fds[i]) == 0);
+    }
+    return NULL;
+}
+
+static void descriptors_of_the_service_are_not_inherited(void)
+{
+    int kept = socket(AF_INET, SOCK_STREAM, 0), high = fcntl(kept, F_DUPFD, 900), is_over = 0;
+    CHECK(kept >= 0 && high >= 900);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, open_and_close, &is_over) == 0);
+    struct world *world = world_create(PERMISSIONS);
+    size_t records[SMA_EXEC_COUNT_MAX];
+    for (size_t i = 0; i < SMA_COUNT_OF(records); i++)
+        records[i] = world_run(world, "for fd in /proc/$$/fd/*; do readlink $fd; done", 120000);
+    for (size_t i = 0; i < SMA_COUNT_OF(records); i++) {
+        const char *out = world_member(world, world_await(world, records[i]), "stdout");
+        if (strncmp(out, "/dev/null\npipe:", 15) != 0 || strstr(out, "socket:") != NULL)
+            fprintf(stderr, "a command has: %s\n", out);
+        size_t lines = 1;
+        for (const char *at = out; (at = strchr(at, '\n')) != NULL; at++)
+            lines++;
+        CHECK_INT(3, lines); /* no input, output, errors */
+        CHECK(strncmp(out, "/dev/null\npipe:", 15) == 0 && strstr(out, "socket:") == NULL);
+    }
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    world_destroy(world);
+    close(kept);
+    close(high);
 }
 
 /* A few plain files are a repository to git, with a program in its configuration. */
@@ -369,6 +415,7 @@ static void run_ends(void)
 
 static void run_limits(void)
 {
+    RUN(descriptors_of_the_service_are_not_inherited);
     RUN(fifty_run_at_once);
     RUN(further_ones_wait_for_a_place);
 }
