@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define BENCH_TOKEN "the-token-of-the-benchmarks" /* api.token of the services that are asked */
+#define BENCH_TOKEN_LINE "X-Api-Token: " BENCH_TOKEN "\r\n"
+
 static FILE *bench_json;
 static bool bench_is_quick;
 static int bench_row_count;

@@ -195,11 +195,11 @@ static void *send_messages(void *user)
                      "{\"instructions\":\"message number %u, please answer\",\"chatId\":\"c%u\","
                      "\"messageId\":\"m%u\"}",
                      number, number % CHAT_COUNT, number);
-        int len =
-            snprintf(request, sizeof request,
-                     "POST /api/execute HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nPrefer: respond-async\r\n"
-                     "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-                     sender->port, body_len, body);
+        int len = snprintf(request, sizeof request,
+                           "POST /api/execute HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" BENCH_TOKEN_LINE
+                           "Prefer: respond-async\r\n"
+                           "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+                           sender->port, body_len, body);
         int status = exchange(fd, request, (size_t)len, answer, sizeof answer);
         if (status == 202)
             continue;
@@ -218,10 +218,11 @@ static void *send_messages(void *user)
 static long metric(int port, const char *name)
 {
     static char answer[262144];
-    char request[128], wanted[128];
+    char request[256], wanted[128];
     int fd = connect_to(port);
-    int len = snprintf(request, sizeof request,
-                       "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port);
+    int len =
+        snprintf(request, sizeof request,
+                 "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" BENCH_TOKEN_LINE "\r\n", port);
     int status = exchange(fd, request, (size_t)len, answer, sizeof answer);
     close(fd);
     snprintf(wanted, sizeof wanted, "\n%s ", name);
@@ -259,7 +260,7 @@ static const char WITH_PROVIDER[] =
     "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"baseUrl\":\"http://127.0.0.1:9/v1\"}}";
 static const char OFFLINE[] =
     "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
-    "\"agent\":{\"concurrency\":8}}";
+    "\"agent\":{\"concurrency\":8},\"api\":{\"token\":\"" BENCH_TOKEN "\"}}";
 
 static int read_port(const char *project)
 {

@@ -130,11 +130,11 @@ static struct process start_service(const char *binary, const char *name, int si
     if (sink_port == 0)
         snprintf(json, sizeof json,
                  "{\"llm\":{\"provider\":\"offline\",\"model\":\"offline\"},"
-                 "\"queue\":{\"chatWaitingMax\":100000}}");
+                 "\"queue\":{\"chatWaitingMax\":100000},\"api\":{\"token\":\"" BENCH_TOKEN "\"}}");
     else
         snprintf(json, sizeof json,
                  "{\"llm\":{\"provider\":\"custom\",\"model\":\"m\",\"apiKey\":\"k\","
-                 "\"baseUrl\":\"http://127.0.0.1:%d/v1\"}}",
+                 "\"baseUrl\":\"http://127.0.0.1:%d/v1\"},\"api\":{\"token\":\"" BENCH_TOKEN "\"}}",
                  sink_port);
     write_file(dir, "ship.json", json);
     const char *argv[] = {binary, "start", dir, "--port", "0", NULL};

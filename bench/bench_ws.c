@@ -85,7 +85,7 @@ static void set_up(struct setting *setting, const struct wanted *wanted)
     put_adapters(wanted, adapters, sizeof adapters);
     snprintf(json, sizeof json,
              "{\"name\":\"bench\",\"llm\":{%s},\"queue\":{\"chatWaitingMax\":100000},"
-             "\"access\":\"anyone\",\"adapters\":{%s}}",
+             "\"access\":\"anyone\",\"api\":{\"token\":\"" BENCH_TOKEN "\"},\"adapters\":{%s}}",
              model, adapters);
     folder_create(&setting->folder, json);
     service_start(&setting->service, binary, &setting->folder);

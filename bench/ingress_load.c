@@ -65,11 +65,11 @@ static size_t make_request(char *bytes, size_t max, int port, const char *chat)
         text, chat == NULL ? "c" : chat,
         chat == NULL ? (unsigned long long)(number % CHAT_COUNT) : 0ULL,
         (unsigned long long)run_mark, (unsigned long long)number);
-    int len = snprintf(
-        bytes, max,
-        "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/json\r\n"
-        "Prefer: respond-async\r\nContent-Length: %d\r\n\r\n%s",
-        port, body_len, body);
+    int len = snprintf(bytes, max,
+                       "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" BENCH_TOKEN_LINE
+                       "Content-Type: application/json\r\n"
+                       "Prefer: respond-async\r\nContent-Length: %d\r\n\r\n%s",
+                       port, body_len, body);
     return (size_t)len;
 }
 
@@ -180,9 +180,10 @@ int load_post(int fd, int port, const char *chat, char ret_run_id[32])
 
 int load_get(int fd, int port, const char *path, char *answer, size_t answer_max)
 {
-    char request[300];
-    int len = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
-                       path, port);
+    char request[400];
+    int len =
+        snprintf(request, sizeof request,
+                 "GET %s HTTP/1.1\r\nHost: localhost:%d\r\n" BENCH_TOKEN_LINE "\r\n", path, port);
     return exchange(fd, request, (size_t)len, answer, answer_max);
 }
 

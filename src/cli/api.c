@@ -9,11 +9,22 @@
 #include "sma/text.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CALL_MS 30000L
+
+static void put_base(struct sma_cli_api *api, const char *host, int port)
+{
+    if (host == NULL || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
+        host = "127.0.0.1";
+    bool is_v6 = strchr(host, ':') != NULL;
+    snprintf(api->base, sizeof api->base, "http://%s%s%s:%d", is_v6 ? "[" : "", host,
+             is_v6 ? "]" : "", port);
+}
 
 static bool read_service_file(struct sma_cli_api *api)
 {
@@ -24,28 +35,22 @@ static bool read_service_file(struct sma_cli_api *api)
     if (sma_sys_read_file(sma_sys_real(), path, 65536, &bytes, &len, NULL) != SMA_ERR_OK)
         return false;
     json_t *root = json_loadb(bytes, len, 0, NULL);
-    const char *host = json_string_value(json_object_get(root, "host"));
     int port = (int)json_integer_value(json_object_get(root, "port"));
-    if (host == NULL || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
-        host = "127.0.0.1";
-    bool is_v6 = strchr(host, ':') != NULL;
-    snprintf(api->base, sizeof api->base, "http://%s%s%s:%d", is_v6 ? "[" : "", host,
-             is_v6 ? "]" : "", port);
+    put_base(api, json_string_value(json_object_get(root, "host")), port);
     json_decref(root);
     return port > 0;
 }
 
-/* A configuration that cannot be read (any more) only means: no token from there. */
-static void read_token(const char *folder, struct sma_cli_api *api)
+/* SMA_API_TOKEN, else the file that the service made: who may read it is the user who runs the service. No option takes
+ * the token, since every account of the machine can read the words of a command. */
+static void read_token(struct sma_cli_api *api)
 {
-    struct sma_config *config = NULL;
-    struct sma_error ignored;
     char path[sizeof api->state_dir + 32];
-    if (sma_config_load(folder, NULL, NULL, NULL, &config, &ignored) == SMA_ERR_OK)
-        snprintf(api->token, sizeof api->token, "%s", config->api_token);
-    sma_config_destroy(config);
-    if (api->token[0] != '\0')
+    const char *given = getenv("SMA_API_TOKEN");
+    if (given != NULL && given[0] != '\0') {
+        snprintf(api->token, sizeof api->token, "%s", given);
         return;
+    }
     snprintf(path, sizeof path, "%s/api-token", api->state_dir);
     SMA_AUTO(sma_freep) char *token = NULL;
     size_t len;
@@ -56,18 +61,39 @@ static void read_token(const char *folder, struct sma_cli_api *api)
     snprintf(api->token, sizeof api->token, "%.*s", (int)text.len, text.ptr);
 }
 
+/* The state folder is another user's: where the service listens can only be taken from the configuration. */
+static int open_as_stranger(const char *command, const char *folder, struct sma_cli_api *api)
+{
+    struct sma_config *config = NULL;
+    struct sma_error error = {0};
+    read_token(api);
+    if (api->token[0] == '\0')
+        return sma_cli_fail("%s: %s belongs to another user: run this as the user who runs the "
+                            "service, or put the API token into the variable SMA_API_TOKEN",
+                            command, api->state_dir);
+    if (sma_config_load(folder, NULL, NULL, NULL, &config, &error) != SMA_ERR_OK)
+        return sma_cli_fail("%s: where the service listens is not known: %s", command, error.text);
+    put_base(api, config->start_host, config->start_port);
+    sma_config_destroy(config);
+    return 0;
+}
+
 int sma_cli_api_open(const char *command, const char *folder, struct sma_cli_api *api)
 {
     *api = (struct sma_cli_api){0};
     if (snprintf(api->state_dir, sizeof api->state_dir, "%s/.ship", folder) >=
         (int)sizeof api->state_dir)
         return sma_cli_fail("%s: the name of the folder is too long", command);
+    char lock[sizeof api->state_dir + 32];
+    snprintf(lock, sizeof lock, "%s/lock", api->state_dir);
+    if (access(lock, R_OK) != 0 && errno == EACCES)
+        return open_as_stranger(command, folder, api);
     if (!sma_lock_is_held(api->state_dir))
         return SMA_CLI_NOT_RUNNING;
     if (!read_service_file(api))
         return sma_cli_fail("%s: the service runs, but without HTTP (%s/service.json is missing)",
                             command, api->state_dir);
-    read_token(folder, api);
+    read_token(api);
     return 0;
 }
 
@@ -105,6 +131,12 @@ int sma_cli_api_call(const struct sma_cli_api *api, const char *command, const c
     curl_easy_cleanup(curl);
     if (code != CURLE_OK)
         return sma_cli_fail("%s: %s does not answer: %s", command, url, curl_easy_strerror(code));
+    if (*ret_status == 401)
+        return sma_cli_fail(
+            "%s: the service does not take this token (%s): run this as the user "
+            "who runs the service, or put the API token into the variable "
+            "SMA_API_TOKEN",
+            command, api->token[0] == '\0' ? "none was found" : "SMA_API_TOKEN or api-token");
     return 0;
 }
 

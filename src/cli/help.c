@@ -29,8 +29,7 @@ static const struct
      "  -p, --port PORT               HTTP port (default: start.port of ship.json, else 3000; 0 = "
      "any free one)\n"
      "  -h, --host HOST               address to listen on (default: start.host, else 127.0.0.1);\n"
-     "                                any other than loopback asks every request for the API "
-     "token\n"
+     "                                on any other than loopback put a TLS proxy in front\n"
      "      --provider NAME           use this provider instead of llm.provider (e.g. offline)\n"
      "      --interactive-web [BOOL]  accepted for old scripts; the page is served on the HTTP "
      "port\n"
@@ -56,7 +55,10 @@ static const struct
      "      --adapter NAME            none (default), telegram, feishu, qq\n"
      "      --qq-sandbox              use QQ's sandbox\n"},
     {"status", "shipmyagent status [FOLDER] [--json]\n"
-               "Asks the running service. Exit status 0: running; 3: not running.\n"},
+               "Asks the running service. Exit status 0: running; 3: not running.\n"
+               "The user who runs the service is let in by .ship/api-token; another one puts the "
+               "API token\n"
+               "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n"},
     {"approvals",
      "shipmyagent approvals [FOLDER] [--json]\n"
      "shipmyagent approvals approve ID [FOLDER] [--items 1,3] [--always | --for 10m] [--response "

@@ -202,6 +202,7 @@ static bool wait_ready(struct world *world, pid_t child, int *ret_status)
     for (uint64_t until = now_ms() + READY_MS; now_ms() < until; world_sleep_ms(1)) {
         int port = read_port(world);
         if (port > 0) {
+            http_use_token_of(port, world->project);
             atomic_store(&world->port, port);
             return true;
         }

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,57 @@
 
 #define ANSWER_BYTES_MAX (1024 * 1024)
 
+/* -- tokens ----------------------------------------------------------------------------------------------------- */
+#define SERVICE_COUNT_MAX 64 /* of one test at a time; the oldest make room */
+
+static struct
+{
+    int port;
+    char token[128];
+} services[SERVICE_COUNT_MAX];
+static size_t service_count;
+static pthread_mutex_t services_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void http_use_token_of(int port, const char *folder)
+{
+    char path[512], token[128] = "";
+    snprintf(path, sizeof path, "%s/.ship/api-token", folder);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        if (fgets(token, sizeof token, file) == NULL)
+            token[0] = '\0';
+        fclose(file);
+    }
+    token[strcspn(token, "\r\n")] = '\0';
+    pthread_mutex_lock(&services_lock);
+    size_t at = 0;
+    while (at < service_count && at < SERVICE_COUNT_MAX && services[at].port != port)
+        at++;
+    if (at == service_count || at == SERVICE_COUNT_MAX)
+        at = service_count++ % SERVICE_COUNT_MAX;
+    services[at].port = port;
+    memcpy(services[at].token, token, sizeof token);
+    pthread_mutex_unlock(&services_lock);
+}
+
+void http_token_of(int port, char ret_token[128])
+{
+    ret_token[0] = '\0';
+    pthread_mutex_lock(&services_lock);
+    for (size_t i = 0; i < service_count && i < SERVICE_COUNT_MAX; i++)
+        if (services[i].port == port)
+            memcpy(ret_token, services[i].token, sizeof services[i].token);
+    pthread_mutex_unlock(&services_lock);
+}
+
+/* The caller brings a token of its own, or none on purpose. */
+static bool says_who(const char *headers)
+{
+    return strcasestr(headers, "authorization:") != NULL ||
+           strcasestr(headers, "x-api-token:") != NULL || strstr(headers, HTTP_AS_STRANGER) != NULL;
+}
+
+/* -- connections ------------------------------------------------------------------------------------------------ */
 static int connect_to(int port, int timeout_ms)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -94,6 +146,11 @@ struct http_answer http_call(int port, const char *method, const char *path, con
     int len = snprintf(head, sizeof head,
                        "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s", method,
                        path, port, headers);
+    char token[128];
+    http_token_of(port, token);
+    if (token[0] != '\0' && !says_who(headers))
+        len +=
+            snprintf(head + len, sizeof head - (size_t)len, "Authorization: Bearer %s\r\n", token);
     if (body != NULL)
         len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n", body_len);
     len += snprintf(head + len, sizeof head - (size_t)len, "\r\n");

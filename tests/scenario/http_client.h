@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define HTTP_AS_STRANGER "X-Caller: stranger\r\n"
+
 struct http_answer
 {
     int status; /* 0: no complete answer came */
@@ -15,9 +17,15 @@ struct http_answer
     size_t len;
 };
 
+/** What http_ask and http_call send to this port unless the headers name one: the token in the file of the service's
+ *  folder. Nothing when it is not there. Thread: any. */
+void http_use_token_of(int port, const char *folder);
+/** The token used for this port; "" = none. */
+void http_token_of(int port, char ret_token[128]);
+
 /**
  * POST (body != NULL) or GET on 127.0.0.1:port.
- * @headers  extra header lines, each ending in CRLF, or ""
+ * @headers  extra header lines, each ending in CRLF, or ""; HTTP_AS_STRANGER: without a token
  */
 struct http_answer http_ask(int port, const char *path, const char *headers, const char *body,
                             int timeout_ms);

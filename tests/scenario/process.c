@@ -3,6 +3,8 @@
  */
 #include "process.h"
 
+#include "http_client.h"
+
 #include "support/check.h"
 #include "support/patience.h"
 
@@ -103,8 +105,10 @@ void service_start(struct service *service, const char *binary, const struct fol
     for (long long until = process_now_ms() + READY_MS; process_now_ms() < until;
          process_pause_ms(2)) {
         service->port = read_port(folder);
-        if (service->port > 0)
+        if (service->port > 0) {
+            http_use_token_of(service->port, folder->path);
             return;
+        }
         int status;
         if (waitpid(service->pid, &status, WNOHANG) == service->pid)
             break;

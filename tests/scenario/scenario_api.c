@@ -392,8 +392,8 @@ static void another_address_needs_the_token(void)
     struct http_answer answer = http_ask(port, "/health", "", NULL, TALK_MS);
     CHECK_INT(200, answer.status);
     http_answer_fini(&answer);
-    static const char *const bad[] = {"", "Authorization: Bearer wrong\r\n", "X-Api-Token: \r\n",
-                                      "Authorization: Basic YWJj\r\n"};
+    static const char *const bad[] = {HTTP_AS_STRANGER, "Authorization: Bearer wrong\r\n",
+                                      "X-Api-Token: \r\n", "Authorization: Basic YWJj\r\n"};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++) {
         answer =
             http_ask(port, "/api/execute", bad[i], "{\"instructions\":\"let me in\"}", TALK_MS);

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define TOKEN "the-token-of-bad-input"
+#define TOKEN_LINE "X-Api-Token: " TOKEN "\r\n"
 #define POST "POST /api/execute HTTP/1.1"
 #define LONG_64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define LONG_512 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64 LONG_64
@@ -166,7 +168,8 @@ static bool is_refused(const struct bad *bad)
 {
     char head[8192];
     int fd = raw_connect(service.port);
-    int len = snprintf(head, sizeof head, "%s\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s",
+    int len = snprintf(head, sizeof head,
+                       "%s\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE "Connection: close\r\n%s",
                        bad->line, service.port, bad->headers);
     if (bad->body != NULL)
         len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n",
@@ -259,7 +262,8 @@ static void big_request(const char *name, const char *before, size_t len, const 
     memcpy(body + before_len + len, after, after_len + 1);
     len += before_len + after_len;
     int head_len =
-        snprintf(head, sizeof head, POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %zu\r\n\r\n",
+        snprintf(head, sizeof head,
+                 POST "\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE "Content-Length: %zu\r\n\r\n",
                  service.port, len);
     int fd = raw_connect(service.port);
     CHECK(raw_send(fd, head, (size_t)head_len));
@@ -313,12 +317,11 @@ static void big_heads_are_refused(void)
 static void pipelined_garbage_hurts_its_sender_only(void)
 {
     char request[512];
-    int len = snprintf(
-        request, sizeof request,
-        POST
-        "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 30\r\n\r\n{\"instructions\":\"pipelined 1\"}"
-        "\x01\x02garbage\r\n\r\n" POST "\r\n\r\n{{{{",
-        service.port);
+    int len = snprintf(request, sizeof request,
+                       POST "\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE
+                            "Content-Length: 30\r\n\r\n{\"instructions\":\"pipelined 1\"}"
+                            "\x01\x02garbage\r\n\r\n" POST "\r\n\r\n{{{{",
+                       service.port);
     int fd = raw_connect(service.port);
     CHECK(raw_send(fd, request, (size_t)len));
     char *answer = raw_read(fd, "You said: pipelined 1", 20000);
@@ -332,9 +335,10 @@ static void pipelined_garbage_hurts_its_sender_only(void)
     char many[2048];
     len = 0;
     for (int i = 0; i < 5; i++)
-        len += snprintf(many + len, sizeof many - (size_t)len,
-                        "GET /api/runs/99999%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s\r\n", i,
-                        service.port, i == 4 ? "Connection: close\r\n" : "");
+        len +=
+            snprintf(many + len, sizeof many - (size_t)len,
+                     "GET /api/runs/99999%d HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE "%s\r\n",
+                     i, service.port, i == 4 ? "Connection: close\r\n" : "");
     fd = raw_connect(service.port);
     CHECK(raw_send(fd, many, (size_t)len));
     answer = raw_read(fd, NULL, 20000);
@@ -356,7 +360,8 @@ static void slow_clients_begin(void)
 {
     char head[256];
     int len = snprintf(head, sizeof head,
-                       POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: 100\r\n\r\n{\"instru",
+                       POST "\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE
+                            "Content-Length: 100\r\n\r\n{\"instru",
                        service.port);
     slow_begin_ms = process_now_ms();
     for (int i = 0; i < SLOW_COUNT; i++) {
@@ -415,12 +420,12 @@ static void readers_that_do_not_read(void)
         COUNT = 20,
         QUESTIONS = 200
     };
-    char request[160];
+    char request[256];
     int fds[COUNT];
-    int len = snprintf(
-        request, sizeof request,
-        "GET /api/history?chatKey=api:chat:big&limit=50 HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n",
-        service.port);
+    int len = snprintf(request, sizeof request,
+                       "GET /api/history?chatKey=api:chat:big&limit=50 HTTP/1.1\r\nHost: "
+                       "127.0.0.1:%d\r\n" TOKEN_LINE "\r\n",
+                       service.port);
     for (int i = 0; i < COUNT; i++) {
         fds[i] = raw_connect(service.port);
         for (int k = 0; k < QUESTIONS; k++)
@@ -445,10 +450,10 @@ static void callers_that_leave(void)
         char body[128];
         int body_len = snprintf(body, sizeof body,
                                 "{\"chatId\":\"left-%d\",\"instructions\":\"wait 50 ms\"}", i);
-        int len =
-            snprintf(request, sizeof request,
-                     POST "\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n%s\r\n%s", service.port,
-                     body_len, i % 3 == 2 ? "Accept: text/event-stream\r\n" : "", body);
+        int len = snprintf(
+            request, sizeof request,
+            POST "\r\nHost: 127.0.0.1:%d\r\n" TOKEN_LINE "Content-Length: %d\r\n%s\r\n%s",
+            service.port, body_len, i % 3 == 2 ? "Accept: text/event-stream\r\n" : "", body);
         int fd = raw_connect(service.port);
         CHECK(raw_send(fd, request, (size_t)(i % 3 == 0 ? len - 10 : len)));
         if (i % 3 == 2)
@@ -615,7 +620,10 @@ int main(int argc, char **argv)
     snprintf(options, sizeof options, "%s%squarantine_size_mb=1", given == NULL ? "" : given,
              given == NULL ? "" : ":");
     CHECK(setenv("ASAN_OPTIONS", options, 1) == 0);
-    folder_create(&folder, "{\"name\":\"tested\",\"llm\":{\"provider\":\"offline\"}}");
+    folder_create(
+        &folder,
+        "{\"name\":\"tested\",\"llm\":{\"provider\":\"offline\"},\"api\":{\"token\":\"" TOKEN
+        "\"}}");
     service_start(&service, binary, &folder);
     expect_answers("the start");
     int before = count_descriptors_at_rest();

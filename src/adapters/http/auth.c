@@ -1,7 +1,11 @@
-/* auth.c — Host, Origin and the token. Everything that decides about trust stands in this file. */
+/*
+ * auth.c — Host, Origin and the token. Everything that decides about trust stands in this file.
+ *
+ * Loopback is not a person: every account of the machine, every container on its network and every command with a
+ * network reaches 127.0.0.1. Who may read <state>/api-token is the same user as the service; that file is always a
+ * key, so that the command line needs no configuration. api.token of ship.json is a second one, for callers elsewhere.
+ */
 #include "http_priv.h"
-
-#include "runtime/tools/exec_options.h"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -17,16 +21,6 @@ static void put_name(struct http_auth *auth, size_t index, const char *name)
     snprintf(auth->names[index], sizeof auth->names[index], is_bare_ipv6 ? "[%s]" : "%s", name);
 }
 
-/* Commands that may use the machine's network come here from 127.0.0.1 like people; the token they cannot see. */
-static bool is_reached_by_commands(const struct sma_config *config)
-{
-    struct sma_exec_options options = {0};
-    enum sma_err err = sma_exec_options_parse(config->permissions_json, &options, NULL);
-    bool is_reached = err == SMA_ERR_OK && options.is_possible && options.has_network;
-    sma_exec_options_fini(&options);
-    return is_reached;
-}
-
 enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
 {
     struct http_auth auth = {.port = atomic_load(&http->port)};
@@ -35,42 +29,39 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     put_name(&auth, 1, "127.0.0.1");
     put_name(&auth, 2, "::1");
     put_name(&auth, 3, host);
-    bool is_configured = http->config->api_token[0] != '\0';
-    auth.is_token_needed =
-        !http->is_loopback || is_configured || is_reached_by_commands(http->config);
-    /* A page that rebinds its name to us cannot know the token; without the token only our own names are let in. */
+    /* A page that rebinds its name to us cannot know the token; on loopback only our own names are let in besides. */
     auth.is_any_host = !http->is_loopback;
-    if (is_configured) {
-        digest_of(sma_str(http->config->api_token), auth.digest);
-    } else if (auth.is_token_needed) {
-        struct sma_buf token;
-        sma_buf_init(&token, HTTP_TOKEN_BYTES_MAX);
-        enum sma_err err = http_token_file_read(http, &token, error);
-        if (err == SMA_ERR_OK)
-            digest_of(sma_buf_str(&token), auth.digest);
-        if (token.ptr != NULL)
-            OPENSSL_cleanse(token.ptr, token.len);
-        sma_buf_fini(&token);
-        if (err != SMA_ERR_OK)
-            return err;
-    }
+    struct sma_buf token;
+    sma_buf_init(&token, HTTP_TOKEN_BYTES_MAX);
+    enum sma_err err = http_token_file_read(http, &token, error);
+    if (err == SMA_ERR_OK)
+        digest_of(sma_buf_str(&token), auth.digests[auth.digest_count++]);
+    if (token.ptr != NULL)
+        OPENSSL_cleanse(token.ptr, token.len);
+    sma_buf_fini(&token);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (http->config->api_token[0] != '\0')
+        digest_of(sma_str(http->config->api_token), auth.digests[auth.digest_count++]);
     http->auth = auth;
     return SMA_ERR_OK;
 }
 
+/* Digests of equal length, all of them compared, each in constant time: how long it takes tells nothing. */
 static bool is_right(const struct http_auth *auth, struct sma_str token)
 {
     unsigned char digest[32];
+    bool is_known = false;
     if (token.len == 0 || token.len > HTTP_TOKEN_BYTES_MAX)
         return false;
     digest_of(token, digest);
-    return CRYPTO_memcmp(digest, auth->digest, sizeof digest) == 0;
+    for (size_t i = 0; i < auth->digest_count; i++)
+        is_known |= CRYPTO_memcmp(digest, auth->digests[i], sizeof digest) == 0;
+    return is_known;
 }
 
 bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_request *request)
 {
-    if (!auth->is_token_needed)
-        return true;
     if (request->has_authorization) {
         struct sma_str value = request->authorization;
         struct sma_str scheme = {value.ptr, value.len < 7 ? value.len : 7};

@@ -151,15 +151,13 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
         return err;
     }
     const char *host = http->config->start_host;
-    sma_ctx_log(ctx, SMA_LOG_INFO, "HTTP listens on %s:%d", host, atomic_load(&http->port));
+    sma_ctx_log(ctx, SMA_LOG_INFO, "HTTP listens on %s:%d; the API token is in %s/api-token", host,
+                atomic_load(&http->port), http->config->state_dir);
     if (!http->is_loopback)
         sma_ctx_log(ctx, SMA_LOG_WARN,
-                    "HTTP is reachable from other machines (start.host is %s), without encryption. "
-                    "Every request but "
-                    "/health needs the token%s%s%s: Authorization: Bearer <token>",
-                    host, http->config->api_token[0] != '\0' ? " that is configured" : " in ",
-                    http->config->api_token[0] != '\0' ? "" : http->config->state_dir,
-                    http->config->api_token[0] != '\0' ? "" : "/api-token");
+                    "HTTP is reachable from other machines (start.host is %s), without encryption: "
+                    "put a TLS proxy in front of it",
+                    host);
     return SMA_ERR_OK;
 }
 

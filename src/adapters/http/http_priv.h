@@ -142,8 +142,9 @@ struct http_watch
 
 struct http_auth
 {
-    bool is_token_needed, is_any_host;
-    unsigned char digest[32];
+    bool is_any_host;
+    unsigned char digests[2][32]; /* of the tokens that let in */
+    size_t digest_count;
     char names[4][256]; /* Host values allowed, without port */
     int port;
 };
@@ -216,7 +217,7 @@ void http_put_event(struct http_conn *conn, const char *name, struct sma_str jso
 #define HTTP_JSON "application/json; charset=utf-8"
 
 /* -- auth.c: who may come in ------------------------------------------------------------------------------------ */
-/** Read or make the token; fills http->auth. */
+/** Read the token's file, or make it; fills http->auth. */
 SMA_CHECKED enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error);
 bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_request *request);
 bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_request *request);

@@ -6,6 +6,9 @@
 #include <stdio.h>
 
 #define HISTORY_LIMIT_DEFAULT 50
+#define NO_TOKEN                                                                             \
+    "This needs the API token, on this machine too: send Authorization: Bearer <token>; it " \
+    "stands in .ship/api-token of the project, readable by the user who runs the service"
 
 static const struct
 {
@@ -99,6 +102,12 @@ static bool admit_intake(struct http_conn *conn, const struct sma_http_request *
                   "The service is stopping: send it again later");
 }
 
+/* The files of public/ are public content, and a page must be able to load before anybody can type a token into it. */
+static bool is_open_to_all(enum http_route route)
+{
+    return route == HTTP_ROUTE_HEALTH || route == HTTP_ROUTE_STATIC;
+}
+
 bool http_route_admit(struct http_conn *conn, const struct sma_http_request *request)
 {
     struct sma_http *http = conn->server;
@@ -115,10 +124,8 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (!http_auth_allows_origin(request))
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
-    if (route != HTTP_ROUTE_HEALTH && !http_auth_has_token(&http->auth, request))
-        return refuse(
-            conn, request, 401, "WWW-Authenticate: Bearer\r\n",
-            "A token is needed: Authorization: Bearer <token>, see .ship/api-token of the project");
+    if (!is_open_to_all(route) && !http_auth_has_token(&http->auth, request))
+        return refuse(conn, request, 401, "WWW-Authenticate: Bearer\r\n", NO_TOKEN);
     if (route == HTTP_ROUTE_NONE)
         return refuse(conn, request, 404, NULL, "");
     if (route == HTTP_ROUTE_EXECUTE) {
@@ -146,23 +153,25 @@ static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
     sma_buf_put_char(buf, '"');
 }
 
+/* Why no new messages are accepted; empty when they are. */
+static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
+{
+    bool is_disk = sma_gauge_get(SMA_GAUGE_disk_degraded) != 0;
+    sma_buf_put_text(buf,
+                     is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
+    sma_buf_put_text(buf, is_disk && http->is_intake_off ? "," : "");
+    sma_buf_put_text(buf, http->is_intake_off ? "\"the service is stopping\"" : "");
+}
+
+/* Asked without a token: it says how we are, not why; GET /api/status does. */
 static void respond_health(struct http_conn *conn)
 {
     struct sma_http *http = conn->server;
-    bool is_disk = sma_gauge_get(SMA_GAUGE_disk_degraded) != 0;
-    bool is_well = !is_disk && !http->is_intake_off;
+    bool is_well = sma_gauge_get(SMA_GAUGE_disk_degraded) == 0 && !http->is_intake_off;
     struct sma_buf body;
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
     put_timestamp(http, &body);
-    if (!is_well) {
-        sma_buf_put_text(&body, ",\"reasons\":[");
-        sma_buf_put_text(
-            &body, is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
-        sma_buf_put_text(&body, is_disk && http->is_intake_off ? "," : "");
-        sma_buf_put_text(&body, http->is_intake_off ? "\"the service is stopping\"" : "");
-        sma_buf_put_char(&body, ']');
-    }
     sma_buf_put_char(&body, '}');
     http_respond(conn, is_well ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);
@@ -297,6 +306,10 @@ static void respond_status(struct http_conn *conn, struct sma_str store_json)
     sma_buf_put_json_string(&body, sma_str(http->config->name));
     sma_buf_put_json_key(&body, "version");
     sma_buf_put_json_string(&body, SMA_STR(SMA_VERSION));
+    sma_buf_put_json_key(&body, "degraded");
+    sma_buf_put_char(&body, '[');
+    put_reasons(http, &body);
+    sma_buf_put_char(&body, ']');
     sma_buf_put_json_key(&body, "connections");
     sma_buf_put_u64(&body, http->open_count);
     sma_buf_put_json_key(&body, "store");

@@ -20,6 +20,7 @@ static int listener;
 static char request[8192]; /* the last one the server got */
 static const char *answer_body;
 static int answer_status;
+static bool is_other_user; /* the command is given by somebody who cannot look into .ship */
 
 /* Of main.c, which no test can link. */
 int sma_cli_fail(const char *format, ...)
@@ -92,8 +93,14 @@ static void open_world(void)
 static void close_world(void)
 {
     char command[300];
-    static const char *const names[] = {".ship/service.json", ".ship/api-token", ".ship/lock",
-                                        ".ship/service.lock", ".ship",           ""};
+    static const char *const names[] = {".ship/service.json",
+                                        ".ship/api-token",
+                                        ".ship/lock",
+                                        ".ship/service.lock",
+                                        ".ship",
+                                        "ship.json",
+                                        "Agent.md",
+                                        ""};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         snprintf(command, sizeof command, "%s/%s", dir, names[i]);
         (void)remove(command); /* not all of them are there */
@@ -124,6 +131,8 @@ static struct run run_command(bool asks, int (*command)(int, char **), const cha
         CHECK(dup2(ends[1], 1) == 1 && dup2(ends[1], 2) == 2);
         close(ends[0]);
         close(ends[1]);
+        if (is_other_user && geteuid() == 0)
+            CHECK(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
         int status = command(argc, argv);
         fflush(NULL);
         _exit(status);
@@ -205,6 +214,46 @@ static void decisions_are_asked_for(void)
     answer_status = 500;
     answer_body = "oh";
     ASKS(sma_cli_approvals, 1, "answered HTTP 500", "approve", "abcdef", dir);
+}
+
+static void a_refused_token_says_who_may(void)
+{
+    answer_status = 401;
+    answer_body = "{\"success\":false,\"message\":\"x\"}";
+    ASKS(sma_cli_approvals, 1, "run this as the user who runs the service", dir);
+    ASKS(sma_cli_status, 1, "SMA_API_TOKEN", dir);
+    answer_status = 200;
+    answer_body = "{\"grants\":[]}";
+    CHECK(setenv("SMA_API_TOKEN", "another", 1) == 0);
+    ASKS(sma_cli_grants, 0, "", dir);
+    CHECK(strstr(request, "Authorization: Bearer another\r\n") != NULL);
+    CHECK(unsetenv("SMA_API_TOKEN") == 0);
+}
+
+/* A folder of mode 0700: neither the token nor where the service listens can be read in it. */
+static void other_users_need_the_token(void)
+{
+    char path[300], json[200];
+    snprintf(path, sizeof path, "%s/.ship", dir);
+    CHECK(chmod(dir, 0755) == 0 && chmod(path, geteuid() == 0 ? 0700 : 0) == 0);
+    is_other_user = true;
+    SAYS(sma_cli_status, 1, "run this as the user who runs the service", dir);
+    SAYS(sma_cli_approvals, 1, "SMA_API_TOKEN", "approve", "abcdef", dir);
+    struct sockaddr_in address;
+    socklen_t len = sizeof address;
+    CHECK(getsockname(listener, (struct sockaddr *)&address, &len) == 0);
+    snprintf(json, sizeof json, "{\"llm\":{\"provider\":\"offline\"},\"start\":{\"port\":%d}}",
+             ntohs(address.sin_port));
+    write_file("ship.json", json);
+    write_file("Agent.md", "You answer.\n");
+    answer_status = 200;
+    answer_body = "{\"grants\":[]}";
+    CHECK(setenv("SMA_API_TOKEN", "given", 1) == 0);
+    ASKS(sma_cli_grants, 0, "", dir);
+    CHECK(strstr(request, "Authorization: Bearer given\r\n") != NULL);
+    CHECK(unsetenv("SMA_API_TOKEN") == 0);
+    is_other_user = false;
+    CHECK(chmod(path, 0700) == 0);
 }
 
 static void lists_are_shown(void)
@@ -293,6 +342,8 @@ int main(void)
     CHECK_OK(sma_lock_take(state_dir, &lock, &error));
     RUN(decisions_are_asked_for);
     RUN(lists_are_shown);
+    RUN(a_refused_token_says_who_may);
+    RUN(other_users_need_the_token);
     close(lock);
     close_world();
     return check_summary();

@@ -59,6 +59,7 @@ struct harness
     void *state;
     pthread_t supervisor;
     int stop_fd, status;
+    const char *client_headers;
 };
 
 /* -- fake store ------------------------------------------------------------------------------------------------- */
@@ -404,8 +405,9 @@ static struct harness *make(const struct harness_options *options)
         .version = "1",
         .start_host = options->host == NULL ? "127.0.0.1" : options->host,
         .start_port = options->port,
-        .api_token = options->api_token == NULL ? "" : options->api_token,
+        .api_token = options->api_token == NULL ? HARNESS_TOKEN : options->api_token,
         .permissions_json = options->permissions == NULL ? "" : options->permissions};
+    harness->client_headers = options->api_token == NULL ? HARNESS_TOKEN_LINE : "";
     harness->block = (struct sma_config_adapter){
         .name = "http", .is_enabled = true, .json = options->json == NULL ? "" : options->json};
     harness->store.runs = calloc(RUN_COUNT_MAX, sizeof *harness->store.runs);
@@ -627,7 +629,7 @@ struct reply request_once(const struct harness *harness, const char *method_path
     if (body != NULL)
         len += snprintf(head + len, sizeof head - (size_t)len, "Content-Length: %zu\r\n",
                         strlen(body));
-    snprintf(head + len, sizeof head - (size_t)len, "%s\r\n", headers);
+    snprintf(head + len, sizeof head - (size_t)len, "%s%s\r\n", headers, harness->client_headers);
     client_text(fd, head);
     if (body != NULL)
         client_text(fd, body);
@@ -656,8 +658,8 @@ void client_post(int fd, const struct harness *harness, const char *headers, con
 {
     char head[1024];
     snprintf(head, sizeof head,
-             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n%s\r\n",
-             harness_port(harness), len, headers);
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n%s%s\r\n",
+             harness_port(harness), len, headers, harness->client_headers);
     client_text(fd, head);
     client_send(fd, body, len);
 }

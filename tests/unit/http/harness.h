@@ -27,10 +27,13 @@
 #include "sma/metrics.h"
 #include "sma/text.h"
 
+#define HARNESS_TOKEN "the-token-of-the-harness"
+#define HARNESS_TOKEN_LINE "X-Api-Token: " HARNESS_TOKEN "\r\n"
+
 struct harness_options
 {
     const char *host;        /* NULL = 127.0.0.1 */
-    const char *api_token;   /* NULL = none */
+    const char *api_token;   /* NULL = HARNESS_TOKEN, which the client sends by itself; "" = none */
     const char *json;        /* adapters.http, NULL = none */
     const char *permissions; /* JSON, NULL = none */
     int port;                /* 0 = any */
@@ -71,7 +74,8 @@ char *client_read_until(int fd, const char *needle);
 bool client_is_closed(int fd);
 void reply_free(struct reply *reply);
 bool reply_has(const struct reply *reply, const char *text);
-/** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none. */
+/** One request on a connection of its own. headers: lines with CR LF, "" = none. Body NULL = none. The token is added
+ *  where the harness chose it. */
 struct reply request_once(const struct harness *harness, const char *method_path,
                           const char *headers, const char *body);
 int request_status(const struct harness *harness, const char *method_path, const char *headers,

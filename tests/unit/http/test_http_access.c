@@ -42,7 +42,6 @@ static void configured_token_is_required(void)
     CHECK_INT(401, request_status(harness, "GET /api/status?token=" TOKEN, "", NULL));
     CHECK_INT(401, request_status(harness, "GET /nothing", "",
                                   NULL)); /* paths are not told to strangers */
-    CHECK_INT(401, request_status(harness, "GET /", "", NULL));
     CHECK_INT(401, request_status(harness, "GET /metrics", "", NULL));
     CHECK_INT(401, request_status(harness, "POST /api/execute", "", "{\"instructions\":\"x\"}"));
     CHECK_INT(0, harness_accepted_count(harness));
@@ -68,9 +67,10 @@ static void rotated_token_counts_at_once(void)
     harness_stop(harness);
 }
 
-static void open_address_makes_a_token(void)
+static void the_token_is_made_at_the_first_start(void)
 {
-    struct harness *harness = harness_start(&(struct harness_options){.host = "0.0.0.0"});
+    struct harness *harness =
+        harness_start(&(struct harness_options){.host = "0.0.0.0", .api_token = ""});
     char path[128], token[100] = "", header[200];
     snprintf(path, sizeof path, "%s/.ship/api-token", harness_dir(harness));
     struct stat facts;
@@ -89,32 +89,83 @@ static void open_address_makes_a_token(void)
     harness_stop(harness);
 }
 
-/* Their requests come from 127.0.0.1, too, and would decide about what they themselves asked. */
-static void commands_with_a_network_make_a_token_needed(void)
+static void read_token(const struct harness *harness, char header[200])
 {
-    static const struct
-    {
-        const char *permissions;
-        int status;
-    } rows[] = {{"{\"exec_shell\":{\"network\":true}}", 401},
-                {"{\"exec_shell\":{\"network\":false}}", 200},
-                {"{\"exec_shell\":{\"allow\":[\"ls\"]}}", 200},
-                {"{\"exec_shell\":false}", 200}};
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct harness *harness =
-            harness_start(&(struct harness_options){.permissions = rows[i].permissions});
-        CHECK_INT(rows[i].status, ask(harness, ""));
-        CHECK_INT(rows[i].status,
-                  request_status(harness, "POST /api/approvals/0123456789/approve", "", "{}"));
-        CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
-        harness_stop(harness);
+    char path[128], token[100] = "";
+    snprintf(path, sizeof path, "%s/.ship/api-token", harness_dir(harness));
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL && fgets(token, sizeof token, file) != NULL);
+    fclose(file);
+    snprintf(header, 200, "Authorization: Bearer %s\r\n", token);
+}
+
+/* Every account of the machine reaches 127.0.0.1; the file, which only the service's user can read, tells who asks. */
+static void loopback_is_not_a_person(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = ""});
+    static const char *const lines[] = {
+        "GET /api/status",
+        "GET /metrics",
+        "GET /api/history?chatKey=api:chat:x",
+        "GET /api/runs/1",
+        "GET /api/approvals",
+        "GET /api/grants",
+        "GET /api/pairings",
+        "GET /nothing",
+        "OPTIONS /api/execute",
+        "POST /api/execute",
+        "POST /api/approvals/0123456789/approve",
+        "POST /api/approvals/0123456789/reject",
+        "POST /api/pairings/telegram:6666/approve",
+        "POST /api/grants/ab/revoke",
+        "POST /health",
+    };
+    char right[200];
+    read_token(harness, right);
+    for (size_t i = 0; i < SMA_COUNT_OF(lines); i++) {
+        const char *body = lines[i][0] == 'P' ? "{\"instructions\":\"x\"}" : NULL;
+        struct reply reply = request_once(harness, lines[i], "", body);
+        if (reply.status != 401)
+            fprintf(stderr, "%s: %d\n", lines[i], reply.status);
+        CHECK_INT(401, reply.status);
+        CHECK(reply_has(&reply, ".ship/api-token")); /* where the token is */
+        reply_free(&reply);
+        CHECK(request_status(harness, lines[i], right, body) != 401);
     }
+    CHECK_INT(1, harness_accepted_count(harness)); /* the one with the token */
+    CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
+    CHECK_INT(200, request_status(harness, "HEAD /health", "", NULL));
+    CHECK_INT(200, request_status(harness, "GET /", "", NULL)); /* public content */
+    harness_stop(harness);
+}
+
+/* The command line of the service's user needs no configuration, even where callers elsewhere have a token of theirs. */
+static void the_token_file_counts_beside_a_configured_token(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
+    char right[200];
+    read_token(harness, right);
+    CHECK_INT(200, ask(harness, right));
+    CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
+    CHECK_INT(401, ask(harness, "X-Api-Token: " HARNESS_TOKEN "\r\n"));
+    harness_stop(harness);
+}
+
+static void health_tells_strangers_nothing_else(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){0});
+    struct reply reply = request_once(harness, "GET /health", "", NULL);
+    CHECK(strncmp(reply.body, "{\"status\":\"ok\",\"timestamp\":\"", 28) == 0);
+    CHECK_INT(28 + 24 + 2, (long long)reply.body_len);
+    reply_free(&reply);
+    harness_stop(harness);
 }
 
 /* A token file that others can read (copied, made by hand) is closed before it is used. */
 static void token_file_is_closed_to_others(void)
 {
-    struct harness *harness = harness_start(&(struct harness_options){.host = "0.0.0.0"});
+    struct harness *harness =
+        harness_start(&(struct harness_options){.host = "0.0.0.0", .api_token = ""});
     char path[128];
     struct stat facts = {0};
     snprintf(path, sizeof path, "%s/.ship/api-token", harness_dir(harness));
@@ -231,8 +282,10 @@ int main(void)
 {
     RUN(configured_token_is_required);
     RUN(rotated_token_counts_at_once);
-    RUN(open_address_makes_a_token);
-    RUN(commands_with_a_network_make_a_token_needed);
+    RUN(the_token_is_made_at_the_first_start);
+    RUN(loopback_is_not_a_person);
+    RUN(the_token_file_counts_beside_a_configured_token);
+    RUN(health_tells_strangers_nothing_else);
     RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);

@@ -145,8 +145,9 @@ static void async_returns_at_once_and_is_fetched_later(void)
     int gone = client_connect(harness), stays = client_connect(harness);
     char request[256];
     snprintf(request, sizeof request,
-             "GET /api/runs/%s?wait=30 HTTP/1.1\r\nHost: localhost:%d\r\n\r\n", id,
-             harness_port(harness));
+             "GET /api/runs/%s?wait=30 HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+             "\r\n",
+             id, harness_port(harness));
     client_text(gone, request);
     client_text(stays, request);
     wait_ms(50);
@@ -296,10 +297,10 @@ static void pipelined_requests_are_answered_in_order(void)
     for (int i = 0; i < 50; i++) {
         char body[64];
         snprintf(body, sizeof body, "{\"instructions\":\"number %d\"}", i);
-        sma_buf_printf(
-            &all,
-            "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n\r\n%s",
-            harness_port(harness), strlen(body), body);
+        sma_buf_printf(&all,
+                       "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+                       "Content-Length: %zu\r\n\r\n%s",
+                       harness_port(harness), strlen(body), body);
     }
     CHECK_OK(all.err);
     client_send(fd, all.ptr, all.len);

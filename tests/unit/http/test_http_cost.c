@@ -150,7 +150,8 @@ static void open_service(bool has_agent)
     CHECK(mkdtemp(service.dir) != NULL);
     write_file("Agent.md", "You answer.\n");
     write_file("ship.json",
-               "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000}}");
+               "{\"llm\":{\"provider\":\"offline\"},\"queue\":{\"chatWaitingMax\":100000},"
+               "\"api\":{\"token\":\"the-token-of-the-test\"}}");
     create_all();
     service.system = sma_system_create(&(struct sma_system_options){0});
     CHECK(service.system != NULL);
@@ -219,6 +220,7 @@ static void say(unsigned number, const char *headers, int wanted_status)
                  number, number % 10, number);
     int len = snprintf(request, sizeof request,
                        "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n"
+                       "X-Api-Token: the-token-of-the-test\r\n"
                        "Content-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
                        sma_http_port(service.http.state), headers, body_len, body);
     CHECK_INT(wanted_status, exchange(request, (size_t)len));

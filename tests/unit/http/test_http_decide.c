@@ -160,7 +160,7 @@ static void a_parked_run_says_what_it_waits_for(void)
     close(fd);
 }
 
-static void a_token_is_needed_where_there_is_one(void)
+static void a_token_is_needed(void)
 {
     harness = harness_start(&(struct harness_options){.api_token = "secret-secret-secret"});
     static const char *const closed[] = {"GET /api/approvals", "GET /api/grants",
@@ -188,6 +188,6 @@ int main(void)
     RUN(lists_are_the_stores);
     RUN(a_parked_run_says_what_it_waits_for);
     harness_stop(harness);
-    RUN(a_token_is_needed_where_there_is_one);
+    RUN(a_token_is_needed);
     return check_summary();
 }

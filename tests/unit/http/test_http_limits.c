@@ -65,7 +65,8 @@ static int get_with_head(size_t size)
 {
     char *head = make_text(size);
     int len = snprintf(head, size,
-                       "GET /health HTTP/1.1\r\nHost: localhost:%d\r\nX: ", harness_port(harness));
+                       "GET /health HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE "X: ",
+                       harness_port(harness));
     head[len] = 'x';
     memcpy(head + size - 4, "\r\n\r\n", 4);
     int fd = client_connect(harness);
@@ -127,7 +128,7 @@ static void chunked_bodies_are_refused(void)
     char request[300];
     int fd = client_connect(harness);
     snprintf(request, sizeof request,
-             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n"
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
              "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
              harness_port(harness));
     client_text(fd, request);
@@ -145,7 +146,8 @@ static void expectation_is_met(void)
     char request[300];
     int fd = client_connect(harness);
     snprintf(request, sizeof request,
-             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: %zu\r\n"
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+             "Content-Length: %zu\r\n"
              "Expect: 100-continue\r\n\r\n",
              harness_port(harness), sizeof body - 1);
     client_text(fd, request);
@@ -210,7 +212,8 @@ static void slow_clients_are_cut_off(void)
         body = client_connect(harness);
     client_text(head, "POST /api/execute HTTP/1.1\r\nHos");
     snprintf(request, sizeof request,
-             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\nContent-Length: 50\r\n\r\n{",
+             "POST /api/execute HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE
+             "Content-Length: 50\r\n\r\n{",
              harness_port(harness));
     client_text(body, request);
     struct reply reply = client_read(head);
@@ -286,7 +289,8 @@ static void unread_answers_do_not_block(void)
 {
     int fd = client_connect(harness);
     char request[200];
-    snprintf(request, sizeof request, "GET /metrics HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+    snprintf(request, sizeof request,
+             "GET /metrics HTTP/1.1\r\nHost: localhost:%d\r\n" HARNESS_TOKEN_LINE "\r\n",
              harness_port(harness));
     for (int i = 0; i < 2000; i++)
         if (send(fd, request, strlen(request), MSG_NOSIGNAL | MSG_DONTWAIT) <= 0)
