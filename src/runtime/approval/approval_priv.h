@@ -24,6 +24,7 @@ struct parser
     bool is_from_text;
     struct heredoc heredocs[SMA_SHELL_HEREDOC_COUNT_MAX]; /* named, body not reached yet */
     unsigned heredoc_count, heredoc_base; /* below base: those of enclosing commands */
+    unsigned opened; /* descriptors that the command being read has opened itself, a bit each */
 };
 
 void sma_shell_doubt(struct sma_shell *shell, const char *at, const char *why);
@@ -32,6 +33,8 @@ char *sma_shell_reserve(struct sma_shell *shell, size_t len);
 struct sma_shell_command *sma_shell_add_command(struct parser *parser);
 void sma_shell_skip_blanks(struct parser *parser);
 bool sma_shell_is_meta(char byte);
+/* [A-Za-z_][A-Za-z0-9_]*: what a variable is called. Anything else is evaluated by some shells. */
+bool sma_shell_is_name(struct sma_str text);
 /* Read one word; false when none stands here. */
 bool sma_shell_parse_word(struct parser *parser, struct sma_shell_word *ret_word);
 /* The expansions in the body of a here-document: [parser->pos, parser->end). */
@@ -120,6 +123,11 @@ void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origi
 /* The program touches the file `target`, a word or a part of one; a later reader of the list judges it. */
 void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
                       const struct sma_shell_word *target);
+/* The same by the word `origin` of the command: a rule that fixes this word has allowed it. */
+void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
+                         enum sma_shell_touch_kind kind, const struct sma_shell_word *target);
+/* What the words [from, to) may run if they are commands, so that deny rules see it. */
+void sma_unwrap_guess(struct sma_shell *shell, uint32_t command, uint32_t from, uint32_t to);
 /* A child made of the parent's words [from, to). NULL with doubt at a limit. */
 struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
                                            uint32_t to);

@@ -2,7 +2,7 @@
  * policy_decide.c — one command against the rules: refuse if a deny rule sees anything, else allow if everything is allowed,
  * else ask. The first thing that stands in the way of allowing is what people are told.
  */
-#include "approval_priv.h"
+#include "options.h"
 
 #include "sma/text.h"
 
@@ -199,9 +199,12 @@ static bool is_tame_variable(const struct deciding *deciding, const struct sma_s
     static const char exported[] =
         "LANG LANGUAGE TZ NO_COLOR FORCE_COLOR CLICOLOR TERM CI DEBUG COLUMNS LINES NODE_ENV "
         "RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE VERBOSE CGO_ENABLED "
-        "GOOS GOARCH";
-    if (sma_list_has(exported, assign->name) || sma_str_starts_with(assign->name, SMA_STR("LC_")))
-        return true;
+        "GOOS GOARCH LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION LC_MEASUREMENT "
+        "LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME";
+    if (!sma_shell_is_name(assign->name))
+        return false; /* declare 'LC_a[$(x)]=1' runs x */
+    if (sma_list_has(exported, assign->name))
+        return memchr(assign->value.text, '/', assign->value.len) == NULL;
     if (sma_str_is_equal(assign->name, SMA_STR("IFS")) &&
         assign->command >= 0) { /* IFS= read -r line */
         const struct sma_shell_command *command = &deciding->shell->commands[assign->command];
@@ -328,9 +331,11 @@ static void check_touches(struct deciding *deciding)
 {
     for (uint32_t i = 0; i < deciding->shell->touch_count; i++) {
         const struct sma_shell_touch *touch = &deciding->shell->touches[i];
+        if (touch->origin < deciding->covers[touch->command])
+            continue; /* a rule names it */
         struct sma_str raw = {touch->target.raw, touch->target.raw_len};
         bool is_written = touch->kind != SMA_TOUCH_READ;
-        if (!is_harmless(deciding, &touch->target, 0))
+        if (!is_harmless(deciding, &touch->target, SMA_WORD_GLOB | SMA_WORD_SPLITS))
             ask(deciding, raw, is_written ? WRITES_ELSEWHERE : READS_ELSEWHERE);
         if (is_written && is_allowed_script(deciding, &touch->target))
             ask(deciding, raw, WRITES_SCRIPT);
@@ -342,7 +347,7 @@ static void check_touches(struct deciding *deciding)
 static bool is_steady(const struct sma_shell_word *word)
 {
     bool may_split = (word->flags & SMA_WORD_SPLITS) != 0 && (word->flags & SMA_WORD_DYNAMIC) != 0;
-    if (sma_shell_word_is_constant(word))
+    if (sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_VOUCHED) != 0)
         return true;
     if (may_split || word->fixed_len == 0)
         return (word->flags & ~(uint32_t)SMA_WORD_QUOTED) == SMA_WORD_TILDE;
@@ -350,22 +355,12 @@ static bool is_steady(const struct sma_shell_word *word)
                                     memchr(word->text, '=', word->fixed_len) != NULL);
 }
 
-static bool writes_in_place(const struct sma_shell_word *words, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (words[i].len > 1 && words[i].text[0] == '-' &&
-            (words[i].text[1] == '-' ? words[i].len > 4 && memcmp(words[i].text, "--in", 4) == 0
-                                     : memchr(words[i].text, 'i', words[i].len) != NULL))
-            return true;
-    return false;
-}
-
 struct checked
 {
     uint32_t index;
     enum program_kind kind;
     struct sma_str base;
-    bool is_plain, is_writer, shows_names_only;
+    bool is_plain, shows_names_only;
 };
 
 static struct checked describe(const struct sma_shell *shell, uint32_t index)
@@ -380,9 +375,9 @@ static struct checked describe(const struct sma_shell *shell, uint32_t index)
     checked.is_plain = checked.kind == PROGRAM_PLAIN || checked.kind == PROGRAM_NEUTRAL || is_add;
     if (sma_program_danger(checked.base) != NULL && !sma_list_has("test [ printf", checked.base))
         checked.is_plain = false;
-    checked.is_writer =
-        checked.kind == PROGRAM_WRITER ||
-        (checked.kind == PROGRAM_SED && writes_in_place(words, command->word_count));
+    const struct description *description = sma_options_of(checked.base);
+    if (description != NULL && sma_options_can_harm(description))
+        checked.is_plain = false;
     checked.shows_names_only =
         sma_list_has("echo printf ls stat file wc du basename dirname test [ :", checked.base);
     return checked;
@@ -405,26 +400,6 @@ static bool is_message(const struct checked *checked, const struct sma_shell_wor
            sma_list_has("-m -am --message", sma_shell_word_str(&words[index - 1]));
 }
 
-/* What cp, tee, dd and the like would write: every operand is judged, and values of options that look like paths. */
-static const char *find_written(const struct deciding *deciding, const struct sma_shell_word *word)
-{
-    struct sma_shell_word operand = *word;
-    const char *equals = memchr(word->text, '=', word->len);
-    bool is_option = word->len > 0 && word->text[0] == '-';
-    if (equals != NULL) { /* of=file, --target-directory=folder */
-        operand.text = equals + 1;
-        operand.len -= (uint32_t)(equals + 1 - word->text);
-    } else if (is_option) {
-        return memchr(word->text, '/', word->len) != NULL ||
-                       memchr(word->text, '~', word->len) != NULL
-                   ? WRITES_ELSEWHERE
-                   : NULL;
-    }
-    if (!is_harmless(deciding, &operand, SMA_WORD_GLOB | SMA_WORD_SPLITS))
-        return WRITES_ELSEWHERE;
-    return is_allowed_script(deciding, &operand) ? WRITES_SCRIPT : NULL;
-}
-
 static bool is_denied_file(const struct deciding *deciding, const struct sma_shell_word *word)
 {
     const struct rules *deny = &deciding->policy->deny;
@@ -434,7 +409,17 @@ static bool is_denied_file(const struct deciding *deciding, const struct sma_she
     return false;
 }
 
-/* bash evaluates the name behind -v, with the commands in it: no word of a test may turn into that option. */
+/* Does one of the words come from an expansion? */
+static bool has_dynamic(const struct sma_shell_word *words, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if ((words[i].flags & SMA_WORD_DYNAMIC) != 0)
+            return true;
+    return false;
+}
+
+/* bash evaluates the name behind -v, with the commands in it: no word of a test may turn into that option where another
+ * may be such a name. */
 static bool may_evaluate(const struct checked *checked, const struct sma_shell_word *words,
                          uint32_t index, uint32_t count)
 {
@@ -447,6 +432,7 @@ static bool may_evaluate(const struct checked *checked, const struct sma_shell_w
     return (word->flags & SMA_WORD_SPLITS) != 0 ||
            (!is_dynamic && memchr(word->text, '$', word->len) != NULL) ||
            memchr(word->text, '`', word->len) != NULL ||
+           (memchr(word->text, '[', word->len) != NULL && has_dynamic(words, count)) ||
            (is_dynamic && index + 1 < count && (words[index + 1].flags & SMA_WORD_DYNAMIC) != 0);
 }
 
@@ -462,9 +448,6 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
         return "it may name a protected file";
     if (sma_path_is_protected(text, is_pattern, checked->is_plain || checked->kind == PROGRAM_GIT))
         return "it names a protected file";
-    const char *fault = checked->is_writer ? find_written(deciding, word) : NULL;
-    if (fault != NULL)
-        return fault;
     if (memchr(text.ptr, '/', text.len) != NULL && is_denied_file(deciding, word))
         return "it names a program that a deny rule names";
     if ((checked->kind == PROGRAM_OTHER || checked->kind == PROGRAM_RUNNER) &&

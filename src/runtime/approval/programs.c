@@ -206,6 +206,7 @@ static const struct program PROGRAMS[] = {
     {"shopt", PROGRAM_OPAQUE},
     {"sleep", PROGRAM_PLAIN},
     {"socat", PROGRAM_OPAQUE},
+    {"sort", PROGRAM_PLAIN},
     {"source", PROGRAM_SHELL},
     {"split", PROGRAM_WRITER},
     {"sqlite3", PROGRAM_OPAQUE},
@@ -324,8 +325,6 @@ static const struct danger DANGERS[] = {
     {"printf", "v", "", ""},
     {"rg", "", "pre hostname-bin", ""},
     {"rsync", "e", "rsh rsync-path", ""},
-    {"sort", "oT", "compress-program output", ""},
-    {"split", "", "filter", ""},
     {"systemctl", "", "", "edit"},
     {"tar", "IF",
      "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command "

@@ -36,6 +36,10 @@ enum
     SMA_WORD_BRACE = 16,   /* {a,b}: several words in some shells */
     SMA_WORD_TILDE = 32,   /* begins with a home directory */
     SMA_WORD_FOREIGN = 64, /* has bytes outside ASCII */
+    /* set while options are read (options.c) */
+    SMA_WORD_OPERAND = 128, /* no option, nor the value of one */
+    SMA_WORD_VOUCHED =
+        256, /* whatever it becomes, it is not another option than the one that was judged */
 };
 #define SMA_WORD_NOT_CONSTANT \
     (SMA_WORD_DYNAMIC | SMA_WORD_SPLITS | SMA_WORD_GLOB | SMA_WORD_BRACE | SMA_WORD_TILDE)
@@ -106,7 +110,8 @@ enum sma_shell_touch_kind
 struct sma_shell_touch
 {
     enum sma_shell_touch_kind kind;
-    uint32_t command;
+    uint32_t command,
+        origin; /* the word that a rule must fix to have said so; UINT32_MAX: none does */
     struct sma_shell_word target;
 };
 

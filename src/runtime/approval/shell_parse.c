@@ -121,7 +121,7 @@ static void read_heredoc(struct parser *parser, const struct heredoc *heredoc)
                 inner.end = parser->pos;
                 inner.pos = body;
                 inner.depth++;
-                inner.heredoc_count = inner.heredoc_base = 0;
+                inner.heredoc_count = inner.heredoc_base = inner.opened = 0;
                 sma_shell_parse_body(&inner);
             }
             parser->pos = line_end < parser->end ? line_end + 1 : line_end;
@@ -188,6 +188,36 @@ static bool names_descriptor(const struct sma_shell_word *word)
     return word->len > 0 && i == word->len && sma_shell_word_is_constant(word);
 }
 
+#define DESCRIPTOR_COUNT_MAX 10 /* of one digit: more are not the same in every shell */
+
+/* n>&m: beyond 2 only what this command has opened itself. Everything else is left to it by whoever started the shell. */
+static void check_descriptor(struct parser *parser, struct sma_str target)
+{
+    unsigned number = 0;
+    bool is_numbered = target.len > 0 && target.ptr[0] != '-';
+    for (size_t i = 0; i < target.len && target.ptr[i] != '-' && number < DESCRIPTOR_COUNT_MAX; i++)
+        number = 10 * number + (unsigned)(target.ptr[i] - '0');
+    if (is_numbered && number > 2 &&
+        (number >= DESCRIPTOR_COUNT_MAX || (parser->opened >> number & 1) == 0))
+        doubt(parser, "a descriptor that the command has not opened itself");
+}
+
+/* The digits before < or >, and what has become of their descriptor. */
+static void note_opened(struct parser *parser, struct sma_str digits,
+                        const struct sma_shell_redirect *redirect)
+{
+    if (digits.len == 0)
+        return;
+    if (digits.len > 1) {
+        doubt(parser, "a descriptor of two digits is not the same in every shell");
+        return;
+    }
+    unsigned bit = 1u << (unsigned)(digits.ptr[0] - '0');
+    bool is_closed = redirect->kind == SMA_REDIRECT_DUP && redirect->target.len > 0 &&
+                     redirect->target.text[0] == '-';
+    parser->opened = is_closed ? parser->opened & ~bit : parser->opened | bit;
+}
+
 static bool is_plain_name(const struct sma_shell_word *word)
 {
     for (size_t i = 0; i < word->len; i++) {
@@ -206,6 +236,8 @@ static void add_redirect(struct parser *parser, struct sma_shell_redirect redire
         if (!is_plain_name(
                 &redirect.target)) /* bash 5.2 expands the name twice: >& \`rm x\` runs rm */
             doubt(parser, "a name behind >& that is not plain");
+    } else if (redirect.kind == SMA_REDIRECT_DUP) {
+        check_descriptor(parser, sma_shell_word_str(&redirect.target));
     }
     if (parser->shell->redirect_count == SMA_SHELL_REDIRECT_COUNT_MAX)
         doubt(parser, "too many redirections");
@@ -239,6 +271,7 @@ static bool parse_redirect(struct parser *parser, int32_t command)
         if (redirect.kind == SMA_REDIRECT_HEREDOC)
             add_heredoc(parser, &redirect.target, text[len - 1] == '-');
         add_redirect(parser, redirect);
+        note_opened(parser, (struct sma_str){from, (size_t)(at - from)}, &redirect);
         return true;
     }
     parser->pos = from;
@@ -357,6 +390,7 @@ static void parse_simple(struct parser *parser)
     }
     uint32_t index = (uint32_t)(command - shell->commands), base = shell->pending_count;
     bool is_background_elsewhere = false; /* a plain POSIX shell reads &> as & and > */
+    unsigned opened_before = parser->opened;
     for (;;) {
         sma_shell_skip_blanks(parser);
         bool is_both = is_at(parser, "&>");
@@ -379,6 +413,7 @@ static void parse_simple(struct parser *parser)
             break;
         }
     }
+    parser->opened = opened_before;
     finish_command(parser, index, base);
 }
 
@@ -427,7 +462,8 @@ static void parse_for(struct parser *parser)
 {
     struct sma_shell_word name, word;
     sma_shell_skip_blanks(parser);
-    if (!sma_shell_parse_word(parser, &name) || !sma_shell_word_is_constant(&name)) {
+    if (!sma_shell_parse_word(parser, &name) || !sma_shell_word_is_constant(&name) ||
+        !sma_shell_is_name(sma_shell_word_str(&name))) {
         doubt(parser, "a loop that is not understood");
         return;
     }
@@ -596,8 +632,9 @@ void sma_shell_parse_paren(struct parser *parser)
         parser->pos = parser->end;
         return;
     }
-    unsigned base = parser->heredoc_base;
+    unsigned base = parser->heredoc_base, opened = parser->opened;
     parser->heredoc_base = parser->heredoc_count;
+    parser->opened = 0; /* an expansion comes before the redirections of its command */
     parser->depth++;
     for (parse_list(parser); parser->pos < parser->end && *parser->pos != ')'; parse_list(parser))
         skip_unexpected(parser);
@@ -606,6 +643,7 @@ void sma_shell_parse_paren(struct parser *parser)
         doubt(parser, "a here-document without its end");
     parser->heredoc_count = parser->heredoc_base;
     parser->heredoc_base = base;
+    parser->opened = opened;
     if (parser->pos < parser->end)
         parser->pos++;
     else

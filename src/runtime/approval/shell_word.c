@@ -14,7 +14,8 @@ struct building
     const char *brace; /* the first unquoted { not closed yet */
     bool brace_lists;  /* a comma or .. behind it */
     uint32_t brace_at;
-    bool has_set; /* an unquoted [ */
+    bool has_set;     /* an unquoted [ */
+    bool has_odd_set; /* with something in it that is not read alike everywhere */
     uint32_t set_at;
 };
 
@@ -32,6 +33,14 @@ static bool is_name_start(char byte)
 static bool is_digit(char byte)
 {
     return byte >= '0' && byte <= '9';
+}
+
+bool sma_shell_is_name(struct sma_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_name_start(text.ptr[i]) && (i == 0 || !is_digit(text.ptr[i])))
+            return false;
+    return text.len > 0;
 }
 
 static void doubt(struct parser *parser, const char *why)
@@ -145,21 +154,48 @@ static void parse_backticks(struct parser *parser, bool is_quoted)
     sma_shell_parse_all(&inner);
 }
 
+static bool is_process(const struct parser *parser)
+{
+    return (*parser->pos == '<' || *parser->pos == '>') && parser->end - parser->pos > 1 &&
+           parser->pos[1] == '(';
+}
+
 static void parse_dollar(struct parser *parser, struct building *building, bool is_quoted);
 
-/* ${...}: a name, a length, a default or a trimmed pattern; everything else does more than look up. */
-static void parse_braced(struct parser *parser)
+/* Bytes that stand for themselves behind ${name:- in every shell. What is missing here is parsed or doubted: a shell may
+ * run it (<(...) is a command there), and where it ends is not the same in every shell. */
+static bool is_braced_text(char byte)
 {
-    if (parser->depth >= SMA_SHELL_DEPTH_MAX) {
-        doubt(parser, "nested too deep");
-        parser->pos = parser->end;
-        return;
+    return is_name_start(byte) || is_digit(byte) || (unsigned char)byte >= 0x80 ||
+           (byte != '\0' && strchr(" \t-./,:=+@%^~#*?[]!", byte) != NULL);
+}
+
+/* The word behind ${name:-, up to the closing brace. true: it may become several words even inside of quotes. */
+static bool parse_braced_word(struct parser *parser)
+{
+    struct building ignored = {.is_frozen = true};
+    while (parser->pos < parser->end && *parser->pos != '}') {
+        char byte = *parser->pos;
+        if (byte == '$') {
+            parse_dollar(parser, &ignored, true);
+        } else if (byte == '`') {
+            parse_backticks(parser, false);
+        } else if (is_process(parser)) { /* listed for the deny rules; certain it is not */
+            doubt(parser, "a process substitution inside an expansion");
+            parser->pos += 2;
+            sma_shell_parse_paren(parser);
+        } else {
+            if (!is_braced_text(byte))
+                doubt(parser, "an expansion that is not understood");
+            parser->pos++;
+        }
     }
-    parser->depth++;
-    parser->pos += 2;
-    if (parser->pos < parser->end && *parser->pos == '#' && parser->end - parser->pos > 1 &&
-        parser->pos[1] != '}')
-        parser->pos++;
+    return (ignored.word.flags & SMA_WORD_SPLITS) != 0;
+}
+
+/* The name in ${name}; false where none stands that every shell reads alike. */
+static bool take_braced_name(struct parser *parser)
+{
     const char *name = parser->pos;
     if (parser->pos < parser->end && is_name_start(*parser->pos))
         while (parser->pos < parser->end && (is_name_start(*parser->pos) || is_digit(*parser->pos)))
@@ -167,30 +203,37 @@ static void parse_braced(struct parser *parser)
     else if (parser->pos < parser->end &&
              (is_digit(*parser->pos) || strchr("@*#?-$", *parser->pos) != NULL))
         parser->pos++;
-    if (parser->pos == name)
+    return parser->pos > name;
+}
+
+/* ${...}: a name, a length, a default or a trimmed pattern; everything else does more than look up. true: it may become
+ * several words even inside of quotes. */
+static bool parse_braced(struct parser *parser)
+{
+    if (parser->depth >= SMA_SHELL_DEPTH_MAX) {
+        doubt(parser, "nested too deep");
+        parser->pos = parser->end;
+        return true;
+    }
+    parser->depth++;
+    parser->pos += 2;
+    bool is_length = parser->end - parser->pos > 1 && *parser->pos == '#' && parser->pos[1] != '}';
+    parser->pos += is_length;
+    bool may_split = parser->pos < parser->end && *parser->pos == '@';
+    if (!take_braced_name(parser))
         doubt(parser, "an expansion that is not understood");
-    if (parser->pos < parser->end && *parser->pos == ':' && parser->end - parser->pos > 1 &&
+    if (!is_length && parser->end - parser->pos > 1 && *parser->pos == ':' &&
         memchr("-+?", parser->pos[1], 3) != NULL)
         parser->pos++;
-    if (parser->pos < parser->end && memchr("}-+?#%", *parser->pos, 6) == NULL)
+    if (parser->pos < parser->end && memchr("}-+?#%", *parser->pos, is_length ? 1 : 6) == NULL)
         doubt(parser, "an expansion that is not understood");
-    struct building ignored = {.is_frozen = true};
-    while (parser->pos < parser->end && *parser->pos != '}') {
-        char byte = *parser->pos;
-        if (byte == '\'' || byte == '"' || byte == '\\')
-            doubt(parser, "quotes inside an expansion");
-        if (byte == '$')
-            parse_dollar(parser, &ignored, true);
-        else if (byte == '`')
-            parse_backticks(parser, false);
-        else
-            parser->pos++;
-    }
+    may_split |= parse_braced_word(parser);
     if (parser->pos >= parser->end)
         doubt(parser, "a ${ without its end");
     else
         parser->pos++;
     parser->depth--;
+    return may_split;
 }
 
 static int hex_value(char byte)
@@ -292,7 +335,8 @@ static void parse_dollar(struct parser *parser, struct building *building, bool 
         sma_shell_parse_paren(parser);
     } else if (next == '{') {
         freeze(parser, building, is_quoted);
-        parse_braced(parser);
+        if (parse_braced(parser)) /* "${@}", "${x:-$@}" */
+            mark(building, SMA_WORD_SPLITS, building->word.len);
     } else if (next == '\'' && !is_quoted) {
         parse_ansi_quotes(parser, building);
     } else if (is_name_start(next)) {
@@ -382,41 +426,67 @@ static void check_foreign(struct parser *parser)
         doubt(parser, "a character that looks like another one");
 }
 
+/* Unquoted bytes that stand for themselves in every word and shell; parse_plain() knows the others that get to it. */
+static bool is_plain_text(char byte)
+{
+    return is_name_start(byte) || is_digit(byte) || (unsigned char)byte >= 0x80 ||
+           (byte != '\0' && strchr("-/:=+@%^#!.,", byte) != NULL);
+}
+
+/* [...]: what is matched is compared with names by glibc's rules and by parts of a path. Whatever a shell reads
+ * differently there (^ is a plain byte for some, quotes, a set in a set), or what may end such a part, is doubt. */
+static void parse_set(struct parser *parser, struct building *building)
+{
+    char byte = *parser->pos;
+    if (byte == '[' && !building->has_set) {
+        building->has_set = true;
+        building->set_at = building->word.len;
+        return;
+    }
+    if (!building->has_set)
+        return;
+    if (byte != ']') {
+        building->has_odd_set |= strchr("[^/=:@,{}", byte) != NULL;
+        return;
+    }
+    mark(building, SMA_WORD_GLOB | SMA_WORD_SPLITS, building->set_at);
+    if (building->has_odd_set)
+        doubt(parser, "a pattern that is not the same in every shell");
+}
+
+static void parse_brace(struct parser *parser, struct building *building)
+{
+    char byte = *parser->pos;
+    if (byte == '{' && building->brace == NULL) {
+        building->brace = parser->pos;
+        building->brace_at = building->word.len;
+    }
+    if (building->brace != NULL && (byte == ',' || (byte == '.' && parser->pos[-1] == '.')))
+        building->brace_lists = true;
+    if (byte == '}' && building->brace_lists)
+        mark(building, SMA_WORD_BRACE | SMA_WORD_SPLITS, building->brace_at);
+}
+
 static void parse_plain(struct parser *parser, struct building *building)
 {
     char byte = *parser->pos;
     uint32_t len = building->word.len;
     if (byte == '*' || byte == '?')
         mark(building, SMA_WORD_GLOB | SMA_WORD_SPLITS, len);
-    if (byte == '[' && !building->has_set) {
-        building->has_set = true;
-        building->set_at = len;
+    else if (byte == '~') {
+        if (parser->pos == building->word.raw || parser->pos[-1] == '=' || parser->pos[-1] == ':')
+            mark(building, SMA_WORD_TILDE, len);
+    } else if (!is_plain_text(byte) && strchr("[]{}", byte) == NULL) {
+        doubt(parser, "a character that is not understood");
     }
-    if (byte == ']' && building->has_set)
-        mark(building, SMA_WORD_GLOB | SMA_WORD_SPLITS, building->set_at);
-    if (byte == '~' &&
-        (parser->pos == building->word.raw || parser->pos[-1] == '=' || parser->pos[-1] == ':'))
-        mark(building, SMA_WORD_TILDE, len);
-    if (byte == '{' && building->brace == NULL) {
-        building->brace = parser->pos;
-        building->brace_at = len;
-    }
-    if (building->brace != NULL && (byte == ',' || (byte == '.' && parser->pos[-1] == '.')))
-        building->brace_lists = true;
-    if (byte == '}' && building->brace_lists)
-        mark(building, SMA_WORD_BRACE | SMA_WORD_SPLITS, building->brace_at);
+    parse_set(parser, building);
+    parse_brace(parser, building);
     if ((unsigned char)byte >= 0x80) {
         building->word.flags |= SMA_WORD_FOREIGN;
         check_foreign(parser);
     }
     add(parser, building, byte);
     parser->pos++;
-}
-
-static bool is_process(const struct parser *parser)
-{
-    return (*parser->pos == '<' || *parser->pos == '>') && parser->end - parser->pos > 1 &&
-           parser->pos[1] == '(';
 }
 
 bool sma_shell_parse_word(struct parser *parser, struct sma_shell_word *ret_word)
@@ -451,6 +521,10 @@ bool sma_shell_parse_word(struct parser *parser, struct sma_shell_word *ret_word
     }
     end_text(parser, &building);
     building.word.raw_len = (uint32_t)(parser->pos - building.word.raw);
+    if ((building.word.flags & (SMA_WORD_QUOTED | SMA_WORD_GLOB)) ==
+            (SMA_WORD_QUOTED | SMA_WORD_GLOB) &&
+        memchr(building.word.text, '[', building.word.len) != NULL)
+        doubt(parser, "a pattern with quotes in it"); /* .e[\!n]v: the text says another pattern */
     if (parser->heredoc_count > 0 && memchr(building.word.raw, '\n', building.word.raw_len) != NULL)
         doubt(parser, "a here-document that begins inside of a word");
     if (building.word.fixed_len > building.word.len)

@@ -2,7 +2,7 @@
  * unwrap.c — what launchers start. The list of commands grows while it is walked, so that launchers of launchers are
  * unwrapped too; a launcher whose options are not all known gets a note and is asked about.
  */
-#include "approval_priv.h"
+#include "options.h"
 
 #include "sma/text.h"
 
@@ -37,11 +37,17 @@ void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origi
 void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
                       const struct sma_shell_word *target)
 {
+    sma_unwrap_touch_at(shell, command, UINT32_MAX, kind, target);
+}
+
+void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
+                         enum sma_shell_touch_kind kind, const struct sma_shell_word *target)
+{
     if (shell->touch_count == SMA_SHELL_TOUCH_COUNT_MAX)
         sma_shell_doubt(shell, NULL, "too many files in one command");
     else
-        shell->touches[shell->touch_count++] =
-            (struct sma_shell_touch){.kind = kind, .command = command, .target = *target};
+        shell->touches[shell->touch_count++] = (struct sma_shell_touch){
+            .kind = kind, .command = command, .origin = origin, .target = *target};
 }
 
 struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t command, uint32_t from,
@@ -65,6 +71,9 @@ struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t com
     memcpy(&shell->words[shell->word_count], &shell->words[parent->first_word + from],
            count * sizeof shell->words[0]);
     shell->word_count += count;
+    for (uint32_t i = 0; i < count; i++) /* what was said about them was said for the launcher */
+        shell->words[child->first_word + i].flags &=
+            ~(uint32_t)(SMA_WORD_OPERAND | SMA_WORD_VOUCHED);
     if (sma_shell_is_reserved(sma_shell_word_str(&shell->words[child->first_word])))
         sma_shell_doubt(shell, shell->words[child->first_word].raw,
                         "a word of the shell's grammar as a program");
@@ -174,9 +183,9 @@ static bool take_options(const struct sma_shell *shell, uint32_t command,
 }
 
 /* What an option that is not known may run, so that deny rules see it. */
-static void guess_texts(struct sma_shell *shell, uint32_t command, uint32_t from, uint32_t to)
+void sma_unwrap_guess(struct sma_shell *shell, uint32_t command, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = from; i < to; i++) {
+    for (uint32_t i = from; i < to && i < shell->commands[command].word_count; i++) {
         struct sma_str text = text_at(shell, command, i);
         const char *equals = memchr(text.ptr, '=', text.len);
         if (equals != NULL)
@@ -275,7 +284,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     }
     if (!take_options(shell, command, launcher, &options)) {
         sma_unwrap_note(shell, command, count, "a launcher with an option that is not understood");
-        guess_texts(shell, command, options.next, count);
+        sma_unwrap_guess(shell, command, options.next, count);
         return;
     }
     uint32_t from = options.next;
@@ -291,7 +300,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     if (word_at(shell, command, from)->text[0] ==
         '-') { /* flock file -c 'text', su name -c 'text' */
         sma_unwrap_note(shell, command, count, "a launcher with an option that is not understood");
-        guess_texts(shell, command, from, count);
+        sma_unwrap_guess(shell, command, from, count);
         return;
     }
     bool is_transparent = (launcher->traits & LAUNCHER_ADDS_NOTHING) != 0;
@@ -406,7 +415,7 @@ static void check_danger(struct sma_shell *shell, uint32_t command, const struct
             if (sma_list_has("curl wget", sma_str(danger->program)) && names_output(text))
                 continue; /* a file and no command: a rule that goes on to it may allow it */
             bool has_value = memchr(text.ptr, '=', text.len) != NULL;
-            guess_texts(shell, command, i, has_value || i + 1 == count ? i + 1 : i + 2);
+            sma_unwrap_guess(shell, command, i, has_value || i + 1 == count ? i + 1 : i + 2);
             return;
         }
     }
@@ -434,7 +443,7 @@ static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_
     if (origin < count)
         (void)sma_unwrap_child(shell, command, origin, count); /* a failure has raised the doubt */
     else
-        guess_texts(shell, command, 1, shell->commands[command].word_count);
+        sma_unwrap_guess(shell, command, 1, shell->commands[command].word_count);
 }
 
 /* -- builtins of the shell ------------------------------------------------------------------------------------------------ */
@@ -444,10 +453,11 @@ static void unwrap_declare(struct sma_shell *shell, uint32_t command)
         const struct sma_shell_word *word = word_at(shell, command, i);
         struct sma_str text = sma_shell_word_str(word);
         const char *equals = memchr(text.ptr, '=', word->fixed_len);
-        if (sma_list_has("-x -r -g -p", text))
+        struct sma_str name = {text.ptr, equals == NULL ? text.len : (size_t)(equals - text.ptr)};
+        if (sma_list_has("-x -r -g -p", text) && sma_shell_word_is_constant(word))
             continue;
-        if ((!sma_shell_word_is_constant(word) && equals == NULL) || text.len == 0 ||
-            text.ptr[0] == '-' || (word->flags & SMA_WORD_SPLITS) != 0)
+        if ((!sma_shell_word_is_constant(word) && equals == NULL) || !sma_shell_is_name(name) ||
+            (word->flags & SMA_WORD_SPLITS) != 0)
             sma_unwrap_note(shell, command, NOTE_NEVER_COVERED,
                             "a declaration that is not understood");
         else
@@ -518,7 +528,7 @@ static void unwrap_by_kind(struct sma_shell *shell, uint32_t command, enum progr
             break;
         }
         sma_unwrap_note(shell, command, NOTE_NEVER_COVERED, "a program that can run anything");
-        guess_texts(shell, command, 1, shell->commands[command].word_count);
+        sma_unwrap_guess(shell, command, 1, shell->commands[command].word_count);
         break;
     default:
         break;
@@ -535,6 +545,9 @@ void sma_shell_unwrap(struct sma_shell *shell)
             continue;
         struct sma_str base = sma_program_base(sma_shell_word_str(program));
         unwrap_by_kind(shell, i, sma_program_kind(base), base);
+        const struct description *description = sma_options_of(base);
+        if (description != NULL)
+            sma_options_read(shell, i, 1, description);
         const struct danger *danger = sma_program_danger(base);
         if (danger != NULL)
             check_danger(shell, i, danger);

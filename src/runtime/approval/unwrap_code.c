@@ -73,7 +73,8 @@ void sma_unwrap_shell(struct sma_shell *shell, uint32_t command)
         sma_unwrap_note(shell, command, count, "the text it runs is not constant");
         return;
     }
-    if (sma_list_has("fish csh tcsh pwsh", base))
+    /* the reader knows these; zsh and ksh evaluate numbers (exit 'a[$(x)]'), others have a grammar of their own */
+    if (!sma_list_has("sh dash bash ash", base))
         sma_unwrap_note(shell, command, count, "a shell whose language is not understood");
     shell->commands[command].is_transparent = true;
     sma_shell_parse_child(shell, sma_shell_word_str(word), command, next);
@@ -228,6 +229,39 @@ static bool is_tame_sed(struct sma_str script)
     return true;
 }
 
+/* The end of -i, -Ei, -i.bak; NULL where sed does not write in place. */
+static const char *in_place_suffix(const struct sma_shell *shell, uint32_t command)
+{
+    for (uint32_t i = 1; i < shell->commands[command].word_count; i++) {
+        const struct sma_shell_word *word = word_at(shell, command, i);
+        if (word->len < 2 || word->text[0] != '-')
+            continue;
+        const char *letter = memchr(word->text, 'i', word->len);
+        if (word->text[1] != '-' && letter != NULL)
+            return letter + 1;
+        if (word->len > 4 && memcmp(word->text, "--in", 4) == 0)
+            return "";
+    }
+    return NULL;
+}
+
+/* A file that sed -i changes, and the one it keeps beside it. */
+static void touch_in_place(struct sma_shell *shell, uint32_t command, uint32_t index,
+                           const char *suffix)
+{
+    struct sma_shell_word file = *word_at(shell, command, index);
+    sma_unwrap_touch_at(shell, command, index, SMA_TOUCH_WRITE, &file);
+    size_t len = strlen(suffix);
+    char *text = len == 0 ? NULL : sma_shell_reserve(shell, file.len + len + 1);
+    if (text == NULL)
+        return;
+    memcpy(text, file.text, file.len);
+    memcpy(text + file.len, suffix, len + 1);
+    file.text = text;
+    file.len += (uint32_t)len;
+    sma_unwrap_touch_at(shell, command, index, SMA_TOUCH_WRITE, &file);
+}
+
 static bool is_tame_script(const struct sma_shell_word *word)
 {
     return sma_shell_word_is_constant(word) && is_tame_sed(sma_shell_word_str(word));
@@ -238,6 +272,7 @@ void sma_unwrap_sed(struct sma_shell *shell, uint32_t command)
     static const char why[] = "a sed script that may run commands or write files";
     uint32_t count = shell->commands[command].word_count;
     bool has_script = false;
+    const char *suffix = in_place_suffix(shell, command);
     if (shell->commands[command].has_more_words)
         sma_unwrap_note(shell, command, count, "sed with words that are not known");
     for (uint32_t i = 1; i < count; i++) {
@@ -247,6 +282,8 @@ void sma_unwrap_sed(struct sma_shell *shell, uint32_t command)
         if (!is_option) {
             if (!has_script && !is_tame_script(word))
                 sma_unwrap_note(shell, command, i, why);
+            else if (has_script && suffix != NULL)
+                touch_in_place(shell, command, i, suffix);
             has_script = true;
             continue;
         }
