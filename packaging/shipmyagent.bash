@@ -19,7 +19,7 @@ _shipmyagent() {
     alias) options="--shell --dry-run --print" ;;
     policy) options="check --" ;;
     help) options="start chat init status approvals grants pair alias policy" ;;
-    *) options="--port --host --provider --version --help" ;;
+    *) options="--port --host --provider --sandbox --version --help" ;;
     esac
     if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair)$ && $COMP_CWORD -eq 2) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

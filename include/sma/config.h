@@ -67,6 +67,7 @@ struct sma_config
     int64_t approvals_expire_s;
     const char *const *dotenv_names; /* variables that .env gave to the environment; no child process gets them */
     size_t dotenv_count;
+    const char *sandbox; /* the command line's default for permissions.exec_shell.sandbox, "" = not given */
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_adapter adapters[8];
     size_t adapter_count;
@@ -79,6 +80,7 @@ struct sma_config_overrides
     const char *host;
     int port;          /* -1 = any free port, 0 = not given */
     const char *provider; /* demo and tests: force a provider */
+    const char *sandbox;  /* "require": unless ship.json says another word */
 };
 
 /* One line for people: file, path in the file, what is wrong, the remedy. */

@@ -43,6 +43,9 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
 {
     enum sma_err err =
         sma_exec_options_parse(setup->config->permissions_json, &setup->options, error);
+    if (err == SMA_ERR_OK && !setup->options.says_mode && setup->config->sandbox != NULL &&
+        strcmp(setup->config->sandbox, "require") == 0)
+        setup->options.mode = SMA_SANDBOX_REQUIRE; /* the unit starts the service so */
     if (err == SMA_ERR_OK)
         err = name_file(sma_tool_rules_create(setup->config, &setup->rules, error), error);
     if (err == SMA_ERR_OK)

@@ -31,11 +31,20 @@ static int check_interactive(int option, const char *text)
     return parse_port(text, &port);
 }
 
+static int parse_sandbox(const char *text, struct sma_service_options *options)
+{
+    if (strcmp(text, "auto") != 0 && strcmp(text, "require") != 0)
+        return sma_cli_fail("start: --sandbox takes auto or require, not %s", text);
+    options->overrides.sandbox = text;
+    return 0;
+}
+
 static int parse_options(int argc, char **argv, struct sma_service_options *options)
 {
     static const struct option longs[] = {{"port", required_argument, NULL, 'p'},
                                           {"host", required_argument, NULL, 'h'},
                                           {"provider", required_argument, NULL, 'o'},
+                                          {"sandbox", required_argument, NULL, 's'},
                                           {"interactive-web", optional_argument, NULL, 'w'},
                                           {"interactive-port", required_argument, NULL, 'i'},
                                           {"help", no_argument, NULL, '?' + 128},
@@ -50,6 +59,8 @@ static int parse_options(int argc, char **argv, struct sma_service_options *opti
             options->overrides.host = optarg;
         else if (option == 'o')
             options->overrides.provider = optarg;
+        else if (option == 's')
+            status = parse_sandbox(optarg, options);
         else if (option == 'w' || option == 'i')
             status = check_interactive(option, optarg);
         else if (option == '?' + 128)

@@ -42,6 +42,7 @@ static void words_are_understood_or_refused(void)
     EXPECT(1, "option -p is unknown or lacks its value", "start", "-p");
     EXPECT(1, "port 99999 is not a number", "start", "--port", "99999");
     EXPECT(1, "port 80x is not a number", "start", "--port", "80x");
+    EXPECT(1, "--sandbox takes auto or require, not off", "start", "--sandbox", "off");
     EXPECT(1, "takes true or false, not maybe", "start", "--interactive-web=maybe");
     EXPECT(1, "one too many", "start", "/", "/tmp");
 }
@@ -59,8 +60,9 @@ static void a_folder_without_a_project_is_refused(void)
     folder_write(&folder, "Agent.md", "x");
     folder_write(&folder, "ship.json", "{\"llm\":{\"provider\":\"offline\"},}");
     EXPECT(1, "ship.json:1:", "start", folder.path);
-    folder_write(&folder, "ship.json",
-                 "{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"exec_shell\":{\"deny\":5}}}");
+    folder_write(
+        &folder, "ship.json",
+        "{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"exec_shell\":{\"deny\":5}}}");
     EXPECT(1, "permissions.exec_shell.deny", "start", folder.path, "--port", "0");
     folder_write(&folder, "ship.json", "{\"start\":{\"port\":true}}");
     EXPECT(1, "start.port must be a whole number", "start", folder.path);

@@ -570,9 +570,9 @@ static enum sma_err check_access(struct loading *loading, const char *path, json
     enum sma_err err = sma_access_rules_parse(sma_str(text), &rules, &error);
     free(text);
     sma_access_rules_destroy(rules);
-    return err == SMA_ERR_OK ? SMA_ERR_OK
-                             : sma_fail(loading->error, err, "%s: %s%s", loading->file, path,
-                                        error.text);
+    return err == SMA_ERR_OK
+               ? SMA_ERR_OK
+               : sma_fail(loading->error, err, "%s: %s%s", loading->file, path, error.text);
 }
 
 /* What holds for all platforms stands in the blocks of those that do not say it themselves. */
@@ -681,8 +681,11 @@ static void read_general(struct loading *loading, const struct sma_config_overri
                        : is_word(loading, NULL, "language", "en") ? SMA_LANGUAGE_EN
                                                                   : SMA_LANGUAGE_AUTO;
     config->approvals_expire_s = get_integer(loading, "approvals", "expireS", 86400);
+    config->sandbox = "";
     if (overrides == NULL)
         return;
+    if (overrides->sandbox != NULL)
+        config->sandbox = keep_text(loading, overrides->sandbox);
     if (overrides->host != NULL)
         config->start_host = keep_text(loading, overrides->host);
     if (overrides->port != 0)

@@ -15,6 +15,7 @@ static enum sma_err read_mode(const json_t *value, struct sma_exec_options *opti
     const char *text = value == NULL ? "auto" : json_string_value(value);
     for (size_t i = 0; text != NULL && i < SMA_COUNT_OF(words); i++) {
         if (strcmp(text, words[i]) == 0) {
+            options->says_mode = value != NULL;
             options->mode = (enum sma_sandbox_mode)i;
             return SMA_ERR_OK;
         }

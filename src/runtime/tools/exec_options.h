@@ -24,6 +24,7 @@ struct sma_exec_options
 {
     bool is_possible; /* false: exec_shell is switched off */
     enum sma_sandbox_mode mode;
+    bool says_mode; /* the member is there */
     bool has_network;
     int64_t memory_mb;
     char *env_names[SMA_EXEC_ENV_COUNT_MAX]; /* that a command gets whatever they look like */

@@ -133,8 +133,11 @@ enum sma_err sma_sandbox_find(const struct sma_config *config,
             return err;
     }
     if (!sandbox.is_on && options->mode == SMA_SANDBOX_REQUIRE)
-        return sma_fail(error, SMA_ERR_UNSUPPORTED,
-                        "ship.json: permissions.exec_shell.sandbox is \"require\", but %s",
+        return sma_fail(error, SMA_ERR_UNSUPPORTED, "%s, but %s",
+                        options->says_mode
+                            ? "ship.json: permissions.exec_shell.sandbox is \"require\""
+                            : "the service is to start with a working sandbox only (--sandbox "
+                              "require)",
                         sandbox.why);
     *ret_sandbox = sandbox;
     return SMA_ERR_OK;
