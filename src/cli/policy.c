@@ -4,8 +4,8 @@
 #include "cli.h"
 
 #include "chat_screen.h"
-#include "runtime/approval/policy.h"
 #include "runtime/approval/shell.h"
+#include "runtime/tools/check.h"
 #include "sma/buf.h"
 #include "sma/config.h"
 
@@ -49,34 +49,6 @@ static void put_command(struct sma_buf *buf, char **words)
     }
 }
 
-/* No name that begins with a dot, not ship.json: a link may lead there from a harmless name. */
-static bool is_plain(const char *path)
-{
-    return path[0] != '.' && strstr(path, "/.") == NULL && strcmp(path, "ship.json") != 0;
-}
-
-/* Follow links: the deepest part of the path that exists must lie in the project. */
-static bool stays(void *user, struct sma_str path)
-{
-    const char *project_dir = user;
-    size_t prefix = strlen(project_dir) + 1;
-    char full[PATH_MAX], real[PATH_MAX];
-    if (prefix + path.len + 1 > sizeof full)
-        return false;
-    snprintf(full, sizeof full, "%s/%.*s", project_dir, (int)path.len, path.ptr);
-    while (strlen(full) > prefix) {
-        if (realpath(full, real) != NULL)
-            return strncmp(real, project_dir, prefix - 1) == 0 &&
-                   (real[prefix - 1] == '\0' ||
-                    (real[prefix - 1] == '/' && is_plain(real + prefix)));
-        char target[2];
-        if (readlink(full, target, sizeof target) >= 0)
-            return false; /* a link to nothing: it would be made where it points */
-        *strrchr(full, '/') = '\0';
-    }
-    return true;
-}
-
 static void print_field(const char *name, const char *value)
 {
     if (value[0] == '\0')
@@ -97,6 +69,8 @@ static int print_decision(const struct sma_policy_decision *decision)
     print_field("rule", decision->rule);
     print_field("program", decision->program);
     print_field("why", decision->reason);
+    if (decision->is_owner_only)
+        puts("  only an owner may agree to it");
     if (decision->at > 0)
         printf("  %-8s byte %zu\n", "where", decision->at);
     return (int)decision->verdict;
@@ -104,9 +78,9 @@ static int print_decision(const struct sma_policy_decision *decision)
 
 static int decide(const struct sma_config *config, char **words)
 {
-    struct sma_policy *policy = NULL;
+    struct sma_tool_rules *rules = NULL;
     struct sma_error error = {0};
-    if (sma_policy_load(config->permissions_json, &policy, &error) != SMA_ERR_OK) {
+    if (sma_tool_rules_create(config, &rules, &error) != SMA_ERR_OK) {
         sma_cli_fail("policy: ship.json: %s", error.text);
         return FAILED;
     }
@@ -118,17 +92,13 @@ static int decide(const struct sma_config *config, char **words)
     if (shell == NULL || command.err != SMA_ERR_OK) {
         sma_cli_fail("policy: the command is too long");
     } else {
-        struct sma_policy_query query = {.command = sma_buf_str(&command),
-                                         .project_dir = sma_str(config->project_dir),
-                                         .stays = stays,
-                                         .user = (void *)(uintptr_t)config->project_dir};
         struct sma_policy_decision decision;
-        sma_policy_decide(policy, shell, &query, &decision);
+        sma_tool_rules_decide(rules, shell, sma_buf_str(&command), &decision);
         status = print_decision(&decision);
     }
     sma_buf_fini(&command);
     sma_shell_destroy(shell);
-    sma_policy_destroy(policy);
+    sma_tool_rules_destroy(rules);
     return status;
 }
 

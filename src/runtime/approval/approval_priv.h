@@ -107,6 +107,8 @@ const struct launcher *sma_program_launcher(struct sma_str base);
 const struct danger *sma_program_danger(struct sma_str base);
 /* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 = none, as of most. */
 uint32_t sma_program_recipes(struct sma_str file);
+/* May a name made of the pattern be a recipe? */
+bool sma_program_may_be_recipe(struct sma_str pattern);
 /* Does `program` run what such a file says? */
 bool sma_program_reads(struct sma_str program, uint32_t recipes);
 /* For the test of the tables: in order, and every launcher described. */
@@ -148,7 +150,8 @@ struct rule
     struct sma_str *words; /* into storage */
     struct sma_str base;   /* the last part of the first word */
     char *storage;
-    char *script; /* last part of the script or program file it lets run; NULL: none */
+    char *script; /* the script or program file it lets run; NULL: none */
+    uint32_t script_program; /* the word that is the program of it */
     uint32_t word_count;
     bool is_exact;
 };
@@ -184,6 +187,10 @@ uint32_t sma_rule_inherit(uint32_t cover, const struct sma_shell_command *child)
 /* -- paths (policy_path.c) ------------------------------------------------------------------------------------------- */
 /* May a redirection read or write it: inside the project, no name that begins with a dot, not ship.json? */
 bool sma_path_is_harmless(struct sma_str path, struct sma_str project_dir);
+/* May a file name made of this pattern be `name`? A star at the end or beginning of `name`: whatever stands there. */
+bool sma_pattern_may_be(struct sma_str pattern, const char *name);
+/* The kinds of recipe of a base name, further suffixes (Makefile.sh) left away. */
+uint32_t sma_file_recipes(struct sma_str base);
 /* Does it name .env, .ship, ship.json or (unless for_git) .git, as a path, a pattern or behind an = or :? */
 bool sma_path_is_protected(struct sma_str word, bool is_pattern, bool for_git);
 

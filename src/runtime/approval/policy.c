@@ -76,20 +76,25 @@ static const char *find_opening(const struct sma_shell *shell, const struct rule
 /* A rule for a file of the project makes that file one that may not be written without asking. */
 static enum sma_err keep_script(const struct sma_shell *shell, struct rule *rule)
 {
-    struct sma_str script = {0};
+    struct sma_str script = {0}, program = {0};
     for (uint32_t i = 0; i < shell->command_count; i++) {
-        struct sma_str program = sma_shell_word_str(sma_shell_words(shell, &shell->commands[i]));
-        if (shell->commands[i].word_count > 0 && memchr(program.ptr, '/', program.len) != NULL)
-            script = program;
+        struct sma_str name = sma_shell_word_str(sma_shell_words(shell, &shell->commands[i]));
+        if (shell->commands[i].word_count > 0 && memchr(name.ptr, '/', name.len) != NULL)
+            script = program = name;
     }
     for (uint32_t i = 0; i < shell->note_count; i++) {
         const struct sma_shell_command *command = &shell->commands[shell->notes[i].command];
-        if (shell->notes[i].is_script && shell->notes[i].origin < command->word_count)
-            script = sma_shell_word_str(&sma_shell_words(shell, command)[shell->notes[i].origin]);
+        const struct sma_shell_word *words = sma_shell_words(shell, command);
+        if (shell->notes[i].is_script && shell->notes[i].origin < command->word_count) {
+            script = sma_shell_word_str(&words[shell->notes[i].origin]);
+            program = sma_shell_word_str(&words[0]);
+        }
     }
     if (script.len == 0)
         return SMA_ERR_OK;
-    script = sma_program_base(script);
+    for (uint32_t i = 0; i < rule->word_count; i++)
+        if (sma_str_is_equal(rule->words[i], program))
+            rule->script_program = i;
     rule->script = strndup(script.ptr, script.len);
     return rule->script == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }

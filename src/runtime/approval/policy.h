@@ -42,17 +42,31 @@ struct sma_policy_decision
     char program[160]; /* the program that decided, with the word that did, "" when none is known */
     char reason[160];  /* one clause for people: why */
     size_t at;         /* where in the command text doubt arose; 0 otherwise */
+    bool is_owner_only; /* ASK: it writes what only an owner may agree to (owner_files.h) */
 };
 
 /* Does `path` (relative to the project) lead to something inside the project, symbolic links included? false: it leaves it,
  * or cannot be told. May be NULL in the query: then names alone decide. */
 typedef bool sma_policy_stays_fn(void *user, struct sma_str path);
 
+/* How may a file be written, by any program or tool? In the order of what stands in the way. */
+enum sma_policy_write
+{
+    SMA_POLICY_WRITE_FREE,
+    SMA_POLICY_WRITE_ASKED,
+    SMA_POLICY_WRITE_OWNER,   /* asked, and only an owner may agree */
+    SMA_POLICY_WRITE_REFUSED, /* `write_repo` does not permit it */
+};
+/* What `write_repo` and the like say about `path`: relative to the project, without "..". NULL in the query: asked, as where
+ * there is no `write_repo`. */
+typedef enum sma_policy_write sma_policy_may_write_fn(void *user, struct sma_str path);
+
 struct sma_policy_query
 {
     struct sma_str command;     /* text for `sh -c` */
     struct sma_str project_dir; /* absolute, without a slash at its end; the command starts there */
     sma_policy_stays_fn *stays;
+    sma_policy_may_write_fn *may_write;
     void *user;
 };
 
@@ -83,10 +97,13 @@ void sma_policy_decide(const struct sma_policy *policy, struct sma_shell *shell,
 void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell *shell,
                                const struct sma_policy_query *query, const struct sma_str *grants,
                                size_t grant_count, struct sma_policy_decision *ret_decision);
-/** Does an allow rule let the file `path` (by its last part) run? Then writing it would allow anything. */
-bool sma_policy_runs_script(const struct sma_policy *policy, struct sma_str path);
+/**
+ * What is the file `path` (relative to the project) to the scripts that allow rules run? OWNER: one of them, a folder above it,
+ * or what it may load (modules of its folder and below). ASKED: another file of its folder. Writing them would allow anything.
+ */
+enum sma_policy_write sma_policy_judge_script(const struct sma_policy *policy, struct sma_str path);
 /** The same for one grant's rule, by its words: rather too often than too seldom. */
-bool sma_policy_grant_runs_script(struct sma_str rule, struct sma_str path);
+enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct sma_str path);
 /** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a shell, an interpreter or a
  *  launcher run anything. */
 SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);

@@ -3,28 +3,12 @@
  * else ask. The first thing that stands in the way of allowing is what people are told.
  */
 #include "options.h"
+#include "policy_priv.h"
 
 #include "sma/text.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
-
-static const char WRITES_ELSEWHERE[] = "it writes a file that is not plainly one of the project";
-static const char READS_ELSEWHERE[] = "it reads a file that is not plainly one of the project";
-static const char WRITES_SCRIPT[] = "it writes a script that a rule lets run";
-
-struct deciding
-{
-    const struct sma_policy *policy;
-    struct rules allow;   /* the policy's own; empty where it asks always */
-    struct rules granted; /* what people have allowed for a while */
-    const struct sma_shell *shell;
-    const struct sma_policy_query *query;
-    struct sma_policy_decision *decision;
-    struct sma_str folder; /* where `cd` has gone, relative to the project; empty: nowhere */
-    bool has_many_folders;
-    uint32_t covers[SMA_SHELL_COMMAND_COUNT_MAX];
-};
 
 static void put_text(char *to, size_t size, struct sma_str text)
 {
@@ -34,9 +18,8 @@ static void put_text(char *to, size_t size, struct sma_str text)
     to[len] = '\0';
 }
 
-/* Only the first verdict that is not `allow` counts, except that refusing beats asking. */
-static void settle(struct deciding *deciding, enum sma_policy_verdict verdict, const char *rule,
-                   struct sma_str program, const char *reason)
+void sma_deciding_settle(struct deciding *deciding, enum sma_policy_verdict verdict,
+                         const char *rule, struct sma_str program, const char *reason)
 {
     struct sma_policy_decision *decision = deciding->decision;
     if (decision->verdict >= verdict)
@@ -47,9 +30,9 @@ static void settle(struct deciding *deciding, enum sma_policy_verdict verdict, c
     put_text(decision->reason, sizeof decision->reason, sma_str(reason));
 }
 
-static void ask(struct deciding *deciding, struct sma_str program, const char *reason)
+void sma_deciding_ask(struct deciding *deciding, struct sma_str program, const char *reason)
 {
-    settle(deciding, SMA_POLICY_ASK, "", program, reason);
+    sma_deciding_settle(deciding, SMA_POLICY_ASK, "", program, reason);
 }
 
 static struct sma_str program_of(const struct sma_shell *shell,
@@ -164,9 +147,10 @@ static void check_deny(struct deciding *deciding)
             if (match == MATCH_NO)
                 continue;
             bool is_refused = match == MATCH_YES && !deciding->policy->deny_is_question;
-            settle(deciding, is_refused ? SMA_POLICY_REFUSE : SMA_POLICY_ASK, deny->items[k].text,
-                   program_of(shell, &shell->commands[i]),
-                   match == MATCH_YES ? "a deny rule names it" : "a deny rule may mean it");
+            sma_deciding_settle(deciding, is_refused ? SMA_POLICY_REFUSE : SMA_POLICY_ASK,
+                                deny->items[k].text, program_of(shell, &shell->commands[i]),
+                                match == MATCH_YES ? "a deny rule names it"
+                                                   : "a deny rule may mean it");
         }
 }
 
@@ -226,119 +210,9 @@ static void check_assigns(struct deciding *deciding)
     for (uint32_t i = 0; i < deciding->shell->assign_count; i++) {
         const struct sma_shell_assign *assign = &deciding->shell->assigns[i];
         if (!is_tame_variable(deciding, assign))
-            ask(deciding, assign->name, "this variable can change what programs do");
+            sma_deciding_ask(deciding, assign->name, "this variable can change what programs do");
         else if (sma_path_is_protected(sma_shell_word_str(&assign->value), false, true))
-            ask(deciding, assign->name, "it names a protected file");
-    }
-}
-
-/* -- files ---------------------------------------------------------------------------------------------------------------- */
-static bool stays(const struct deciding *deciding, struct sma_str path)
-{
-    const struct sma_policy_query *query = deciding->query;
-    if (query->stays == NULL ||
-        (path.len > 0 && path.ptr[0] == '/' && !sma_str_starts_with(path, query->project_dir)))
-        return true; /* by name alone; outside of the project only devices have got here */
-    if (path.ptr[0] == '/')
-        path = (struct sma_str){path.ptr + query->project_dir.len + 1,
-                                path.len - query->project_dir.len - 1};
-    if (!query->stays(query->user, path))
-        return false;
-    char joined[4096];
-    if (deciding->folder.len == 0)
-        return true;
-    if (deciding->has_many_folders || deciding->folder.len + path.len + 2 > sizeof joined)
-        return false;
-    memcpy(joined, deciding->folder.ptr, deciding->folder.len);
-    joined[deciding->folder.len] = '/';
-    memcpy(joined + deciding->folder.len + 1, path.ptr, path.len);
-    return query->stays(query->user, (struct sma_str){joined, deciding->folder.len + path.len + 1});
-}
-
-static bool is_harmless(const struct deciding *deciding, const struct sma_shell_word *word,
-                        uint32_t may_have)
-{
-    struct sma_str path = sma_shell_word_str(word);
-    if ((word->flags & SMA_WORD_NOT_CONSTANT & ~may_have) != 0 ||
-        !sma_path_is_harmless(path, deciding->query->project_dir))
-        return false;
-    return (word->flags & SMA_WORD_GLOB) != 0 || stays(deciding, path);
-}
-
-static bool runs_recipe(const struct rule *rule, uint32_t recipes)
-{
-    for (uint32_t i = 0; i < rule->word_count; i++)
-        if (sma_program_reads(rule->words[i], recipes))
-            return true;
-    return false;
-}
-
-static bool names_script(const struct rules *rules, struct sma_str base)
-{
-    uint32_t recipes = sma_program_recipes(base);
-    for (size_t i = 0; i < rules->count; i++) {
-        const struct rule *rule = &rules->items[i];
-        if ((rule->script != NULL && sma_str_is_equal(base, sma_str(rule->script))) ||
-            (recipes != 0 && runs_recipe(rule, recipes)))
-            return true;
-    }
-    return false;
-}
-
-bool sma_policy_grant_runs_script(struct sma_str rule, struct sma_str path)
-{
-    struct sma_str base = sma_program_base(path);
-    uint32_t recipes = sma_program_recipes(base);
-    bool is_named = base.len > 0 && memmem(rule.ptr, rule.len, base.ptr, base.len) != NULL;
-    for (size_t from = 0, i = 0; i <= rule.len && !is_named; i++) {
-        if (i < rule.len && rule.ptr[i] != ' ' && rule.ptr[i] != '=')
-            continue;
-        is_named = sma_program_reads((struct sma_str){rule.ptr + from, i - from}, recipes);
-        from = i + 1;
-    }
-    return is_named;
-}
-
-bool sma_policy_runs_script(const struct sma_policy *policy, struct sma_str path)
-{
-    return names_script(&policy->allow, sma_program_base(path));
-}
-
-/* A file that an allow rule lets run: writing it would allow anything. */
-static bool is_allowed_script(const struct deciding *deciding, const struct sma_shell_word *word)
-{
-    struct sma_str base = sma_program_base(sma_shell_word_str(word));
-    return names_script(&deciding->policy->allow, base) || names_script(&deciding->granted, base);
-}
-
-static void check_redirects(struct deciding *deciding)
-{
-    const struct sma_shell *shell = deciding->shell;
-    for (uint32_t i = 0; i < shell->redirect_count; i++) {
-        const struct sma_shell_redirect *redirect = &shell->redirects[i];
-        struct sma_str raw = {redirect->target.raw, redirect->target.raw_len};
-        if (redirect->kind != SMA_REDIRECT_READ && redirect->kind != SMA_REDIRECT_WRITE)
-            continue;
-        bool is_written = redirect->kind == SMA_REDIRECT_WRITE;
-        if (!is_harmless(deciding, &redirect->target, 0))
-            ask(deciding, raw, is_written ? WRITES_ELSEWHERE : READS_ELSEWHERE);
-        if (is_written && is_allowed_script(deciding, &redirect->target))
-            ask(deciding, raw, WRITES_SCRIPT);
-    }
-}
-
-static void check_touches(struct deciding *deciding)
-{
-    for (uint32_t i = 0; i < deciding->shell->touch_count; i++) {
-        const struct sma_shell_touch *touch = &deciding->shell->touches[i];
-        if (touch->origin < deciding->covers[touch->command])
-            continue; /* a rule names it */
-        struct sma_str raw = {touch->target.raw, touch->target.raw_len};
-        bool is_written = touch->kind != SMA_TOUCH_READ;
-        if (!is_harmless(deciding, &touch->target, SMA_WORD_GLOB | SMA_WORD_SPLITS))
-            ask(deciding, raw, is_written ? WRITES_ELSEWHERE : READS_ELSEWHERE);
-        if (is_written && is_allowed_script(deciding, &touch->target))
-            ask(deciding, raw, WRITES_SCRIPT);
+            sma_deciding_ask(deciding, assign->name, "it names a protected file");
     }
 }
 
@@ -383,11 +257,21 @@ static struct checked describe(const struct sma_shell *shell, uint32_t index)
     return checked;
 }
 
-/* src/{a,b}.c: whatever the braces give, it lies in a folder that is none of the protected ones. */
+/* src/{a,b}.c: whatever the braces give, it lies in a folder that is none of the protected ones, and no name begins with a
+ * dot: not src/{.env,x}, not src/{a,}.env, not src/../{.env,x}. */
 static bool is_below_folder(const struct sma_shell_word *word)
 {
-    return word->fixed_len > 0 && word->text[0] != '.' &&
-           memchr(word->text, '/', word->fixed_len) != NULL;
+    if (word->fixed_len == 0 || word->text[0] == '.' ||
+        memchr(word->text, '/', word->fixed_len) == NULL)
+        return false;
+    for (size_t i = 0; i + 1 < word->len; i++) {
+        char byte = word->text[i], next = word->text[i + 1];
+        bool begins = byte == '/' || byte == '{' || byte == ',';
+        if ((begins && next == '.') ||
+            ((byte == '{' || byte == ',') && (next == ',' || next == '}')))
+            return false;
+    }
+    return true;
 }
 
 /* git commit -m "$(cat ...)": the value of an option, whatever it is. */
@@ -459,9 +343,11 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
 static void check_folder(struct deciding *deciding, const struct sma_shell_command *command)
 {
     const struct sma_shell_word *words = sma_shell_words(deciding->shell, command);
-    if (command->word_count == 2 && is_harmless(deciding, &words[1], 0) && words[1].text[0] != '-')
+    if (command->word_count == 2 && sma_deciding_is_harmless(deciding, &words[1], 0) &&
+        words[1].text[0] != '-')
         return;
-    ask(deciding, program_of(deciding->shell, command), "it leaves the project's folder");
+    sma_deciding_ask(deciding, program_of(deciding->shell, command),
+                     "it leaves the project's folder");
 }
 
 static void check_words(struct deciding *deciding, const struct checked *checked)
@@ -472,7 +358,7 @@ static void check_words(struct deciding *deciding, const struct checked *checked
     uint32_t cover = deciding->covers[checked->index];
     if (command->has_more_words && !checked->is_plain && cover != UINT32_MAX &&
         !command->is_transparent)
-        ask(deciding, program, "it gets words that are not known");
+        sma_deciding_ask(deciding, program, "it gets words that are not known");
     for (uint32_t i = 1; i < command->word_count; i++) {
         if (i < cover)
             continue;
@@ -480,7 +366,7 @@ static void check_words(struct deciding *deciding, const struct checked *checked
         if (fault == NULL && may_evaluate(checked, words, i, command->word_count))
             fault = "a word of it may be evaluated";
         if (fault != NULL)
-            ask(deciding, program, fault);
+            sma_deciding_ask(deciding, program, fault);
     }
 }
 
@@ -491,8 +377,8 @@ static void check_empty(struct deciding *deciding, uint32_t index)
     for (uint32_t i = 0; i < shell->redirect_count && !deciding->policy->allows_the_rest; i++)
         if (shell->redirects[i].command == (int32_t)index &&
             shell->redirects[i].kind == SMA_REDIRECT_WRITE)
-            ask(deciding, sma_shell_word_str(&shell->redirects[i].target),
-                "a redirection without a program");
+            sma_deciding_ask(deciding, sma_shell_word_str(&shell->redirects[i].target),
+                             "a redirection without a program");
 }
 
 static void check_command(struct deciding *deciding, uint32_t index)
@@ -506,7 +392,7 @@ static void check_command(struct deciding *deciding, uint32_t index)
     const struct sma_shell_word *word = sma_shell_words(deciding->shell, command);
     if (!sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_FOREIGN) != 0 ||
         word->len == 0 || word->text[0] == '-') {
-        ask(deciding, program, "which program this is cannot be told");
+        sma_deciding_ask(deciding, program, "which program this is cannot be told");
         return;
     }
     struct checked checked = describe(deciding->shell, index);
@@ -517,11 +403,11 @@ static void check_command(struct deciding *deciding, uint32_t index)
     if (folder.len > 0 && !sma_list_has("/usr/bin/ /bin/", folder))
         needs_rule = true;
     if (deciding->folder.len > 0 && folder.len > 0 && folder.ptr[0] != '/') {
-        ask(deciding, program, "behind cd this may be another file");
+        sma_deciding_ask(deciding, program, "behind cd this may be another file");
         return;
     }
     if (needs_rule && deciding->covers[index] == 0) {
-        ask(deciding, program, "no rule allows it");
+        sma_deciding_ask(deciding, program, "no rule allows it");
         return;
     }
     if (checked.kind == PROGRAM_CD)
@@ -535,8 +421,8 @@ static void check_notes(struct deciding *deciding)
     for (uint32_t i = 0; i < shell->note_count; i++)
         if (deciding->covers[shell->notes[i].command] <= shell->notes[i].origin ||
             (shell->notes[i].is_script && deciding->folder.len > 0))
-            ask(deciding, program_of(shell, &shell->commands[shell->notes[i].command]),
-                shell->notes[i].why);
+            sma_deciding_ask(deciding, program_of(shell, &shell->commands[shell->notes[i].command]),
+                             shell->notes[i].why);
 }
 
 /* The best of `rules` for a command: how many words it fixes. The first that helps is the one that is told. */
@@ -564,10 +450,13 @@ static void find_covers(struct deciding *deciding)
     const struct sma_shell *shell = deciding->shell;
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_command *command = &shell->commands[i];
-        uint32_t best =
-            command->parent < 0 ? 0 : sma_rule_inherit(deciding->covers[command->parent], command);
-        best = find_cover(deciding, &deciding->allow, command, best);
-        best = find_cover(deciding, &deciding->granted, command, best);
+        bool is_child = command->parent >= 0;
+        uint32_t own =
+            is_child ? sma_rule_inherit(deciding->own_covers[command->parent], command) : 0;
+        own = find_cover(deciding, &deciding->allow, command, own);
+        uint32_t best = is_child ? sma_rule_inherit(deciding->covers[command->parent], command) : 0;
+        best = find_cover(deciding, &deciding->granted, command, own > best ? own : best);
+        deciding->own_covers[i] = own;
         if (best == 0 && deciding->policy->allows_the_rest)
             best = 1;
         deciding->covers[i] = best;
@@ -590,6 +479,7 @@ static void start_decision(struct deciding *deciding)
 {
     struct sma_policy_decision *decision = deciding->decision;
     decision->verdict = SMA_POLICY_ALLOW;
+    decision->is_owner_only = false;
     decision->rule[0] = decision->program[0] = '\0';
     put_text(decision->reason, sizeof decision->reason, SMA_STR("every program in it is allowed"));
     decision->at = deciding->shell->at;
@@ -613,24 +503,25 @@ static void decide(struct deciding *deciding)
     struct sma_str program =
         shell->command_count == 0 ? SMA_STR("") : program_of(shell, shell->commands);
     if (policy->is_off)
-        settle(deciding, SMA_POLICY_REFUSE, "permissions.exec_shell: false", program,
-               "commands are switched off");
+        sma_deciding_settle(deciding, SMA_POLICY_REFUSE, "permissions.exec_shell: false", program,
+                            "commands are switched off");
     check_deny(deciding);
     if (shell->command_count == 0 && !shell->is_uncertain)
-        settle(deciding, SMA_POLICY_REFUSE, "", SMA_STR(""), "there is nothing to run");
+        sma_deciding_settle(deciding, SMA_POLICY_REFUSE, "", SMA_STR(""),
+                            "there is nothing to run");
     if (deciding->decision->verdict == SMA_POLICY_REFUSE)
         return;
     if (policy->asks_always && !has_rule)
-        settle(deciding, SMA_POLICY_ASK, "permissions.exec_shell.requiresApproval", program,
-               "every command must be agreed to");
+        sma_deciding_settle(deciding, SMA_POLICY_ASK, "permissions.exec_shell.requiresApproval",
+                            program, "every command must be agreed to");
     if (shell->is_uncertain)
-        ask(deciding, program, shell->why);
-    check_redirects(deciding);
-    check_touches(deciding);
+        sma_deciding_ask(deciding, program, shell->why);
+    sma_deciding_check_files(deciding);
     check_assigns(deciding);
     check_notes(deciding);
     for (uint32_t i = 0; i < shell->command_count; i++)
         check_command(deciding, i);
+    sma_deciding_check_asked_writes(deciding);
 }
 
 static void decide_with(const struct sma_policy *policy, struct sma_shell *shell,
@@ -649,6 +540,7 @@ static void decide_with(const struct sma_policy *policy, struct sma_shell *shell
     deciding.decision = ret_decision;
     deciding.folder = SMA_STR("");
     deciding.has_many_folders = false;
+    deciding.asked_write = SMA_STR("");
     decide(&deciding);
 }
 

@@ -5,10 +5,6 @@
 
 #include "sma/text.h"
 
-#include <fnmatch.h>
-
-#define NAME_BYTES_MAX 255 /* a longer part of a path cannot exist */
-
 static bool is_secret_name(struct sma_str name)
 {
     if (sma_list_has(".env.example .env.sample .env.template", name))
@@ -17,19 +13,11 @@ static bool is_secret_name(struct sma_str name)
            sma_str_starts_with(name, SMA_STR(".env."));
 }
 
+/* .env and what begins so, whatever follows: shells differ about [^x], and names of variants are not known. */
 static bool may_match_secret(struct sma_str name)
 {
-    static const char *const secrets[] = {".env", ".env.local", ".env.production", ".ship",
-                                          "ship.json"};
-    char pattern[NAME_BYTES_MAX + 1];
-    if (name.len > NAME_BYTES_MAX)
-        return true;
-    memcpy(pattern, name.ptr, name.len);
-    pattern[name.len] = '\0';
-    for (size_t i = 0; i < SMA_COUNT_OF(secrets); i++)
-        if (fnmatch(pattern, secrets[i], FNM_PERIOD) == 0)
-            return true;
-    return false;
+    return sma_pattern_may_be(name, ".env*") || sma_pattern_may_be(name, ".ship") ||
+           sma_pattern_may_be(name, "ship.json");
 }
 
 static bool is_protected_from(struct sma_str text, bool is_pattern, bool for_git)

@@ -392,6 +392,22 @@ uint32_t sma_program_recipes(struct sma_str file)
     return recipes;
 }
 
+bool sma_program_may_be_recipe(struct sma_str pattern)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(RECIPES); i++)
+        for (const char *at = RECIPES[i].files; *at != '\0';) {
+            size_t len = strcspn(at, " ");
+            char name[64];
+            SMA_ASSERT(len < sizeof name);
+            memcpy(name, at, len);
+            name[len] = '\0';
+            if (sma_pattern_may_be(pattern, name))
+                return true;
+            at += len + (at[len] == ' ');
+        }
+    return false;
+}
+
 bool sma_program_reads(struct sma_str program, uint32_t recipes)
 {
     program = sma_program_base(program);

@@ -1,6 +1,7 @@
 /* request.c — see request.h. */
 #include "runtime/approval/request.h"
 
+#include "runtime/approval/owner_files.h"
 #include "runtime/json/json_read.h"
 #include "sma/text.h"
 
@@ -42,6 +43,8 @@ void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *it
     sma_buf_put_json_member(buf, "digest", (struct sma_str){digest, sizeof digest});
     sma_buf_put_json_key(buf, "isAdminOnly");
     sma_buf_put_text(buf, item->is_admin_only ? "true" : "false");
+    sma_buf_put_json_key(buf, "isOwnerOnly");
+    sma_buf_put_text(buf, item->is_owner_only ? "true" : "false");
     sma_buf_put_char(buf, '}');
 }
 
@@ -113,13 +116,39 @@ static bool read_digest(const json_t *object, uint8_t ret_digest[32])
     return true;
 }
 
+static bool is_name_byte(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("-_./", byte) != NULL);
+}
+
+/* A request from before items said whether they are for owners: by the file that is written, or any that a command names. */
+static bool seems_owner_only(const struct sma_request_item *item)
+{
+    json_t *details = NULL;
+    if (sma_json_load(item->details_json, &details) != SMA_ERR_OK)
+        return true;
+    bool is_owner_only = sma_file_is_owner_only(sma_json_str(details, "filePath"));
+    struct sma_str command = sma_json_str(details, "command");
+    for (size_t from = 0, i = 0; i <= command.len; i++) {
+        if (i < command.len && is_name_byte(command.ptr[i]))
+            continue;
+        is_owner_only |= sma_file_is_owner_only((struct sma_str){command.ptr + from, i - from});
+        from = i + 1;
+    }
+    json_decref(details);
+    return is_owner_only;
+}
+
 static enum sma_err read_item(const json_t *object, struct sma_request_item *ret_item)
 {
     struct sma_request_item item = {0};
     const json_t *call = json_object_get(object, "call");
     const json_t *admin = json_object_get(object, "isAdminOnly");
+    const json_t *owner = json_object_get(object, "isOwnerOnly");
     if (!json_is_integer(call) || json_integer_value(call) < 0 ||
-        json_integer_value(call) >= SMA_TOOL_CALL_COUNT_MAX || !json_is_boolean(admin))
+        json_integer_value(call) >= SMA_TOOL_CALL_COUNT_MAX || !json_is_boolean(admin) ||
+        (owner != NULL && !json_is_boolean(owner)))
         return SMA_ERR_BADINPUT;
     item.call = (uint32_t)json_integer_value(call);
     item.is_admin_only = json_is_true(admin);
@@ -133,9 +162,11 @@ static enum sma_err read_item(const json_t *object, struct sma_request_item *ret
     enum sma_err err = read_json(object, "input", &item.input_json);
     if (err == SMA_ERR_OK)
         err = read_json(object, "details", &item.details_json);
-    if (err == SMA_ERR_OK)
-        *ret_item = item;
-    return err;
+    if (err != SMA_ERR_OK)
+        return err;
+    item.is_owner_only = owner == NULL ? seems_owner_only(&item) : json_is_true(owner);
+    *ret_item = item;
+    return SMA_ERR_OK;
 }
 
 static bool has_call(const struct sma_request *request, uint32_t call)

@@ -38,6 +38,8 @@ struct sma_request_item
     struct sma_str grant_rule; /* what "always" would allow; empty: this can only be allowed once */
     uint8_t digest[32];        /* what exactly is agreed to */
     bool is_admin_only; /* only an owner or administrator may agree; else also who asked for it */
+    bool
+        is_owner_only; /* only an owner: it changes what the agent is and may do, or what programs run */
 };
 struct sma_request
 {

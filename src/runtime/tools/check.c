@@ -1,9 +1,11 @@
 /* check.c — may this call be done, and what exactly would be agreed to? See check.h. */
 #include "runtime/tools/check.h"
 
+#include "runtime/approval/owner_files.h"
 #include "runtime/approval/request.h"
 #include "runtime/approval/shell.h"
 #include "runtime/tools/file_tools_priv.h"
+#include "runtime/tools/write_judge.h"
 #include "sma/text.h"
 
 #include <errno.h>
@@ -37,6 +39,7 @@ struct checking
     int64_t wall_ms;
     struct sma_shell *shell;
     struct sma_tool_check check;
+    bool is_owner_only; /* what is asked is for owners */
     struct sma_buf *item, *why;
 };
 
@@ -78,6 +81,63 @@ void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf 
     sma_buf_put_text(buf, "\nfiles: ");
     sma_file_rules_describe(rules->files->rules, buf);
     sma_buf_put_char(buf, '\n');
+}
+
+/* -- commands and files ----------------------------------------------------------------------------------------- */
+static struct sma_write_rules write_rules(const struct checking *checking)
+{
+    return (struct sma_write_rules){.policy = checking->rules->policy,
+                                    .files = checking->rules->files->rules,
+                                    .grants = checking->ask->grants,
+                                    .grant_count = checking->ask->grant_count,
+                                    .wall_ms = checking->wall_ms};
+}
+
+static bool stays(void *user, struct sma_str path)
+{
+    const struct checking *checking = user;
+    return sma_guard_stays(checking->rules->files->guard, path);
+}
+
+/* The verdict that write_file gets. A link or a file of several names may be any other file. */
+static enum sma_policy_write may_write(void *user, struct sma_str path)
+{
+    const struct checking *checking = user;
+    const struct sma_guard *guard = checking->rules->files->guard;
+    struct sma_write_rules rules = write_rules(checking);
+    struct sma_buf clean, why;
+    sma_buf_init(&clean, SMA_GUARD_PATH_BYTES_MAX + 1);
+    sma_buf_init(&why, 4000);
+    enum sma_policy_write verdict = SMA_POLICY_WRITE_ASKED;
+    if (sma_guard_clean(guard, path, &clean, &why) == SMA_ERR_OK && clean.len > 0) {
+        enum sma_guard_place place = sma_guard_look(guard, sma_buf_str(&clean));
+        verdict = sma_write_judge(&rules, sma_buf_str(&clean)).verdict;
+        if (place == SMA_GUARD_NOWHERE)
+            verdict = SMA_POLICY_WRITE_FREE; /* cp a b, where b is a file: b/a is not written */
+        else if (verdict == SMA_POLICY_WRITE_FREE && place == SMA_GUARD_ANOTHER)
+            verdict = SMA_POLICY_WRITE_ASKED;
+    }
+    sma_buf_fini(&clean);
+    sma_buf_fini(&why);
+    return verdict;
+}
+
+static struct sma_policy_query make_query(struct checking *checking, struct sma_str command)
+{
+    return (struct sma_policy_query){.command = command,
+                                     .project_dir = sma_str(checking->rules->project_dir),
+                                     .stays = stays,
+                                     .may_write = may_write,
+                                     .user = checking};
+}
+
+void sma_tool_rules_decide(const struct sma_tool_rules *rules, struct sma_shell *shell,
+                           struct sma_str command, struct sma_policy_decision *ret_decision)
+{
+    struct sma_tool_ask ask = {.name = SMA_STR("exec_shell")};
+    struct checking checking = {.rules = rules, .ask = &ask, .shell = shell};
+    struct sma_policy_query query = make_query(&checking, command);
+    sma_policy_decide(rules->policy, shell, &query, ret_decision);
 }
 
 /* -- what all share --------------------------------------------------------------------------------------------- */
@@ -210,6 +270,7 @@ static enum sma_err put_item(struct checking *checking, struct item_texts *texts
         .reason = sma_str(decision->reason),
         .grant_rule = sma_buf_str(&texts->grant_rule),
         .is_admin_only = is_admin_only,
+        .is_owner_only = checking->is_owner_only,
     };
     memcpy(item.digest, checking->check.digest, sizeof item.digest);
     sma_request_put_item(checking->item, &item);
@@ -222,12 +283,6 @@ static enum sma_err put_item(struct checking *checking, struct item_texts *texts
 }
 
 /* -- exec_shell ------------------------------------------------------------------------------------------------- */
-static bool stays(void *user, struct sma_str path)
-{
-    const struct sma_tool_rules *rules = user;
-    return sma_guard_stays(rules->files->guard, path);
-}
-
 /* The bytes of a script; a pipe or a device is not waited for. */
 static enum sma_err read_script(void *user, const char *path, size_t max, char **ret_bytes,
                                 size_t *ret_len)
@@ -307,10 +362,7 @@ static size_t collect_rules(const struct checking *checking, struct sma_str *ret
 static enum sma_err check_command(struct checking *checking)
 {
     const struct sma_tool_rules *rules = checking->rules;
-    struct sma_policy_query query = {.command = checking->args.command,
-                                     .project_dir = sma_str(rules->project_dir),
-                                     .stays = stays,
-                                     .user = (void *)(uintptr_t)rules};
+    struct sma_policy_query query = make_query(checking, checking->args.command);
     struct sma_str grants[SMA_GRANT_COUNT_MAX];
     sma_policy_decide_granted(rules->policy, checking->shell, &query, grants,
                               collect_rules(checking, grants), &checking->check.decision);
@@ -335,69 +387,25 @@ static enum sma_err check_command(struct checking *checking)
     init_texts(&texts);
     put_line(checking, &texts.title, checking->args.command, TITLE_BYTES_MAX);
     put_details(checking, &texts.details, "command", checking->args.command, NULL, SMA_STR(""));
-    put_command_grant(checking, &query, &texts.grant_rule);
+    checking->is_owner_only = checking->check.decision.is_owner_only;
+    if (!checking->is_owner_only)
+        put_command_grant(checking, &query, &texts.grant_rule);
     err = put_item(checking, &texts, "exec_shell", true);
     fini_texts(&texts);
     return err;
 }
 
 /* -- write_file, edit_file -------------------------------------------------------------------------------------- */
-static bool is_write(struct sma_str tool)
+static void decide_write(struct checking *checking, struct sma_str path)
 {
-    return sma_str_is_equal(tool, SMA_STR("write_file")) ||
-           sma_str_is_equal(tool, SMA_STR("edit_file"));
-}
-
-static bool is_write_granted(const struct checking *checking, struct sma_str path)
-{
-    for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
-        const struct sma_grant *grant = &checking->ask->grants[i];
-        if (is_write(grant->tool) && holds_now(checking, grant) && grant->rule.len > 0 &&
-            (sma_str_is_equal(grant->rule, path) || sma_glob_fits(grant->rule, path)))
-            return true;
-    }
-    return false;
-}
-
-/* Does a rule or a grant let this file run? Then writing it would allow anything. */
-static bool may_run(const struct checking *checking, struct sma_str path)
-{
-    if (sma_policy_runs_script(checking->rules->policy, path))
-        return true;
-    for (uint32_t i = 0; i < checking->ask->grant_count; i++) {
-        const struct sma_grant *grant = &checking->ask->grants[i];
-        if (sma_str_is_equal(grant->tool, SMA_STR("exec_shell")) && holds_now(checking, grant) &&
-            sma_policy_grant_runs_script(grant->rule, path))
-            return true;
-    }
-    return false;
-}
-
-/* .husky/pre-commit, .npmrc, .gitattributes: they steer other programs. A pattern of write_repo may name them. */
-static bool is_hidden(const struct checking *checking, struct sma_str path)
-{
-    bool is_dot = path.len > 0 && path.ptr[0] == '.';
-    for (size_t i = 1; i < path.len; i++)
-        is_dot = is_dot || (path.ptr[i] == '.' && path.ptr[i - 1] == '/');
-    return is_dot && !sma_file_rules_names_written(checking->rules->files->rules);
-}
-
-static void decide_write(struct checking *checking, struct sma_str path,
-                         enum sma_file_verdict verdict)
-{
-    bool is_careful = sma_guard_classify(path, SMA_GUARD_WRITE) == SMA_GUARD_CAREFUL;
-    if (is_careful)
-        decide(checking, SMA_TOOL_ASKS, "", "it changes what this agent is and may do");
-    else if (may_run(checking, path))
-        decide(checking, SMA_TOOL_ASKS, "", "it writes a script that a rule lets run");
-    else if (verdict == SMA_FILE_ALLOW && !is_hidden(checking, path))
-        decide(checking, SMA_TOOL_ALLOWED, "permissions.write_repo", "writing is allowed");
-    else if (is_write_granted(checking, path))
-        decide(checking, SMA_TOOL_ALLOWED, "", "writing this file was allowed by a person");
-    else if (verdict == SMA_FILE_ALLOW)
-        decide(checking, SMA_TOOL_ASKS, "", "files that begin with a dot steer other programs");
-    else
-        decide(checking, SMA_TOOL_ASKS, "permissions.write_repo", "writing must be agreed to");
+    static const enum sma_tool_verdict verdicts[] = {[SMA_POLICY_WRITE_FREE] = SMA_TOOL_ALLOWED,
+                                                     [SMA_POLICY_WRITE_ASKED] = SMA_TOOL_ASKS,
+                                                     [SMA_POLICY_WRITE_OWNER] = SMA_TOOL_ASKS,
+                                                     [SMA_POLICY_WRITE_REFUSED] = SMA_TOOL_REFUSED};
+    struct sma_write_rules rules = write_rules(checking);
+    struct sma_write_judgement judgement = sma_write_judge(&rules, path);
+    decide(checking, verdicts[judgement.verdict], judgement.rule, judgement.reason);
+    checking->is_owner_only = judgement.verdict == SMA_POLICY_WRITE_OWNER;
     set_text(checking->check.decision.program, sizeof checking->check.decision.program, path);
 }
 
@@ -437,8 +445,9 @@ static enum sma_err put_write_item(struct checking *checking, struct sma_str pat
         sma_buf_put_text(&texts.diff, "\n...");
     put_line(checking, &texts.title, path, TITLE_BYTES_MAX);
     put_details(checking, &texts.details, "filePath", path, "content", sma_buf_str(&diff));
-    if (sma_guard_classify(path, SMA_GUARD_WRITE) == SMA_GUARD_PLAIN && is_plain_rule(path) &&
-        !may_run(checking, path))
+    struct sma_write_rules rules = write_rules(checking);
+    if (!checking->is_owner_only && is_plain_rule(path) &&
+        sma_policy_judge_script(rules.policy, path) == SMA_POLICY_WRITE_FREE)
         sma_buf_put_str(&texts.grant_rule, path);
     enum sma_err err =
         diff.err == SMA_ERR_OK ? put_item(checking, &texts, "write_repo", true) : diff.err;
@@ -477,7 +486,7 @@ static enum sma_err check_write(struct checking *checking)
     }
     if (err == SMA_ERR_OK) {
         checking->check.is_complete = true;
-        decide_write(checking, sma_buf_str(&path), verdict);
+        decide_write(checking, sma_buf_str(&path));
         if (checking->check.verdict == SMA_TOOL_ASKS)
             err = put_write_item(checking, sma_buf_str(&path), &change);
     }

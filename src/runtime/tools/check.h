@@ -25,6 +25,11 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules); /* accepts NULL */
 /** Two lines for the start log and `status`, "commands: ..." and "files: ...", each ended by a newline. Appends. */
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf);
 
+/** What the command policy says of `command` where nobody has granted anything: for the command line. Nothing is done.
+ *  Blocks: on files that the command names. */
+void sma_tool_rules_decide(const struct sma_tool_rules *rules, struct sma_shell *shell,
+                           struct sma_str command, struct sma_policy_decision *ret_decision);
+
 struct sma_tool_check
 {
     enum sma_tool_verdict verdict; /* ALLOWED, ASKS, REFUSED */

@@ -367,8 +367,12 @@ bool sma_guard_stays(const struct sma_guard *guard, struct sma_str path)
         enum sma_err err =
             guard_open_any(guard, sma_buf_str(&clean), O_PATH, SMA_GUARD_READ, &fd, &why);
         char *slash = strrchr(clean.ptr, '/');
-        is_done = err != SMA_ERR_NOTFOUND || slash == NULL;
-        stays = err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND;
+        struct stat link; /* one to nothing: it would be made where it points */
+        bool is_link = err == SMA_ERR_NOTFOUND &&
+                       fstatat(guard->root_fd, clean.ptr, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       S_ISLNK(link.st_mode);
+        is_done = err != SMA_ERR_NOTFOUND || is_link || slash == NULL;
+        stays = err == SMA_ERR_OK || (err == SMA_ERR_NOTFOUND && !is_link);
         if (err == SMA_ERR_OK)
             close(fd);
         else if (!is_done)

@@ -105,6 +105,14 @@ SMA_CHECKED enum sma_err sma_guard_walk(const struct sma_guard *guard, struct sm
 /** Does `path` (relative, as somebody wrote it) lead to something inside the project that is not protected, links included?
  *  What does not exist counts by the folder it would lie in. For sma_policy_query. */
 bool sma_guard_stays(const struct sma_guard *guard, struct sma_str path);
+enum sma_guard_place
+{
+    SMA_GUARD_ITSELF, /* a file, a folder, or nothing yet: a program that writes it writes it and nothing else */
+    SMA_GUARD_ANOTHER, /* through a link, one name of several, or no regular file */
+    SMA_GUARD_NOWHERE, /* below a file: it cannot be written */
+};
+/** What would a program write that opens `path` (clean) for writing? */
+enum sma_guard_place sma_guard_look(const struct sma_guard *guard, struct sma_str path);
 /** May this path be written, as far as can be told without writing? Errors as sma_guard_write. */
 SMA_CHECKED enum sma_err sma_guard_may_write(const struct sma_guard *guard, struct sma_str path,
                                              struct sma_buf *why);

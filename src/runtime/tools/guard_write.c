@@ -142,6 +142,36 @@ enum sma_err sma_guard_may_write(const struct sma_guard *guard, struct sma_str p
     return err;
 }
 
+enum sma_guard_place sma_guard_look(const struct sma_guard *guard, struct sma_str path)
+{
+    char *copy = strndup(path.ptr, path.len);
+    enum sma_guard_place place = SMA_GUARD_ITSELF;
+    bool is_end = copy == NULL;
+    if (copy == NULL)
+        return SMA_GUARD_ANOTHER;
+    for (size_t i = 0; i <= path.len && !is_end; i++) {
+        if (i < path.len && copy[i] != '/')
+            continue;
+        struct stat stat;
+        copy[i] = '\0';
+        bool is_last = i == path.len;
+        bool is_there = fstatat(guard->root_fd, copy, &stat, AT_SYMLINK_NOFOLLOW) == 0;
+        if (!is_last)
+            copy[i] = '/';
+        is_end = true;
+        if (!is_there)
+            place = errno == ENOENT ? SMA_GUARD_ITSELF : SMA_GUARD_ANOTHER;
+        else if (S_ISDIR(stat.st_mode))
+            is_end = is_last;
+        else if (!S_ISREG(stat.st_mode) || stat.st_nlink > 1)
+            place = SMA_GUARD_ANOTHER;
+        else if (!is_last)
+            place = SMA_GUARD_NOWHERE;
+    }
+    free(copy);
+    return place;
+}
+
 enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
                              struct sma_str bytes, bool *ret_is_new, struct sma_buf *why)
 {

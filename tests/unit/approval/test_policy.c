@@ -10,6 +10,14 @@
 static struct sma_shell *shell;
 static uint64_t seed = 0x243f6a8885a308d3u;
 
+/* As `write_repo: true` says of plain files. */
+static enum sma_policy_write write_freely(void *user, struct sma_str path)
+{
+    (void)user;
+    bool is_hidden = path.ptr[0] == '.' || memmem(path.ptr, path.len, "/.", 2) != NULL;
+    return is_hidden ? SMA_POLICY_WRITE_ASKED : SMA_POLICY_WRITE_FREE;
+}
+
 static struct sma_policy_decision decide(const char *permissions, const char *command)
 {
     struct sma_policy *policy = NULL;
@@ -18,8 +26,8 @@ static struct sma_policy_decision decide(const char *permissions, const char *co
     if (err != SMA_ERR_OK)
         fprintf(stderr, "%s\n", error.text);
     CHECK_OK(err);
-    struct sma_policy_query query = {.command = sma_str(command),
-                                     .project_dir = SMA_STR("/project")};
+    struct sma_policy_query query = {
+        .command = sma_str(command), .project_dir = SMA_STR("/project"), .may_write = write_freely};
     struct sma_policy_decision decision;
     sma_policy_decide(policy, shell, &query, &decision);
     sma_policy_destroy(policy);
@@ -235,7 +243,8 @@ static void wrapped_programs_are_never_allowed(void)
         for (size_t depth = below(5); depth > 0; depth--)
             wrap(text, sizeof text);
         struct sma_policy_query query = {.command = sma_str(text),
-                                         .project_dir = SMA_STR("/project")};
+                                         .project_dir = SMA_STR("/project"),
+                                         .may_write = write_freely};
         for (int which = 0; which < 2; which++) {
             struct sma_policy_decision decision;
             sma_policy_decide(which == 0 ? policy : open_policy, shell, &query, &decision);

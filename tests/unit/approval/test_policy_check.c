@@ -58,7 +58,8 @@ static void set_up(void)
     write_file("Agent.md", "An agent.\n");
     write_file(
         "ship.json",
-        "{\"permissions\":{\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":[\"git status\",\"ls\"]}}}");
+        "{\"permissions\":{\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":[\"git status\",\"ls\"]},"
+        "\"write_repo\":true}}");
     CHECK(symlink("/tmp", "outside") == 0 && symlink(".env", "innocent") == 0 &&
           mkdir("src", 0700) == 0);
     CHECK(symlink("src", "inside") == 0);
@@ -95,9 +96,12 @@ static void links_are_followed(void)
 {
     CHECK_INT(0, POLICY("check", "--", "ls > src/a"));
     CHECK_INT(0, POLICY("check", "--", "ls > ./a"));
-    CHECK_INT(0, POLICY("check", "--", "ls > inside/a"));
+    CHECK_INT(1, POLICY("check", "--", "ls > inside/a")); /* as write_file: through no link */
+    CHECK_INT(0, POLICY("check", "--", "ls < inside/a"));
     CHECK_INT(1, POLICY("check", "--", "ls > outside/a"));
     CHECK_INT(1, POLICY("check", "--", "ls > innocent"));
+    CHECK_INT(1, POLICY("check", "--", "ls > Agent.md"));
+    CHECK(strstr(output, "only an owner may agree") != NULL);
     CHECK_INT(1, POLICY("check", "--", "cd inside && ls > ../outside/a"));
 }
 

@@ -9,6 +9,12 @@
 
 static struct sma_shell *shell;
 
+static enum sma_policy_write write_freely(void *user, struct sma_str path)
+{
+    (void)user, (void)path;
+    return SMA_POLICY_WRITE_FREE;
+}
+
 static enum sma_policy_verdict decide(const char *permissions, const char *command,
                                       const char *grant)
 {
@@ -16,7 +22,8 @@ static enum sma_policy_verdict decide(const char *permissions, const char *comma
     struct sma_error error;
     CHECK_OK(sma_policy_load(permissions, &policy, &error));
     struct sma_policy_query query = {.command = sma_str(command),
-                                     .project_dir = SMA_STR("/srv/agent")};
+                                     .project_dir = SMA_STR("/srv/agent"),
+                                     .may_write = write_freely};
     struct sma_str grants[] = {SMA_STR("sh"), SMA_STR("'"), sma_str(grant)};
     struct sma_policy_decision decision;
     sma_policy_decide_granted(policy, shell, &query, grants, grant == NULL ? 2 : 3, &decision);
@@ -145,14 +152,48 @@ static void the_rule_of_a_command_is_exact(void)
 
 static void scripts_that_rules_run_are_known(void)
 {
+    static const struct
+    {
+        const char *path;
+        enum sma_policy_write verdict;
+    } rows[] = {
+        {"run.sh", SMA_POLICY_WRITE_OWNER},
+        {"a/x.sh", SMA_POLICY_WRITE_OWNER},
+        {"tools/x.sh", SMA_POLICY_WRITE_OWNER},
+        {"./tools//x.sh", SMA_POLICY_WRITE_OWNER},
+        {"tools", SMA_POLICY_WRITE_OWNER},
+        {"tools/lib.sh", SMA_POLICY_WRITE_OWNER},
+        {"tools/list.txt", SMA_POLICY_WRITE_ASKED},
+        {"scripts/json.py", SMA_POLICY_WRITE_OWNER},
+        {"scripts/json/__init__.py", SMA_POLICY_WRITE_OWNER},
+        {"scripts/table.csv", SMA_POLICY_WRITE_ASKED},
+        {"scripts/out/table.csv", SMA_POLICY_WRITE_FREE},
+        {"scripts/*.csv", SMA_POLICY_WRITE_ASKED},
+        {"scripts/rep*", SMA_POLICY_WRITE_OWNER},
+        {"s*/report.py", SMA_POLICY_WRITE_OWNER},
+        {"src/json.py", SMA_POLICY_WRITE_FREE},
+        {"src/*.py", SMA_POLICY_WRITE_OWNER},
+        {"src/*.c", SMA_POLICY_WRITE_FREE},
+        {"run.sh.txt", SMA_POLICY_WRITE_FREE},
+        {"notes.txt", SMA_POLICY_WRITE_FREE},
+    };
     struct sma_policy *policy;
     struct sma_error error;
-    CHECK_OK(sma_policy_load("{\"exec_shell\":{\"allow\":[\"./run.sh\",\"sh tools/x.sh\"]}}",
+    CHECK_OK(sma_policy_load("{\"exec_shell\":{\"allow\":[\"./run.sh\",\"sh tools/x.sh\","
+                             "\"timeout 5 python3 scripts/report.py\"]}}",
                              &policy, &error));
-    CHECK(sma_policy_runs_script(policy, SMA_STR("run.sh")));
-    CHECK(sma_policy_runs_script(policy, SMA_STR("a/x.sh")));
-    CHECK(!sma_policy_runs_script(policy, SMA_STR("run.sh.txt")));
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        enum sma_policy_write verdict = sma_policy_judge_script(policy, sma_str(rows[i].path));
+        if (verdict != rows[i].verdict)
+            fprintf(stderr, "%s\n", rows[i].path);
+        CHECK_INT(rows[i].verdict, verdict);
+    }
     sma_policy_destroy(policy);
+    CHECK_INT(SMA_POLICY_WRITE_OWNER,
+              sma_policy_grant_judge_script(SMA_STR("=python3 'scripts/report.py'"),
+                                            SMA_STR("scripts/json.py")));
+    CHECK_INT(SMA_POLICY_WRITE_FREE,
+              sma_policy_grant_judge_script(SMA_STR("=git status"), SMA_STR("scripts/json.py")));
 }
 
 int main(void)

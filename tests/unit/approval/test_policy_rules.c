@@ -13,6 +13,14 @@ static bool stay_in_src(void *user, struct sma_str path)
     return path.len < 4 || memcmp(path.ptr, "link", 4) != 0;
 }
 
+/* As `write_repo: true` says of plain files. */
+static enum sma_policy_write write_freely(void *user, struct sma_str path)
+{
+    (void)user;
+    bool is_hidden = path.ptr[0] == '.' || memmem(path.ptr, path.len, "/.", 2) != NULL;
+    return is_hidden ? SMA_POLICY_WRITE_ASKED : SMA_POLICY_WRITE_FREE;
+}
+
 static struct sma_policy_decision decide(const char *permissions, const char *command)
 {
     struct sma_policy *policy = NULL;
@@ -23,7 +31,8 @@ static struct sma_policy_decision decide(const char *permissions, const char *co
     CHECK_OK(err);
     struct sma_policy_query query = {.command = sma_str(command),
                                      .project_dir = SMA_STR("/home/me/project"),
-                                     .stays = stay_in_src};
+                                     .stays = stay_in_src,
+                                     .may_write = write_freely};
     struct sma_policy_decision decision;
     sma_policy_decide(policy, shell, &query, &decision);
     sma_policy_destroy(policy);
@@ -58,8 +67,8 @@ static void verdicts_follow_the_configuration(void)
         {"{\"exec_shell\":{\"requiresApproval\":false}}", "mytool rm", SMA_POLICY_ASK, ""},
         {"{\"exec_shell\":{\"allow\":[\"ls\"],\"requiresApproval\":false}}", "cat x",
          SMA_POLICY_ASK, ""},
-        {"{\"exec_shell\":{\"allow\":[\"ls\"],\"requiresApproval\":true}}", "ls x",
-         SMA_POLICY_ASK, "permissions.exec_shell.requiresApproval"},
+        {"{\"exec_shell\":{\"allow\":[\"ls\"],\"requiresApproval\":true}}", "ls x", SMA_POLICY_ASK,
+         "permissions.exec_shell.requiresApproval"},
         {"{\"exec_shell\":{\"deny\":[\"ls\"],\"allow\":[\"ls\"]}}", "ls", SMA_POLICY_REFUSE, "ls"},
         {"{\"exec_shell\":{\"deny\":[\"ls\"],\"denyRequiresApproval\":true}}", "ls", SMA_POLICY_ASK,
          "ls"},

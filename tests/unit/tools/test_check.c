@@ -158,15 +158,17 @@ static void permissions_decide(void)
         {"{\"write_repo\":true,\"exec_shell\":{\"allow\":[\"npm test\"]}}", "write_file",
          "{\"path\":\"package.json\",\"content\":\"{}\"}", SMA_TOOL_ASKS},
         {"{\"write_repo\":true,\"exec_shell\":{\"allow\":[\"npm test\"]}}", "write_file",
-         "{\"path\":\"Makefile\",\"content\":\"x\"}", SMA_TOOL_ALLOWED},
+         "{\"path\":\"Makefile\",\"content\":\"x\"}", SMA_TOOL_ASKS},
         {"{\"write_repo\":true}", "write_file", "{\"path\":\"Makefile\",\"content\":\"x\"}",
-         SMA_TOOL_ALLOWED},
+         SMA_TOOL_ASKS},
         {"{\"write_repo\":true}", "write_file", "{\"path\":\".husky/a\",\"content\":\"x\"}",
          SMA_TOOL_ASKS},
         {"{\"write_repo\":true}", "write_file", "{\"path\":\"sub/.npmrc\",\"content\":\"x\"}",
          SMA_TOOL_ASKS},
         {"{\"write_repo\":{\"paths\":[\".github/**\"],\"requiresApproval\":false}}", "write_file",
-         "{\"path\":\".github/a.yml\",\"content\":\"x\"}", SMA_TOOL_ALLOWED},
+         "{\"path\":\".github/a.yml\",\"content\":\"x\"}", SMA_TOOL_ASKS},
+        {"{\"write_repo\":{\"paths\":[\".gitignore\"],\"requiresApproval\":false}}", "write_file",
+         "{\"path\":\".gitignore\",\"content\":\"x\"}", SMA_TOOL_ALLOWED},
         {"{\"write_repo\":false}", "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}",
          SMA_TOOL_REFUSED},
         {"{\"write_repo\":{\"paths\":[\"src/**\"],\"requiresApproval\":false}}", "write_file",
@@ -197,6 +199,72 @@ static void permissions_decide(void)
         if (verdict != rows[i].verdict)
             fprintf(stderr, "row %zu: %s %s\n", i, rows[i].name, rows[i].arguments);
         CHECK_INT(rows[i].verdict, verdict);
+        project_close(&project);
+    }
+}
+
+/* One verdict for one path, whoever writes it. */
+static void commands_and_tools_write_alike(void)
+{
+    enum
+    {
+        FIRST_WITH_PATHS = 3,
+        CP = 4
+    };
+    static const char *const settings[] = {
+        "",
+        "\"write_repo\":true,",
+        "\"write_repo\":false,",
+        "\"write_repo\":{\"paths\":[\"src/**\",\"Makefile\",\".gitignore\"]},",
+        "\"write_repo\":{\"paths\":[\"src/"
+        "**\",\"*.md\",\".gitignore\"],\"requiresApproval\":false},",
+    };
+    static const char *const paths[] = {
+        "new.txt",       "old.txt",     "src/a.c",         "sub/b.txt",     "Agent.md",
+        "ship.json",     "Makefile",    "sub/Makefile",    "package.json",  ".gitignore",
+        ".github/a.yml", ".husky/a",    "scripts/json.py", "scripts/a.txt", "run.sh",
+        "docs/x.md",     "Jenkinsfile", "src/hooks/use.c", "linked",        "linkdir/x",
+    };
+    static const char *const commands[] = {"cat a.csv > @",   "cat a.csv >> @", "cat a.csv | tee @",
+                                           "touch @",         "cp a.csv @",     "dd of=@",
+                                           "sed -i s/a/b/ @", "truncate -s 0 @"};
+    for (size_t k = 0; k < SMA_COUNT_OF(settings); k++) {
+        struct project project;
+        char permissions[500], text[300], full[200];
+        snprintf(permissions, sizeof permissions,
+                 "{%s\"exec_shell\":{\"allow\":[\"cat\",\"cp\",\"tee\",\"touch\",\"dd\",\"sed\","
+                 "\"truncate\","
+                 "\"make\",\"python3 scripts/report.py\",\"./run.sh\"]}}",
+                 settings[k]);
+        project_open(&project, permissions);
+        project_put(&project, "a.csv", "x");
+        project_put(&project, "old.txt", "x");
+        project_put(&project, "other/x", "x");
+        snprintf(full, sizeof full, "%s/linked", project.dir);
+        CHECK(symlink("Makefile", full) == 0);
+        snprintf(full, sizeof full, "%s/linkdir", project.dir);
+        CHECK(symlink("other", full) == 0);
+        for (size_t i = 0; i < SMA_COUNT_OF(paths); i++) {
+            snprintf(text, sizeof text, "{\"path\":\"%s\",\"content\":\"y\"}", paths[i]);
+            int wanted = verdict_of(&project, "write_file", text);
+            for (size_t c = 0; c < SMA_COUNT_OF(commands); c++) {
+                snprintf(text, sizeof text, "{\"command\":\"%.*s%s\"}",
+                         (int)strcspn(commands[c], "@"), commands[c], paths[i]);
+                int actual = verdict_of(&project, "exec_shell", text);
+                /* a link cannot be written by the tool: of a command it is asked */
+                int other = wanted < 0 ? SMA_TOOL_ASKS : wanted;
+                if (wanted < 0 && actual == SMA_TOOL_REFUSED)
+                    other = SMA_TOOL_REFUSED;
+                if (c == CP && wanted == SMA_TOOL_REFUSED && actual == SMA_TOOL_ASKS)
+                    other = SMA_TOOL_ASKS; /* it may be a folder: its name is not certain */
+                if (c == CP && k >= FIRST_WITH_PATHS && actual == SMA_TOOL_ASKS)
+                    other = SMA_TOOL_ASKS; /* and patterns do not name what is below */
+                if (actual != other)
+                    fprintf(stderr, "%s %s: tool %d, command %d\n", settings[k], text, wanted,
+                            actual);
+                CHECK_INT(other, actual);
+            }
+        }
         project_close(&project);
     }
 }
@@ -468,6 +536,7 @@ int main(void)
     CHECK(shell != NULL);
     RUN(strangers_get_no_tool);
     RUN(permissions_decide);
+    RUN(commands_and_tools_write_alike);
     RUN(people_are_asked_exactly);
     RUN(large_writes_make_bounded_items);
     RUN(digests_tell_calls_apart);
