@@ -1,0 +1,23 @@
+/*
+ * project.h — the scratch project that commands run in: like a real one, with traps.
+ *
+ * Traps are files that start the program `canary` when something runs them as code: recipes of other folders, scripts named
+ * like programs, a repository with hooks. The project's own recipes start `recipe-make` and the like instead.
+ */
+#ifndef SMA_TESTS_POLICY_PROJECT_H
+#define SMA_TESTS_POLICY_PROJECT_H
+
+#include "observe.h" /* the paths */
+
+/* What the policy is loaded with, index below PROJECT_POLICY_COUNT. */
+#define PROJECT_POLICY_COUNT 3
+extern const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT];
+
+/* Make the project in the scratch system and remember it. */
+bool project_make(void);
+/* Bring back every file that is not as project_make() left it. */
+void project_reset(void);
+/* Is the file, by its path in the project, one that a rule of the policies runs or that steers the service? NULL: no. */
+const char *project_guards(const char *path);
+
+#endif
