@@ -38,7 +38,7 @@ int main(void)
                                 .name = "bare",
                                 .version = "1",
                                 .start_host = "127.0.0.1",
-                                .api_token = BENCH_TOKEN};
+                                .api_token = "the-token-of-the-benchmarks"}; /* BENCH_TOKEN */
     struct sma_system *system = sma_system_create(&(struct sma_system_options){0});
     struct sma_error error = {0};
     void *http = NULL;

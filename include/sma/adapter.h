@@ -53,8 +53,11 @@ struct sma_adapter_ops
     bool (*is_group)(const struct sma_route *route);
     /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start without http. NULL = never. */
     bool (*takes_webhooks)(const void *state);
-    /** Pure: the idempotency key of a part; NULL = "<outbox id>.<part>" in the core's own form. */
-    void (*key)(uint64_t outbox_id, uint32_t part, struct sma_buf *buf);
+    /**
+     * Pure: the idempotency key of a part, where the platform bounds its form; NULL = the core's own. It must hold the row's
+     * salt: ids begin anew with every new state. Salt 0: a row of an older version, whose keys must stay as they were.
+     */
+    void (*key)(const struct sma_deliver *row, uint32_t part, struct sma_buf *buf);
 };
 
 /* One adapter in a running program. */

@@ -680,6 +680,7 @@ struct sma_deliver
     uint32_t part_done_count;  /* parts with a receipt */
     bool is_repeat;            /* the next part was begun before a crash: attempt it under the same key, count it */
     bool has_waiter;           /* the agent will ask SEND for it */
+    uint64_t salt;             /* of the row, for its idempotency keys; 0 = it is older than salts */
     uint32_t attempt_count;
     uint32_t reply_count;      /* parts already used in answer to the same message before this row; for platforms that count replies */
     int64_t message_wall_ms;   /* when the message that is answered was written; 0 = unknown */

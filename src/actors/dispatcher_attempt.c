@@ -142,8 +142,7 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
     }
     if (!row->is_rendered && !prepare(dispatcher, row, ctx))
         return;
-    uint64_t gate = later_of(chat->hold_until_ns,
-                             sma_rate_ready_at(chat->rate, chat->taken_ns));
+    uint64_t gate = later_of(chat->hold_until_ns, sma_rate_ready_at(chat->rate, chat->taken_ns));
     if (gate > now) {
         hold(dispatcher, chat, gate);
         return;
@@ -152,6 +151,13 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
 }
 
 /* -- one attempt ------------------------------------------------------------------------------------------------- */
+static void put_key(const struct sma_deliver *deliver, uint32_t part, struct sma_buf *key)
+{
+    sma_buf_printf(key, "%llu.%u", (unsigned long long)deliver->outbox_id, part);
+    if (deliver->salt != 0)
+        sma_buf_printf(key, ".%016llx", (unsigned long long)deliver->salt);
+}
+
 static struct sma_msg *make_attempt(const struct row *row)
 {
     const struct sma_deliver *deliver = row->deliver;
@@ -159,9 +165,9 @@ static struct sma_msg *make_attempt(const struct row *row)
     struct sma_buf key;
     sma_buf_init(&key, SMA_ID_BYTES_MAX);
     if (ops->key != NULL)
-        ops->key(deliver->outbox_id, row->part, &key);
+        ops->key(deliver, row->part, &key);
     else
-        sma_buf_printf(&key, "%llu.%u", (unsigned long long)deliver->outbox_id, row->part);
+        put_key(deliver, row->part, &key);
     size_t from = row->part == 0 ? 0 : row->part_ends[row->part - 1];
     struct sma_str bytes = {row->bytes.ptr + from, row->part_ends[row->part] - from};
     struct sma_msg *msg = NULL;

@@ -173,6 +173,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
     deliver->renderer_version = delivery->renderer_version;
     deliver->part_done_count = delivery->part_done_count;
     deliver->is_repeat = row->is_repeat;
+    deliver->salt = delivery->salt;
     deliver->has_waiter = row->has_waiter;
     deliver->attempt_count = delivery->attempt_count;
     if (stamps != NULL)

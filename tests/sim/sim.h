@@ -84,6 +84,7 @@ struct event
 struct part
 {
     char *text;
+    char key[64]; /* the same in every life */
     uint32_t attempt_count, seen_count;
     /* the last time it was shown */
     uint32_t shown_life;

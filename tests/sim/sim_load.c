@@ -463,8 +463,12 @@ static struct part *enter_attempt(struct world *world, struct row *row,
         complain(world, "%" PRIu64 ".%u changed its text under one key", row->outbox_id,
                  attempt->part);
     char key[48];
-    snprintf(key, sizeof key, "%" PRIu64 ".%u", row->outbox_id, attempt->part);
-    if (!sma_str_is_equal(sma_str(key), attempt->idempotency_key))
+    snprintf(key, sizeof key, "%" PRIu64 ".%u.", row->outbox_id, attempt->part);
+    if (part->key[0] == '\0')
+        snprintf(part->key, sizeof part->key, "%.*s", (int)attempt->idempotency_key.len,
+                 attempt->idempotency_key.ptr);
+    if (!sma_str_is_equal(sma_str(part->key), attempt->idempotency_key) ||
+        !sma_str_starts_with(attempt->idempotency_key, sma_str(key)))
         complain(world, "%s came under another key", key);
     return part;
 }

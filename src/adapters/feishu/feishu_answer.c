@@ -84,13 +84,19 @@ static void act_on_end(const struct sma_net_answer *answer, struct feishu_outcom
     }
 }
 
-static void note_message_id(const struct feishu_reply *reply, struct feishu_outcome *outcome)
+static void note_id(const struct feishu_reply *reply, const char *member, char *to, size_t size)
 {
-    struct sma_str id = sma_json_str(sma_json_get(reply->root, "data"), "message_id");
-    if (id.len > FEISHU_MESSAGE_ID_BYTES_MAX || memchr(id.ptr, '\0', id.len) != NULL)
+    struct sma_str id = sma_json_str(sma_json_get(reply->root, "data"), member);
+    if (id.len >= size || memchr(id.ptr, '\0', id.len) != NULL)
         return;
-    memcpy(outcome->message_id, id.ptr, id.len);
-    outcome->message_id[id.len] = '\0';
+    memcpy(to, id.ptr, id.len);
+    to[id.len] = '\0';
+}
+
+bool feishu_is_elsewhere(const struct feishu_outcome *outcome, struct sma_str chat_id)
+{
+    return outcome->attempt_class == SMA_ATTEMPT_SENT && outcome->chat_id[0] != '\0' &&
+           !sma_str_is_equal(sma_str(outcome->chat_id), chat_id);
 }
 
 void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome *ret_outcome)
@@ -101,7 +107,8 @@ void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome 
     bool is_success = reply.code == 0 && answer->status >= 200 && answer->status < 300;
     if (is_success) {
         outcome.attempt_class = SMA_ATTEMPT_SENT;
-        note_message_id(&reply, &outcome);
+        note_id(&reply, "message_id", outcome.message_id, sizeof outcome.message_id);
+        note_id(&reply, "chat_id", outcome.chat_id, sizeof outcome.chat_id);
     } else if (answer->end != SMA_NET_ANSWERED) {
         act_on_end(answer, &outcome);
     } else if (reply.code > 0 && answer->status < 500 && answer->status != 429) {

@@ -36,6 +36,7 @@
 #define FEISHU_CARD_TABLE_COUNT_MAX \
     3 /* Markdown tables in one card; a text with more is cut before the next table */
 #define FEISHU_UUID_BYTES_MAX 50
+#define FEISHU_UUID_MORE_BYTES 2 /* "-2", where the platform knows the uuid from another chat */
 #define FEISHU_MESSAGE_ID_BYTES_MAX 127
 #define FEISHU_IMAGE_BYTES_MAX (10 * 1024 * 1024)
 #define FEISHU_FILE_BYTES_MAX (30 * 1024 * 1024)
@@ -44,8 +45,9 @@
 /** The adapter's render operation. @return OK | NOMEM */
 SMA_CHECKED enum sma_err feishu_render(const struct sma_deliver *row, sma_part_fn *each,
                                        void *user);
-/** The adapter's key operation: the uuid of a part, at most FEISHU_UUID_BYTES_MAX bytes: "sma-<outbox id>-<part>". */
-void feishu_key(uint64_t outbox_id, uint32_t part, struct sma_buf *buf);
+/** The adapter's key operation: the uuid of a part, at most FEISHU_UUID_BYTES_MAX - FEISHU_UUID_MORE_BYTES bytes:
+ *  "sma-<salt>-<part>"; of a row without salt "sma-<outbox id>-<part>", as it was before. */
+void feishu_key(const struct sma_deliver *row, uint32_t part, struct sma_buf *buf);
 /** The adapter's is_group operation: a chat type that is known and not p2p. */
 bool feishu_is_group(const struct sma_route *route);
 
@@ -175,12 +177,18 @@ struct feishu_outcome
     uint32_t retry_after_ms;                          /* of RETRY_AFTER */
     int64_t code;                                     /* the platform's; -1 = none was readable */
     char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* of SENT; "" when the answer named none */
-    char error[256]; /* "" when SENT: one line for people: what, why, what to do */
+    char chat_id[96]; /* of SENT: where that message is; "" when the answer does not say */
+    char error[256];  /* "" when SENT: one line for people: what, why, what to do */
 };
 /**
  * What an answer to a call means: sending, replying, patching, uploading, downloading that gave JSON.
  * A repeat under the same uuid is answered by the platform like the first time and is SENT.
  */
 void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome *ret_outcome);
+/**
+ * The message of a SENT outcome is in another chat than the one that was asked for: the platform knew the uuid from
+ * there. Such a message is not ours to believe in, and above all not ours to change.
+ */
+bool feishu_is_elsewhere(const struct feishu_outcome *outcome, struct sma_str chat_id);
 
 #endif

@@ -224,6 +224,7 @@ struct feishu_attempt
     struct feishu_consent consent; /* of a CONSENT part */
     uint64_t until_ns;
     bool is_plain, is_no_reply, is_held; /* held: until the run's card is at rest */
+    bool is_key_taken; /* the platform knows the part's uuid from another chat: under one more */
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX +
                  1]; /* of the progress card that becomes this part; "" = none */
     struct feishu_call *call;
@@ -256,6 +257,7 @@ struct feishu_card_run
     bool is_in_thread;
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* "" = not known, or none */
     int64_t made_wall_ms;                          /* 0 = no card was ever asked for */
+    char uuid[40];                                 /* the card's own; written down with it */
     uint64_t outbox_id;   /* of the part that the card became; 0 = none yet */
     struct sma_msg *last; /* PROGRESS to show next; NULL = nothing new */
     uint64_t due_ns, heard_ns;

@@ -61,6 +61,8 @@ static void put_run(struct sma_buf *json, const struct feishu_card_run *run)
     sma_buf_put_text(json, run->is_in_thread ? "1" : "0");
     sma_buf_put_json_key(json, "card");
     sma_buf_put_json_string(json, sma_str(run->card_id));
+    sma_buf_put_json_key(json, "uuid");
+    sma_buf_put_json_string(json, sma_str(run->uuid));
     sma_buf_put_json_key(json, "at");
     sma_buf_put_i64(json, run->made_wall_ms);
     sma_buf_put_json_key(json, "outbox");
@@ -130,6 +132,9 @@ static void read_run(struct feishu *feishu, const json_t *item)
     copy(run->chat_id, sizeof run->chat_id, sma_json_str(item, "chat"));
     copy(run->reply_to, sizeof run->reply_to, sma_json_str(item, "reply"));
     copy(run->card_id, sizeof run->card_id, sma_json_str(item, "card"));
+    copy(run->uuid, sizeof run->uuid, sma_json_str(item, "uuid"));
+    if (run->uuid[0] == '\0') /* written by a version that had no other */
+        snprintf(run->uuid, sizeof run->uuid, "sma-card-%llu", (unsigned long long)run->seq);
     run->state = run->outbox_id != 0 ? CARD_BECAME : CARD_WAITING;
     run->due_ns = run->heard_ns + (run->outbox_id != 0 ? UUID_S : LEFT_S) * FEISHU_NS_PER_S;
 }
@@ -227,12 +232,14 @@ static void on_made(struct feishu *feishu, void *user, const struct sma_net_answ
     uint64_t seq = run->seq, now_ns = sma_ctx_now(feishu->ctx);
     run->call = NULL;
     feishu_classify(answer, &outcome);
-    if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] != '\0') {
+    bool is_elsewhere = feishu_is_elsewhere(&outcome, sma_str(run->chat_id));
+    if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] != '\0' &&
+        !is_elsewhere) {
         copy(run->card_id, sizeof run->card_id, sma_str(outcome.message_id));
         run->failure_count = 0;
         (void)save(feishu); /* without it the uuid finds the card again */
         rest_until(run, now_ns + CHANGE_MS * FEISHU_NS_PER_MS, now_ns);
-    } else if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP ||
+    } else if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP || is_elsewhere ||
                run->failure_count >= FAILURE_COUNT_MAX) {
         run->made_wall_ms = 0; /* there is no card, or none that can be found */
         if (outcome.is_scope_missing)
@@ -327,8 +334,6 @@ static void make_card(struct feishu *feishu, struct feishu_card_run *run)
         }
         SMA_CRASH_POINT("feishu.before_card");
     }
-    char uuid[40];
-    snprintf(uuid, sizeof uuid, "sma-card-%llu", (unsigned long long)run->seq);
     struct feishu_target target = target_of(run);
     struct sma_buf text, path, body;
     sma_buf_init(&text, TEXT_BYTES_MAX);
@@ -337,7 +342,7 @@ static void make_card(struct feishu *feishu, struct feishu_card_run *run)
     put_text(&text, run->last);
     feishu_put_send_path(&path, &target);
     feishu_put_card_message(&body, &target, &(struct feishu_card){.markdown = sma_buf_str(&text)},
-                            sma_str(uuid));
+                            sma_str(run->uuid));
     start(feishu, run, "POST", &path, &body, on_made);
     sma_buf_fini(&text);
     sma_buf_fini(&path);
@@ -451,6 +456,9 @@ static struct feishu_card_run *open_run(struct feishu *feishu, const struct sma_
                                     .due_ns = now_ns + FIRST_MS * FEISHU_NS_PER_MS};
     copy(run->chat_id, sizeof run->chat_id, target.chat_id);
     copy(run->reply_to, sizeof run->reply_to, target.reply_to);
+    /* Not of the run's number: those begin anew with every new state, and the platform would find another's card. */
+    snprintf(run->uuid, sizeof run->uuid, "sma-card-%016llx",
+             (unsigned long long)sma_ctx_random(feishu->ctx));
     return run;
 }
 

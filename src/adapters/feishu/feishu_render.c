@@ -336,10 +336,13 @@ enum sma_err feishu_part_decode(struct sma_str part_bytes, struct feishu_part *r
     return SMA_ERR_OK;
 }
 
-void feishu_key(uint64_t outbox_id, uint32_t part, struct sma_buf *buf)
+void feishu_key(const struct sma_deliver *row, uint32_t part, struct sma_buf *buf)
 {
     sma_buf_put_text(buf, "sma-");
-    sma_buf_put_u64(buf, outbox_id);
+    if (row->salt != 0)
+        sma_buf_printf(buf, "%016llx", (unsigned long long)row->salt);
+    else
+        sma_buf_put_u64(buf, row->outbox_id);
     sma_buf_put_char(buf, '-');
     sma_buf_put_u64(buf, part);
 }

@@ -116,6 +116,29 @@ static void conclude(struct feishu_attempt *attempt, struct feishu_outcome *outc
     answer(attempt, outcome);
 }
 
+/* The uuid is known from another chat, so nothing was sent here: once more under another one, always the same. */
+static bool send_under_other_key(struct feishu_attempt *attempt, struct feishu_outcome *outcome)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    if (!feishu_is_elsewhere(outcome, asked->route.chat_id))
+        return false;
+    sma_ctx_log(attempt->feishu->ctx, SMA_LOG_WARN,
+                "feishu: a message for one chat was answered with one of another chat; it is not "
+                "believed");
+    outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
+    outcome->message_id[0] = '\0';
+    snprintf(outcome->error, sizeof outcome->error,
+             "Feishu answered with a message of another chat");
+    if (attempt->is_key_taken || attempt->card_id[0] != '\0')
+        return false;
+    attempt->is_key_taken = true;
+    if (sma_ctx_now(attempt->feishu->ctx) + FEISHU_MEND_MS * FEISHU_NS_PER_MS < attempt->until_ns)
+        send_part(attempt);
+    else
+        answer_class(attempt, SMA_ATTEMPT_RETRY, outcome->error);
+    return true;
+}
+
 static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answer *net_answer)
 {
     struct feishu_attempt *attempt = user;
@@ -124,6 +147,8 @@ static void on_sent(struct feishu *feishu, void *user, const struct sma_net_answ
     attempt->call = NULL;
     SMA_CRASH_POINT("feishu.after_send");
     feishu_classify(net_answer, &outcome);
+    if (send_under_other_key(attempt, &outcome))
+        return;
     if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] == '\0')
         snprintf(outcome.message_id, sizeof outcome.message_id, "%s",
                  attempt->card_id); /* a changed card: its own */
@@ -218,23 +243,27 @@ static void send_message(struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
     struct feishu_target target = target_of(attempt);
+    char uuid[FEISHU_UUID_BYTES_MAX + 1];
+    snprintf(uuid, sizeof uuid, "%.*s%s", (int)asked->idempotency_key.len,
+             asked->idempotency_key.ptr, attempt->is_key_taken ? "-2" : "");
+    struct sma_str key = sma_str(uuid);
     struct sma_buf path, body;
     sma_buf_init(&path, 4096);
     sma_buf_init(&body, BODY_BYTES_MAX);
     feishu_put_send_path(&path, &target);
     if (attempt->part.kind == FEISHU_PART_CONSENT) {
-        put_consent(&body, attempt, &target, asked->idempotency_key);
+        put_consent(&body, attempt, &target, key);
     } else if (attempt->part.kind != FEISHU_PART_FILE) {
-        feishu_put_part(&body, &target, &attempt->part, attempt->is_plain, asked->idempotency_key);
+        feishu_put_part(&body, &target, &attempt->part, attempt->is_plain, key);
     } else if (is_link(
                    attempt->part
                        .target)) { /* the platform fetches nothing, and neither do we: people can */
         struct sma_str link = attempt->part.target;
         link.len = sma_utf8_cut(link, LINK_BYTES_MAX);
-        feishu_put_text(&body, &target, link, asked->idempotency_key);
+        feishu_put_text(&body, &target, link, key);
     } else {
         struct feishu_upload upload = feishu_upload_plan(&attempt->part);
-        feishu_put_file(&body, &target, &upload, sma_str(attempt->key), asked->idempotency_key);
+        feishu_put_file(&body, &target, &upload, sma_str(attempt->key), key);
     }
     send_json(attempt, "POST", &path, &body);
     sma_buf_fini(&path);

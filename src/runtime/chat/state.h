@@ -352,10 +352,11 @@ struct sma_state_delivery
     bool is_part_begun; /* part number part_done_count was begun: a repeat must say so */
     uint32_t renderer_version, part_done_count, part_count, attempt_count;
     struct sma_str error; /* of the last attempt; also the platform's message id when SENT */
+    uint64_t salt; /* of the row's idempotency keys: made when it is added, 0 = by an older version */
 };
-/** Add a delivery. @return OK | EXISTS (stored already: nothing changed) | BADINPUT | ... */
+/** Add a delivery and set its salt. @return OK | EXISTS (stored already: nothing changed) | BADINPUT | ... */
 SMA_CHECKED enum sma_err sma_state_outbox_add(struct sma_state *state,
-                                              const struct sma_state_delivery *delivery);
+                                              struct sma_state_delivery *delivery);
 /** Write state, is_part_begun, renderer_version, part counts, attempt_count and error; the rest of *delivery is not
  *  looked at. NOTFOUND. */
 SMA_CHECKED enum sma_err sma_state_outbox_update(struct sma_state *state,

@@ -20,8 +20,16 @@ static void bind_progress(sqlite3_stmt *stmt, const struct sma_state_delivery *d
     bind_int(stmt, 7, delivery->attempt_count);
 }
 
-enum sma_err sma_state_outbox_add(struct sma_state *state,
-                                  const struct sma_state_delivery *delivery)
+/* Outbox ids begin anew with every new database, and a restored one gives them out again; a platform remembers keys
+ * longer than that, for the whole app. So each row has random bits of its own, as old as the row. */
+static uint64_t make_salt(const struct sma_state *state)
+{
+    uint64_t salt = 0;
+    state->sys->random_bytes(state->sys->self, &salt, sizeof salt);
+    return salt == 0 ? 1 : salt;
+}
+
+enum sma_err sma_state_outbox_add(struct sma_state *state, struct sma_state_delivery *delivery)
 {
     uint64_t seq = sma_state_outbox_seq(delivery->outbox_id);
     if (seq == 0 || seq > SMA_STATE_SEQ_MAX)
@@ -38,8 +46,14 @@ enum sma_err sma_state_outbox_add(struct sma_state *state,
     sma_state_bind(stmt, 11, delivery->error, true);
     sma_state_bind(stmt, 12, delivery->route, false);
     sma_state_bind(stmt, 13, delivery->text, true);
+    uint64_t salt = make_salt(state);
+    bind_int(stmt, 14, salt);
     err = sma_state_run(state, stmt);
-    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
+    if (err == SMA_ERR_OK && sqlite3_changes(state->db) == 0)
+        err = SMA_ERR_EXISTS;
+    if (err == SMA_ERR_OK)
+        delivery->salt = salt;
+    return err;
 }
 
 enum sma_err sma_state_outbox_update(struct sma_state *state,
@@ -74,6 +88,7 @@ static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
         .error = sma_state_column(stmt, 10),
         .route = sma_state_column(stmt, 11),
         .text = sma_state_column(stmt, 12),
+        .salt = (uint64_t)sqlite3_column_int64(stmt, 13),
     };
     if (ret_delivery->chat == NULL)
         return sma_state_fail(state, SQLITE_CORRUPT, "read a delivery: its chat is not there");

@@ -75,19 +75,21 @@
     X(TURN_DELETE, "DELETE FROM turns WHERE seq=?1")                                               \
     X(OUTBOX_INSERT,                                                                               \
       "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"  \
-      "error,route,text) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13) "                      \
+      "error,route,text,salt) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14) "             \
       "ON CONFLICT(id) DO NOTHING")                                                                \
     X(OUTBOX_UPDATE, "UPDATE outbox SET "                                                          \
                      "state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8 "  \
                      "WHERE id=?1")                                                                \
     X(OUTBOX_GET,                                                                                  \
       "SELECT "                                                                                    \
-      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
+      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
+      "salt "                                                                                      \
       "FROM outbox WHERE id=?1")                                                                   \
     X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY id")                             \
     X(OUTBOX_RUN,                                                                                  \
       "SELECT "                                                                                    \
-      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text "    \
+      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
+      "salt "                                                                                      \
       "FROM outbox WHERE id>=?1 AND id<?2 ORDER BY id")                                            \
     X(OUTBOX_IS_OPEN, "SELECT 1 FROM outbox WHERE id>=?1 AND id<?2 AND +state<=1")                 \
     X(OUTBOX_DELETE, "DELETE FROM outbox WHERE id>=?1 AND id<?2")                                  \

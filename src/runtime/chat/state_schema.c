@@ -10,6 +10,7 @@
  * steps.id = seq << 10 | number, outbox.id = seq << 16 | step << 6 | call: neighbours on disk, appended in order.
  * chats.moved: the chat that goes on under another key, of which this record only keeps the former one; claims: the id
  * that claims under this record's key are made with, 0 = its own; place: the chat id since the last such change.
+ * outbox.salt: random, part of the row's idempotency keys; 0 = of a version without it.
  * outbox_open holds open deliveries only, approvals_open open requests; no index beside the keys is part of accepting a
  * message. approvals.request goes when the request is decided; doc says who decided.
  */
@@ -51,6 +52,7 @@ static const char *const migrations[] = {
     " state INTEGER NOT NULL, step INTEGER NOT NULL, created INTEGER NOT NULL, left_ms INTEGER "
     "NOT NULL, responded INTEGER NOT NULL, request BLOB NOT NULL, doc BLOB NOT NULL);"
     "CREATE INDEX approvals_open ON approvals(run) WHERE state=0;",
+    "ALTER TABLE outbox ADD COLUMN salt INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

@@ -1,6 +1,8 @@
 /* test_feishu_progress.c — the card of a run that lasts: shown, changed, become the answer, and never left behind. */
 #include "actor_world.h"
 
+#include <time.h>
+
 #define MESSAGES "/open-apis/im/v1/messages"
 
 static struct world_receipt receipt_of(uint64_t row)
@@ -121,8 +123,62 @@ static void an_unknown_card_is_found_by_its_uuid(void)
     uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
     CHECK_INT(SMA_DELIVERY_SENT, receipt_of(row).state);
     WORLD_WAIT(platform_count("DELETE", MESSAGES) == 1);
-    struct platform_request first = platform_request_at("POST", MESSAGES, 0);
-    CHECK(holds(&first, "\"uuid\":\"sma-card-7\""));
+    char uuid[64];
+    for (size_t i = 0; i < platform_count("POST", MESSAGES); i++) {
+        struct platform_request request = platform_request_at("POST", MESSAGES, i);
+        const char *at = strstr(request.body, "\"uuid\":\"sma-card-");
+        if (at == NULL)
+            continue; /* the answer */
+        if (i == 0)
+            snprintf(uuid, sizeof uuid, "%.42s", at);
+        CHECK(strncmp(uuid, at, strlen(uuid)) == 0); /* "uuid":"sma-card-<16 digits>" */
+    }
+    CHECK(strstr(uuid, "sma-card-7\"") == NULL);
+    world_close();
+}
+
+/* It may be on its way: under another uuid it would be a second card. */
+static void a_card_of_the_version_before_keeps_its_uuid(void)
+{
+    char path[300];
+    world_open("");
+    WORLD_WAIT(platform_is_connected());
+    world_stop();
+    snprintf(path, sizeof path, "%s/.ship/.cache/feishu/progress.json", world_dir);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    fprintf(file,
+            "[\n{\"seq\":7,\"chat\":\"" WORLD_CHAT "\",\"reply\":\"\",\"thread\":0,\"card\":\"\","
+            "\"at\":%lld,\"outbox\":0}]\n",
+            (long long)time(NULL) * 1000);
+    CHECK(fclose(file) == 0);
+    world_open("");
+    world_progress(7, SMA_PROGRESS_TEXT, WORLD_CHAT, "so far");
+    WORLD_WAIT(platform_count("POST", MESSAGES) == 1);
+    struct platform_request card = platform_request_at("POST", MESSAGES, 0);
+    CHECK(holds(&card, "\"uuid\":\"sma-card-7\""));
+    world_close();
+}
+
+/* As if the platform knew the uuid from there: nothing may be changed or deleted in that chat. */
+static void a_card_in_another_chat_is_not_believed(void)
+{
+    platform_start();
+    platform_script("POST", MESSAGES, 1, 200, "",
+                    "{\"code\":0,\"data\":{\"message_id\":\"om_of_bob\",\"chat_id\":\"oc_bob\"}}");
+    world_open("");
+    world_progress(7, SMA_PROGRESS_STARTED, WORLD_CHAT, "");
+    world_progress(7, SMA_PROGRESS_TEXT, WORLD_CHAT, "so far");
+    WORLD_WAIT(platform_count("POST", MESSAGES) == 1);
+    uint64_t row = world_deliver(7, WORLD_CHAT, "p2p", "", "the answer");
+    struct world_receipt receipt = receipt_of(row);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK(strcmp("om_of_bob", receipt.platform_id) != 0);
+    world_progress(7, SMA_PROGRESS_FINISHED, WORLD_CHAT, "");
+    world_rest(300);
+    CHECK_INT(0, platform_count("PATCH", MESSAGES));
+    CHECK_INT(0, platform_count("DELETE", MESSAGES));
+    CHECK_INT(2, platform_count("POST", MESSAGES));
     world_close();
 }
 
@@ -145,6 +201,8 @@ int main(void)
     RUN(a_card_that_cannot_be_changed_is_not_the_answer);
     RUN(what_the_last_life_left_is_taken_up);
     RUN(an_unknown_card_is_found_by_its_uuid);
+    RUN(a_card_of_the_version_before_keeps_its_uuid);
+    RUN(a_card_in_another_chat_is_not_believed);
     RUN(off_is_off);
     return check_summary();
 }

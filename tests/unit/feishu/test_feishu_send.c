@@ -68,6 +68,30 @@ static void a_refused_card_goes_as_text(void)
     world_close();
 }
 
+/* The platform knows the uuid from another chat, of whatever state: nothing was sent here. */
+static void an_answer_of_another_chat_is_not_believed(void)
+{
+    static const char known[] =
+        "{\"code\":0,\"data\":{\"message_id\":\"om_of_bob\",\"chat_id\":\"oc_bob\"}}";
+    uint64_t row;
+    world_open("");
+    platform_script("POST", MESSAGES, 1, 200, "", known);
+    send_in_private(1, "hello", &row);
+    struct world_receipt receipt = receipt_of(row);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    CHECK(strstr(receipt.platform_id, "om_sent_") == receipt.platform_id);
+    CHECK_INT(2, platform_count("POST", MESSAGES));
+    struct platform_request second = platform_request_at("POST", MESSAGES, 1);
+    CHECK(holds(&second, "\"uuid\":\"sma-1-0-2\"")); /* always the same, so at most one message */
+    platform_script("POST", MESSAGES, 2, 200, "", known);
+    send_in_private(2, "hello again", &row);
+    receipt = receipt_of(row);
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+    CHECK(strstr(receipt.error, "another chat") != NULL);
+    CHECK_INT(4, platform_count("POST", MESSAGES));
+    world_close();
+}
+
 static void a_recalled_question_is_answered_all_the_same(void)
 {
     world_open("");
@@ -172,6 +196,7 @@ int main(void)
 {
     RUN(private_chats_get_a_message_groups_a_reply);
     RUN(a_refused_card_goes_as_text);
+    RUN(an_answer_of_another_chat_is_not_believed);
     RUN(a_recalled_question_is_answered_all_the_same);
     RUN(a_token_that_ends_in_mid_send_is_replaced);
     RUN(many_sends_fetch_one_token);

@@ -339,6 +339,52 @@ static enum sma_err check_delivery(void *user, const struct sma_state_delivery *
     return SMA_ERR_OK;
 }
 
+static enum sma_err note_salt(void *user, const struct sma_state_delivery *delivery)
+{
+    *(uint64_t *)user = delivery->salt;
+    return SMA_ERR_OK;
+}
+
+static uint64_t salt_of(struct fixture *f, uint64_t id)
+{
+    uint64_t salt = 0;
+    CHECK_OK(sma_state_outbox_get(f->state, id, note_salt, &salt));
+    return salt;
+}
+
+/* Two databases give out the same outbox ids; a platform that remembers keys must not take one for the other's. */
+static void rows_of_two_databases_have_different_salts(void)
+{
+    struct fixture f;
+    uint64_t salts[2], id = 0;
+    for (size_t i = 0; i < 2; i++) {
+        fixture_init(&f);
+        f.sys.random_bytes = sma_sys_real()->random_bytes;
+        fixture_open(&f);
+        CHECK_OK(sma_state_begin(f.state));
+        uint64_t seq = accept_event(f.state, "c", "1", SMA_ROW_WAITING);
+        struct sma_state_delivery delivery = {.outbox_id = sma_state_outbox_id(seq, 1, 0),
+                                              .chat = chat_named(f.state, "c"),
+                                              .channel = SMA_STR("feishu"),
+                                              .text = SMA_STR("hello")};
+        CHECK(i == 0 || id == delivery.outbox_id);
+        id = delivery.outbox_id;
+        CHECK_OK(sma_state_outbox_add(f.state, &delivery));
+        CHECK_OK(sma_state_commit(f.state));
+        salts[i] = salt_of(&f, id);
+        CHECK(delivery.salt == salts[i]); /* the first attempt comes under the key of the others */
+        CHECK_OK(sma_state_begin(f.state));
+        CHECK_ERR(SMA_ERR_EXISTS, sma_state_outbox_add(f.state, &delivery));
+        delivery.is_part_begun = true;
+        CHECK_OK(sma_state_outbox_update(f.state, &delivery));
+        CHECK_OK(sma_state_commit(f.state));
+        fixture_reopen(&f, false);
+        CHECK(salt_of(&f, id) == salts[i]); /* a repeat after a crash comes under the same key */
+        fixture_fini(&f);
+    }
+    CHECK(salts[0] != 0 && salts[1] != 0 && salts[0] != salts[1]);
+}
+
 static void deliveries_are_idempotent_and_found_while_open(void)
 {
     struct fixture f;
@@ -631,6 +677,7 @@ int main(void)
     RUN(a_run_is_steps_then_a_result);
     RUN(a_session_is_rebuilt_from_the_last_turns);
     RUN(only_the_last_turns_of_a_chat_are_kept);
+    RUN(rows_of_two_databases_have_different_salts);
     RUN(deliveries_are_idempotent_and_found_while_open);
     RUN(cursors_access_and_meta_are_kept);
     RUN(the_last_place_of_a_contact_wins);
