@@ -98,6 +98,11 @@
     X(PAIRED_AGAIN, "You can talk to me now. Please send again what I have not answered.",                             \
       "现在可以与我对话了。如有尚未回复的内容，请重新发送。")                                                          \
     X(PAIR_DONE, "\"%s\" (%s) may talk to me now.", "“%s”（%s）现在可以与我对话。")                                    \
+    X(PAIR_GROUP, "I do not talk in this group yet. An owner or administrator of mine lets it in by writing to me here once, or by running: shipmyagent pair approve %s (this group's administrators then decide about commands here)", \
+      "在这个群里与我对话需要先获准：由我的所有者或管理员在这里对我说一句话，或运行：shipmyagent pair approve %s（之后本群管理员可以在群内批准命令）")                       \
+    X(PAIR_GROUP_NEW, "\"%s\" wants me to talk in the group %s on %s. Let in, its administrators there decide about commands in it. Reply \"pair %s\" to let it in, \"reject %s\" to refuse.", \
+      "“%s”希望我在群 %s（%s）里对话。获准后，该群的管理员可以在群内批准命令。回复“配对 %s”允许，回复“拒绝 %s”拒绝。")                  \
+    X(PAIR_GROUP_DONE, "The group %s (%s) is let in.", "群 %s（%s）已获准。")                                          \
     X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。")                                      \
     X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", "没有这个配对码，或已过期。")
 

@@ -272,13 +272,14 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
                                           const struct sma_access_outcome *outcome)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    bool is_kept = outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE;
+    bool is_kept =
+        outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE && !in->is_group;
     struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_PAIR)
         err = sma_store_ask_pairing(store, chat, in, seq);
-    else if (err == SMA_ERR_OK && !in->is_group)
+    else if (err == SMA_ERR_OK && (!in->is_group || outcome->is_outside))
         err = sma_store_stranger_notice(store, chat, in, seq);
     else if (err == SMA_ERR_OK)
         err = sma_store_refusal_notice(store, chat, &in->route, seq);

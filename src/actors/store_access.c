@@ -196,6 +196,19 @@ static SMA_CHECKED enum sma_err find_initiator(struct sma_store *store,
     return store->text_buf.err;
 }
 
+/* What the owner's side has said of the group. */
+static SMA_CHECKED enum sma_err find_group(struct sma_store *store, const struct sma_route *route,
+                                           struct sma_access_facts *facts)
+{
+    enum store_group_word word;
+    enum sma_err err = sma_store_group_word(store, route, &word);
+    if (err != SMA_ERR_OK)
+        return err;
+    facts->is_let_in = word == STORE_GROUP_LET_IN;
+    facts->is_group_rejected = word == STORE_GROUP_REJECTED;
+    return SMA_ERR_OK;
+}
+
 /* -- one event -------------------------------------------------------------------------------------------------- */
 enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *chat,
                              const struct sma_ingress *in, struct sma_access_outcome *ret_outcome)
@@ -211,9 +224,8 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
                                      .is_record_only = in->is_record_only,
                                      .is_note = in->kind != SMA_EVENT_MESSAGE && !is_command,
                                      .is_command = is_command,
-                                     .is_help =
-                                         is_command && (in->control == SMA_CONTROL_HELP ||
-                                                        in->control == SMA_CONTROL_UNKNOWN),
+                                     .is_help = is_command && (in->control == SMA_CONTROL_HELP ||
+                                                               in->control == SMA_CONTROL_UNKNOWN),
                                      .is_status = is_command && in->control == SMA_CONTROL_STATUS};
     struct sma_access_facts facts = {0};
     enum sma_err err = SMA_ERR_OK;
@@ -225,6 +237,8 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
         is_of_group && (is_command || in->addressed != SMA_ADDRESSED_NONE || facts.has_window);
     if (err == SMA_ERR_OK && is_wanted)
         err = find_initiator(store, chat, in->route.user_id, &facts);
+    if (err == SMA_ERR_OK && is_wanted)
+        err = find_group(store, &in->route, &facts);
     if (err == SMA_ERR_OK && !event.is_note && !in->is_record_only && (is_wanted || !in->is_group))
         err = sma_store_find_person(store, &in->route, &facts);
     if (err != SMA_ERR_OK)
@@ -260,8 +274,9 @@ enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *c
                              const struct sma_route *route,
                              const struct sma_access_outcome *outcome)
 {
-    enum sma_err err = SMA_ERR_OK;
-    if (outcome->becomes_initiator) {
+    enum sma_err err =
+        outcome->lets_in ? sma_store_group_say(store, route, "spoke", route) : SMA_ERR_OK;
+    if (err == SMA_ERR_OK && outcome->becomes_initiator) {
         put_initiator_key(&store->text_buf, sma_store_chat_key(chat));
         sma_buf_clear(&store->facts_buf);
         sma_buf_put_json_string(&store->facts_buf, route->user_id);

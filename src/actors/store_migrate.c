@@ -67,6 +67,13 @@ static SMA_CHECKED enum sma_err move_initiator(struct sma_store *store, struct s
                                 sma_buf_str(&store->facts_buf));
 }
 
+static struct sma_str chat_id_of(struct sma_str chat_key)
+{
+    const char *colon = memrchr(chat_key.ptr, ':', chat_key.len);
+    const char *id = colon == NULL ? chat_key.ptr : colon + 1;
+    return (struct sma_str){id, (size_t)(chat_key.ptr + chat_key.len - id)};
+}
+
 static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct sma_state_chat *chat,
                                             const struct sma_state_chat *other,
                                             const struct sma_history_move *move)
@@ -101,6 +108,9 @@ static SMA_CHECKED enum sma_err write_move(struct sma_store *store, const struct
     /* By the name the chat had: it may have had others before the one that is told. */
     if (err == SMA_ERR_OK)
         err = move_initiator(store, (*ret_chat)->key, in->route.chat_key);
+    if (err == SMA_ERR_OK)
+        err = sma_store_group_move(store, in->route.channel, chat_id_of((*ret_chat)->key),
+                                   in->route.chat_id);
     if (err == SMA_ERR_OK)
         err = sma_state_chat_move(store->state, *ret_chat, *ret_other, in->route.chat_id);
     return err;

@@ -71,7 +71,7 @@ static SMA_CHECKED enum sma_err let_in(struct sma_store *store, const struct sto
 {
     bool is_whole = false;
     enum sma_err err = release_kept(store, pairing, &is_whole);
-    if (err == SMA_ERR_OK && standing >= SMA_ACCESS_ADMIN)
+    if (err == SMA_ERR_OK && standing >= SMA_ACCESS_ADMIN && !pairing->is_group)
         err = sma_store_note_home(store, &pairing->route);
     if (err != SMA_ERR_OK)
         return err;
@@ -87,8 +87,26 @@ struct answer
     enum sma_access_standing standing;
     const struct sma_route *by;
     int status;
+    bool is_group; /* what is answered for */
     char name[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
 };
+
+/* A group gets no role: who administers it is the platform's to say from now on. */
+static SMA_CHECKED enum sma_err write_group(struct sma_store *store, struct answer *answer,
+                                            const struct sma_route *route)
+{
+    answer->is_group = true;
+    answer->status = 400;
+    if (answer->is_approved && answer->standing > SMA_ACCESS_MEMBER)
+        return SMA_ERR_OK;
+    sma_store_pairing_name(answer->name, sizeof answer->name,
+                           &(struct sma_route){.user_id = route->chat_id});
+    (void)snprintf(answer->channel, sizeof answer->channel, "%.*s", (int)route->channel.len,
+                   route->channel.ptr);
+    answer->status = 200;
+    return sma_store_group_say(store, route, answer->is_approved ? "paired" : "rejected",
+                               answer->by);
+}
 
 static SMA_CHECKED enum sma_err write_answer(struct sma_store *store, struct answer *answer,
                                              const struct sma_route *person, const char *code)
@@ -115,13 +133,54 @@ static SMA_CHECKED enum sma_err answer_code(struct sma_store *store, const char 
     answer->status = 404;
     if (err != SMA_ERR_OK)
         return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
-    err = sma_store_pairing_remove(store, &pairing);
-    if (err == SMA_ERR_OK && sma_store_pairing_is_old(store, pairing.created_ms))
+    if (sma_store_pairing_is_old(store, pairing.created_ms))
         answer->status = 410;
-    else if (err == SMA_ERR_OK)
-        err = write_answer(store, answer, &pairing.route, code);
+    else
+        err = pairing.is_group ? write_group(store, answer, &pairing.route)
+                               : write_answer(store, answer, &pairing.route, code);
+    if (err == SMA_ERR_OK && answer->status != 400) /* else the code waits for a better answer */
+        err = sma_store_pairing_remove(store, &pairing);
     if (err == SMA_ERR_OK && answer->status == 200 && answer->is_approved)
         err = let_in(store, &pairing, answer->standing);
+    sma_store_pairing_fini(&pairing);
+    return err;
+}
+
+/* "telegram:chat:-1001234" or "qq:group:A1B2": a group by its chat's id. false: the key is something else. */
+static bool read_group_key(struct sma_str key, struct sma_route *ret_group)
+{
+    static const char *const kinds[] = {"chat:", "group:", "channel:"};
+    char plain[2 * SMA_ID_BYTES_MAX + 2];
+    const char *colon = memchr(key.ptr, ':', key.len);
+    struct sma_str rest = {colon + 1, key.len - (size_t)(colon + 1 - key.ptr)}, chat, channel, id;
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        struct sma_str kind = sma_str(kinds[i]);
+        if (!sma_str_starts_with(rest, kind) || key.len >= sizeof plain)
+            continue;
+        /* The same rules as for a person's: read as "<channel>:<id>". */
+        (void)snprintf(plain, sizeof plain, "%.*s:%.*s", (int)(colon - key.ptr), key.ptr,
+                       (int)(rest.len - kind.len), rest.ptr + kind.len);
+        if (!sma_access_key_split(sma_str(plain), &channel, &chat, &id) ||
+            memchr(id.ptr, ':', id.len) != NULL)
+            return false;
+        *ret_group = (struct sma_route){.channel = {key.ptr, channel.len},
+                                        .chat_id = {rest.ptr + kind.len, id.len}};
+        return true;
+    }
+    return false;
+}
+
+static SMA_CHECKED enum sma_err
+answer_group_key(struct sma_store *store, const struct sma_route *group, struct answer *answer)
+{
+    struct store_pairing pairing = {0};
+    if (sma_access_is_trusted_channel(group->channel))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_pairing_of(store, group, true, &pairing);
+    if (err == SMA_ERR_NOTFOUND)
+        return write_group(store, answer, group);
+    if (err == SMA_ERR_OK)
+        err = answer_code(store, pairing.code, answer);
     sma_store_pairing_fini(&pairing);
     return err;
 }
@@ -134,10 +193,14 @@ static SMA_CHECKED enum sma_err answer_key(struct sma_store *store, struct sma_s
     struct sma_str chat;
     struct store_pairing pairing = {0};
     answer->status = 400;
+    if (read_group_key(key, &person))
+        return answer_group_key(store, &person, answer);
     if (!sma_access_key_split(key, &person.channel, &chat, &person.user_id) || chat.len > 0 ||
+        sma_str_starts_with(person.user_id, SMA_STR("group:")) ||
+        sma_str_starts_with(person.user_id, SMA_STR("channel:")) ||
         sma_access_is_trusted_channel(person.channel))
         return SMA_ERR_OK;
-    enum sma_err err = sma_store_pairing_of(store, person.channel, person.user_id, &pairing);
+    enum sma_err err = sma_store_pairing_of(store, &person, false, &pairing);
     if (err == SMA_ERR_NOTFOUND)
         return write_answer(store, answer, &person, "");
     if (err == SMA_ERR_OK)
@@ -176,7 +239,12 @@ static void format_line(char *line, size_t line_max, const struct answer *answer
 {
     switch (answer->status) {
     case 200:
-        if (answer->is_approved)
+        if (answer->is_group && answer->is_approved)
+            (void)snprintf(line, line_max,
+                           "the group %s is let in; who administers it on %s is an administrator "
+                           "there.",
+                           answer->name, answer->channel);
+        else if (answer->is_approved)
             (void)snprintf(line, line_max, "%s (%s) may talk now, as %s.", answer->name,
                            answer->channel, sma_access_standing_name(answer->standing));
         else
@@ -184,8 +252,11 @@ static void format_line(char *line, size_t line_max, const struct answer *answer
         break;
     case 400:
         (void)snprintf(line, line_max,
-                       "give a pairing code, or a person as \"telegram:1001\"; the roles are "
-                       "member, admin and owner");
+                       answer->is_group
+                           ? "a group is let in without --role; who administers it is said by its "
+                             "platform"
+                           : "give a pairing code, a person as \"telegram:1001\" or a group as "
+                             "\"telegram:chat:-1001\"; the roles are member, admin and owner");
         break;
     case 403:
         (void)snprintf(line, line_max, "only an owner may answer a pairing");
@@ -308,11 +379,12 @@ enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_
     if (err != SMA_ERR_OK)
         return err;
     enum sma_language language = sma_store_language(store, &in->route);
+    enum sma_notice done = answer.is_group ? SMA_NOTICE_PAIR_GROUP_DONE : SMA_NOTICE_PAIR_DONE;
     sma_buf_clear(&store->text_buf);
     if (answer.status == 200)
         sma_notice_format(&store->text_buf, language,
-                          answer.is_approved ? SMA_NOTICE_PAIR_DONE : SMA_NOTICE_PAIR_REFUSED,
-                          answer.name, answer.channel);
+                          answer.is_approved ? done : SMA_NOTICE_PAIR_REFUSED, answer.name,
+                          answer.channel);
     else
         sma_notice_format(&store->text_buf, language, SMA_NOTICE_PAIR_UNKNOWN);
     return sma_store_pairing_say(store, &in->route, seq, 0);
@@ -340,6 +412,8 @@ static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str 
         sma_buf_put_json_member(json, "channel", route.channel);
         sma_buf_put_json_member(json, "userId", route.user_id);
         sma_buf_put_json_member(json, "userName", route.user_name);
+        if (json_is_true(json_object_get(root, "group")))
+            sma_buf_put_json_member(json, "group", route.chat_id);
         sma_buf_put_json_key(json, "created");
         sma_buf_put_i64(json, created);
         sma_buf_put_char(json, '}');
@@ -372,6 +446,28 @@ static enum sma_err list_person(void *user, struct sma_str key, struct sma_str v
     return SMA_ERR_OK;
 }
 
+static enum sma_err list_group(void *user, struct sma_str key, struct sma_str value)
+{
+    struct listing *listing = user;
+    struct sma_buf *json = listing->json;
+    const size_t prefix = strlen("group/");
+    const char *slash = memchr(key.ptr + prefix, '/', key.len - prefix);
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
+        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
+        sma_buf_put_json_member(
+            json, "channel",
+            (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
+        sma_buf_put_json_member(
+            json, "chatId", (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
+        sma_buf_put_json_member(json, "via",
+                                sma_str(json_string_value(json_object_get(root, "via"))));
+        sma_buf_put_char(json, '}');
+    }
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
 {
     struct listing listing = {.store = store, .json = json};
@@ -386,6 +482,12 @@ void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
     listing.count = 0;
     if (err == SMA_ERR_OK)
         err = sma_state_each_access_under(store->state, SMA_STR("person/"), list_person, &listing);
+    sma_buf_put_char(json, ']');
+    sma_buf_put_json_key(json, "groups");
+    sma_buf_put_char(json, '[');
+    listing.count = 0;
+    if (err == SMA_ERR_OK)
+        err = sma_state_each_access_under(store->state, SMA_STR("group/"), list_group, &listing);
     sma_buf_put_text(json, "]}");
     if (err != SMA_ERR_OK)
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));

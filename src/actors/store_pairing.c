@@ -33,6 +33,14 @@ static SMA_CHECKED enum sma_err key_of_code(struct sma_store *store, const char 
     return key->err;
 }
 
+/* Where the code of this person, or of this group, is noted. */
+static SMA_CHECKED enum sma_err key_of_subject(struct sma_store *store,
+                                               const struct sma_route *route, bool is_group)
+{
+    return is_group ? sma_store_people_key(store, "grouping/", route->channel, route->chat_id)
+                    : sma_store_people_key(store, "pairing/", route->channel, route->user_id);
+}
+
 enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
                                     struct store_pairing *ret_pairing)
 {
@@ -51,16 +59,17 @@ enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
     (void)snprintf(ret_pairing->code, sizeof ret_pairing->code, "%s", code);
     ret_pairing->created_ms = json_integer_value(json_object_get(ret_pairing->root, "created"));
     ret_pairing->route = sma_store_people_get_route(ret_pairing->root);
+    ret_pairing->is_group = json_is_true(json_object_get(ret_pairing->root, "group"));
     ret_pairing->has_more = json_is_true(json_object_get(ret_pairing->root, "more"));
     ret_pairing->seq = (uint64_t)json_integer_value(json_object_get(ret_pairing->root, "seq"));
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_pairing_of(struct sma_store *store, struct sma_str channel,
-                                  struct sma_str user_id, struct store_pairing *ret_pairing)
+enum sma_err sma_store_pairing_of(struct sma_store *store, const struct sma_route *route,
+                                  bool is_group, struct store_pairing *ret_pairing)
 {
     char code[STORE_CODE_LEN + 1];
-    enum sma_err err = sma_store_people_key(store, "pairing/", channel, user_id);
+    enum sma_err err = key_of_subject(store, route, is_group);
     if (err == SMA_ERR_OK)
         err = sma_store_people_read(store);
     if (err != SMA_ERR_OK)
@@ -93,8 +102,7 @@ enum sma_err sma_store_pairing_remove(struct sma_store *store, const struct stor
     if (err == SMA_ERR_OK)
         err = sma_store_people_write(store, SMA_STR(""));
     if (err == SMA_ERR_OK)
-        err =
-            sma_store_people_key(store, "pairing/", pairing->route.channel, pairing->route.user_id);
+        err = key_of_subject(store, &pairing->route, pairing->is_group);
     if (err == SMA_ERR_OK)
         err = sma_store_people_read(store);
     if (err == SMA_ERR_NOTFOUND)
@@ -267,8 +275,9 @@ static SMA_CHECKED enum sma_err write_new(struct sma_store *store, struct store_
 {
     struct sma_buf record;
     sma_buf_init(&record, 64 * 1024);
-    sma_buf_printf(&record, "{\"created\":%lld,\"seq\":%llu,\"kept\":[]",
-                   (long long)pairing->created_ms, (unsigned long long)seq);
+    sma_buf_printf(&record, "{\"created\":%lld,\"seq\":%llu,\"kept\":[],\"group\":%s",
+                   (long long)pairing->created_ms, (unsigned long long)seq,
+                   pairing->is_group ? "true" : "false");
     sma_buf_put_char(&record, ',');
     struct sma_buf route;
     sma_buf_init(&route, 64 * 1024);
@@ -287,19 +296,19 @@ static SMA_CHECKED enum sma_err write_new(struct sma_store *store, struct store_
     if (err == SMA_ERR_OK)
         err = write_root(store, pairing);
     if (err == SMA_ERR_OK)
-        err =
-            sma_store_people_key(store, "pairing/", pairing->route.channel, pairing->route.user_id);
+        err = key_of_subject(store, &pairing->route, pairing->is_group);
     return err == SMA_ERR_OK ? sma_store_people_write(store, sma_str(pairing->code)) : err;
 }
 
 static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct sma_route *route,
-                                          uint64_t seq, struct store_pairing *ret_pairing)
+                                          bool is_group, uint64_t seq,
+                                          struct store_pairing *ret_pairing)
 {
     enum sma_err err = make_room(store);
     if (err != SMA_ERR_OK)
         return err;
-    *ret_pairing =
-        (struct store_pairing){.route = *route, .created_ms = sma_ctx_wall(store->ctx), .seq = seq};
+    *ret_pairing = (struct store_pairing){
+        .route = *route, .created_ms = sma_ctx_wall(store->ctx), .seq = seq, .is_group = is_group};
     do {
         draw_code(store, ret_pairing->code);
         err = key_of_code(store, ret_pairing->code);
@@ -309,7 +318,9 @@ static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct 
     if (err == SMA_ERR_NOTFOUND)
         err = write_new(store, ret_pairing, seq);
     if (err == SMA_ERR_OK)
-        sma_store_pairing_audit(store, "a code was shown to", route, ret_pairing->code, "", NULL);
+        sma_store_pairing_audit(store,
+                                is_group ? "a group's code was shown to" : "a code was shown to",
+                                route, ret_pairing->code, "", NULL);
     return err;
 }
 
@@ -335,20 +346,27 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
         return SMA_ERR_OK;
     struct sma_route homes[SMA_APPROVAL_HOME_COUNT_MAX];
     struct sma_buf storage;
-    char name[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
+    char name[STORE_NAME_SHOWN_BYTES_MAX + 1], chat_id[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
     sma_buf_init(&storage, 256 * 1024);
     uint32_t count = sma_store_homes(store, pairing->route.chat_key, homes,
                                      SMA_APPROVAL_HOME_COUNT_MAX, &storage);
     enum sma_err err = SMA_ERR_OK;
     sma_store_pairing_name(name, sizeof name, &pairing->route);
+    sma_store_pairing_name(chat_id, sizeof chat_id,
+                           &(struct sma_route){.user_id = pairing->route.chat_id});
     (void)snprintf(channel, sizeof channel, "%.*s", (int)pairing->route.channel.len,
                    pairing->route.channel.ptr);
     for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++) {
         if (sma_store_standing(store, NULL, &homes[i], false) != SMA_STANDING_OWNER)
             continue;
         sma_buf_clear(&store->text_buf);
-        sma_notice_format(&store->text_buf, sma_store_language(store, &homes[i]),
-                          SMA_NOTICE_PAIR_NEW, name, channel, pairing->code, pairing->code);
+        if (pairing->is_group)
+            sma_notice_format(&store->text_buf, sma_store_language(store, &homes[i]),
+                              SMA_NOTICE_PAIR_GROUP_NEW, name, chat_id, channel, pairing->code,
+                              pairing->code);
+        else
+            sma_notice_format(&store->text_buf, sma_store_language(store, &homes[i]),
+                              SMA_NOTICE_PAIR_NEW, name, channel, pairing->code, pairing->code);
         err = sma_store_pairing_say(store, &homes[i], seq, STORE_PAIR_NEW_CALL + i);
         people->has_told = true;
         people->told_ns = sma_ctx_now(store->ctx);
@@ -357,16 +375,26 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
     return err;
 }
 
+/* Once in a while, and not for ever: a code is a day old at most, and each time costs a message and a line. */
 static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_chat *chat,
-                                          const struct sma_route *route, const char *code,
-                                          uint64_t seq)
+                                          const struct sma_route *route,
+                                          struct store_pairing *pairing, uint64_t seq)
 {
-    if (!may_notice(store, chat->refusal_notice_ns, chat->refusal_notice_ns != 0))
+    json_int_t shown = json_integer_value(json_object_get(pairing->root, "shown"));
+    int shown_max = pairing->is_group ? STORE_GROUP_SHOWN_COUNT_MAX : STORE_CODE_SHOWN_COUNT_MAX;
+    if (shown >= shown_max ||
+        !may_notice(store, chat->refusal_notice_ns, chat->refusal_notice_ns != 0))
         return SMA_ERR_OK;
+    if (json_object_set_new(pairing->root, "shown", json_integer(shown + 1)) != 0)
+        return SMA_ERR_NOMEM;
+    enum sma_err err = write_root(store, pairing);
+    if (err != SMA_ERR_OK)
+        return err;
     chat->refusal_notice_ns = sma_ctx_now(store->ctx) | 1;
     sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_PAIR_CODE,
-                      code);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+                      pairing->is_group ? SMA_NOTICE_PAIR_GROUP : SMA_NOTICE_PAIR_CODE,
+                      pairing->code);
     return sma_store_pairing_say(store, route, seq, 0);
 }
 
@@ -376,14 +404,14 @@ enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *c
     if (in->route.user_id.len == 0)
         return sma_store_stranger_notice(store, chat, in, seq);
     struct store_pairing pairing = {0};
-    enum sma_err err = sma_store_pairing_of(store, in->route.channel, in->route.user_id, &pairing);
+    enum sma_err err = sma_store_pairing_of(store, &in->route, in->is_group, &pairing);
     bool is_new = err == SMA_ERR_NOTFOUND;
     if (is_new)
-        err = make_code(store, &in->route, seq, &pairing);
-    if (err == SMA_ERR_OK && in->kind == SMA_EVENT_MESSAGE)
+        err = make_code(store, &in->route, in->is_group, seq, &pairing);
+    if (err == SMA_ERR_OK && in->kind == SMA_EVENT_MESSAGE && !in->is_group)
         err = keep_message(store, &pairing, seq);
     if (err == SMA_ERR_OK)
-        err = show_code(store, chat, &in->route, pairing.code, seq);
+        err = show_code(store, chat, &in->route, &pairing, seq);
     if (err == SMA_ERR_OK && is_new)
         err = tell_owners(store, &pairing, seq);
     sma_store_pairing_fini(&pairing);

@@ -161,7 +161,7 @@ enum sma_standing sma_store_standing(struct sma_store *store, const struct store
     if (is_group && facts.standing < SMA_ACCESS_ADMIN && route->user_id.len > 0 &&
         (sma_access_is_group_admin(sma_store_rules_of(store, route), route->user_id) ||
          (chat != NULL && sma_store_find_role(store, chat, route->user_id, &role) &&
-          role == SMA_ROLE_ADMIN)))
+          role == SMA_ROLE_ADMIN && sma_store_is_let_in(store, route))))
         facts.standing = SMA_ACCESS_ADMIN;
     return (enum sma_standing)facts.standing;
 }
@@ -172,7 +172,8 @@ bool sma_store_role_is_known(struct sma_store *store, const struct store_chat *c
     enum sma_role role;
     return !is_group || route->user_id.len == 0 ||
            sma_store_standing(store, chat, route, is_group) >= SMA_STANDING_ADMIN ||
-           (chat != NULL && sma_store_find_role(store, chat, route->user_id, &role));
+           (chat != NULL && sma_store_find_role(store, chat, route->user_id, &role)) ||
+           !sma_store_is_let_in(store, route);
 }
 
 /* -- homes ------------------------------------------------------------------------------------------------------ */

@@ -1,10 +1,13 @@
 /*
- * store_people.h — what store_people.c, store_pairing.c, store_paired.c and store_known.c know of people. Records of state.db (table access):
+ * store_people.h — what store_people.c, store_pairing.c, store_paired.c and store_known.c know of people and groups. Records of state.db (table access):
  *
  *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config" "rejected"
  *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
  *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his messages are kept
  *   pairing/<channel>/<user id>  the code of that person
+ *   group/<channel>/<chat id>    a group of which an owner or administrator has said something: {"via","by","since"}; via:
+ *                                "paired" "spoke" "history" (let in), "rejected"
+ *   grouping/<channel>/<chat id> the code of that group
  *
  * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
  * memory; after a change nothing is remembered until its transaction is over.
@@ -26,6 +29,15 @@
 #define STORE_CODE_ALPHABET "ACDEFGHJKMNPQRTUVWXY34679" /* nothing that is mistaken for another */
 #define STORE_NAME_SHOWN_BYTES_MAX 64
 
+#define STORE_CODE_SHOWN_COUNT_MAX 20 /* times that a person is shown one code, */
+#define STORE_GROUP_SHOWN_COUNT_MAX 5 /* ... and a group */
+
+enum store_group_word
+{
+    STORE_GROUP_UNKNOWN, /* nobody of the owner's side has said anything of it */
+    STORE_GROUP_LET_IN,
+    STORE_GROUP_REJECTED,
+};
 struct store_person
 {
     enum sma_access_standing standing;
@@ -69,6 +81,16 @@ struct sma_route sma_store_people_get_route(const json_t *object);
 /** Remember where this person can be reached, in the open transaction; written when it is new. */
 SMA_CHECKED enum sma_err sma_store_note_home(struct sma_store *store,
                                              const struct sma_route *route);
+/** What the owner's side has said of this group: by configuration or a record. @return OK | IO | CORRUPT | NOMEM */
+SMA_CHECKED enum sma_err sma_store_group_word(struct sma_store *store,
+                                              const struct sma_route *route,
+                                              enum store_group_word *ret_word);
+/** Let it in, or (via "rejected") not; by may be NULL. Audited. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_group_say(struct sma_store *store, const struct sma_route *route,
+                                             const char *via, const struct sma_route *by);
+/** The record of one that was there before groups were let in; nothing when there is one. *ret_is_new: written. */
+SMA_CHECKED enum sma_err sma_store_group_keep(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str chat_id, bool *ret_is_new);
 /** The platform's role is remembered. */
 bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
                          struct sma_str user_id, enum sma_role *ret_role);
@@ -84,13 +106,14 @@ struct store_pairing
     struct sma_route route;
     uint64_t seq;  /* of the message that brought the code */
     bool has_more; /* more was written than is kept */
+    bool is_group; /* the chat of route is to be let in; its author only asked */
 };
 /** Read a code's record; release it with fini. @return OK | NOTFOUND | IO | NOMEM */
 SMA_CHECKED enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
                                                 struct store_pairing *ret_pairing);
-/** The live code of a person. @return OK | NOTFOUND | IO | NOMEM */
-SMA_CHECKED enum sma_err sma_store_pairing_of(struct sma_store *store, struct sma_str channel,
-                                              struct sma_str user_id,
+/** The live code of the author of this route, or of its chat. @return OK | NOTFOUND | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_pairing_of(struct sma_store *store,
+                                              const struct sma_route *route, bool is_group,
                                               struct store_pairing *ret_pairing);
 void sma_store_pairing_fini(struct store_pairing *pairing); /* accepts a zeroed struct */
 /** The code is answered or too old. In the open transaction. */

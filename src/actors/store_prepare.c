@@ -347,6 +347,8 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
     end->is_waiting = true;
     end->is_control = message->kind != SMA_EVENT_MESSAGE;
     sma_store_follow_route(message->chat, &facts.route);
+    if (!sma_store_is_let_in(store, &facts.route))
+        end->role = SMA_ROLE_UNKNOWN; /* asked when it was, or by a version that asked everywhere */
     if (facts.wants_role || facts.may_answer)
         sma_store_note_role(store, end->chat, facts.route.user_id, (enum sma_role)end->role);
     if (facts.may_answer) {

@@ -9,6 +9,7 @@
  *   store_access.c  who may: rules, what is remembered of people
  *   store_people.c  standing, where people can be reached
  *   store_pairing.c strangers and their codes
+ *   store_let_in.c  groups that the owner's side has let in
  *   store_known.c   who was there before people were paired
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
@@ -545,7 +546,7 @@ void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
 /** At start: windows that have closed are forgotten. */
 SMA_CHECKED enum sma_err sma_store_sweep_windows(struct sma_store *store);
 
-/* -- store_people.c, store_pairing.c, store_known.c ------------------------------------------------------------- */
+/* -- store_people.c, store_pairing.c, store_let_in.c, store_known.c ----------------------------------------------- */
 /** What the author of this route may do in this chat: by configuration, pairing and the platform's role as it is remembered.
  *  chat may be NULL. Slices of the route are enough; the adapter of it is not looked at. */
 enum sma_standing sma_store_standing(struct sma_store *store, const struct store_chat *chat,
@@ -559,7 +560,8 @@ uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
                          struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage);
 /** DECIDE of kind PAIRING. Takes *question; DECIDED follows the commit. */
 void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question);
-/** A stranger wrote in private: keep the message for his pairing and show him a code. In the open transaction. */
+/** A stranger wrote: show a code. In private the message is kept for his pairing; in a group the code is the group's.
+ *  In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_ingress *in, uint64_t seq);
 /** Say to a stranger that he may not talk here; once in a while. Inside the transaction. */
@@ -572,6 +574,12 @@ SMA_CHECKED enum sma_err sma_store_is_pairing_answer(struct sma_store *store,
 /** Carry it out and answer. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_answer_pairing(struct sma_store *store,
                                                   const struct sma_ingress *in, uint64_t seq);
+/** The owner's side has let this group in: only there a platform's word about a role counts. In doubt false. */
+bool sma_store_is_let_in(struct sma_store *store, const struct sma_route *route);
+/** The group of this chat goes on under another chat id: what was said of it holds there too. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_group_move(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str from_chat_id,
+                                              struct sma_str to_chat_id);
 /** Standing by configuration and pairing, and is_rejected. */
 SMA_CHECKED enum sma_err sma_store_find_person(struct sma_store *store,
                                                const struct sma_route *route,

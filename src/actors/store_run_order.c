@@ -34,7 +34,8 @@ static enum sma_standing standing_of(struct sma_store *store, const struct store
                                      const struct sma_route *route, bool is_group, bool is_admin)
 {
     enum sma_standing standing = sma_store_standing(store, chat, route, is_group);
-    return is_admin && is_group && standing < SMA_STANDING_ADMIN ? SMA_STANDING_ADMIN : standing;
+    bool counts = is_admin && is_group && standing < SMA_STANDING_ADMIN;
+    return counts && sma_store_is_let_in(store, route) ? SMA_STANDING_ADMIN : standing;
 }
 
 static size_t grants_space(const struct sma_store *store, const struct store_chat *chat)

@@ -272,6 +272,23 @@ static void print_time(const json_t *value)
     sma_buf_fini(&text);
 }
 
+static void print_groups(const json_t *groups)
+{
+    if (json_array_size(groups) > 0)
+        puts("groups");
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        const json_t *group = json_array_get(groups, i);
+        bool is_rejected = sma_str_is_equal(text_of(group, "via"), SMA_STR("rejected"));
+        printf("  %s  ", is_rejected ? "refused" : "let in");
+        sma_cli_print_clean(text_of(group, "channel"));
+        printf(":chat:");
+        sma_cli_print_clean(text_of(group, "chatId"));
+        printf("  (");
+        sma_cli_print_clean(text_of(group, "via"));
+        puts(")");
+    }
+}
+
 static void print_people(const json_t *root)
 {
     const json_t *pairings = json_object_get(root, "pairings");
@@ -287,6 +304,10 @@ static void print_people(const json_t *root)
         sma_cli_print_clean(text_of(pairing, "userId"));
         printf("  ");
         sma_cli_print_clean(text_of(pairing, "userName"));
+        if (text_of(pairing, "group").len > 0) {
+            printf("  for the group ");
+            sma_cli_print_clean(text_of(pairing, "group"));
+        }
         printf("  since ");
         print_time(json_object_get(pairing, "created"));
         putchar('\n');
@@ -305,6 +326,7 @@ static void print_people(const json_t *root)
         sma_cli_print_clean(text_of(person, "via"));
         puts(")");
     }
+    print_groups(json_object_get(root, "groups"));
 }
 
 /* -- asking ------------------------------------------------------------------------------------------------------ */

@@ -80,14 +80,17 @@ static const struct
      "back.\n"},
     {"pair",
      "shipmyagent pair [list] [FOLDER] [--json]\n"
-     "shipmyagent pair approve CODE|PERSON [FOLDER] [--role member|admin|owner]\n"
-     "shipmyagent pair reject CODE|PERSON [FOLDER]\n"
+     "shipmyagent pair approve CODE|PERSON|GROUP [FOLDER] [--role member|admin|owner]\n"
+     "shipmyagent pair reject CODE|PERSON|GROUP [FOLDER]\n"
      "Strangers are shown a code when they write first. `approve` lets the one with this code in, "
      "as a member\n"
      "(talks), an admin (also decides in chats of that platform) or an owner (decides "
      "everywhere). PERSON is\n"
      "somebody of the list, for example telegram:1001: `approve` changes the role, `reject` takes "
      "it away.\n"
+     "A group that strangers take the bot into shows a code too: approved, the group is let in, "
+     "and who administers it\n"
+     "by its platform's word is an admin there. GROUP is for example telegram:chat:-1001234.\n"
      "The first owner: write to the bot, then `shipmyagent pair approve CODE --role owner`.\n"},
     {"alias", "shipmyagent alias [--shell zsh|bash|both] [--dry-run] [--print]\n"
               "Adds `alias sma=\"shipmyagent\"` to ~/.zshrc and ~/.bashrc in a marked block.\n"},

@@ -9,6 +9,7 @@
 #include "support/check.h"
 
 #define COUNT_COMMAND "echo done >> count"
+#define WANT_OTHER "[[call exec_shell {\"command\":\"echo another >> count\"}]]"
 #define WANT_COUNT "please [[call exec_shell {\"command\":\"" COUNT_COMMAND "\"}]]"
 
 static const char *binary, *fake_model;
@@ -145,6 +146,41 @@ static void the_owner_of_a_group_decides(void)
     feishu_world_stop(&world);
 }
 
+/* EVE owns TEAM, as whoever makes a group does; until the owner speaks there that is nothing. */
+static void a_strangers_own_group_gives_her_nothing(void)
+{
+    struct feishu_world world;
+    feishu_world_start(&world, binary, fake_model,
+                       &(struct feishu_options){
+                           .access = "\"paired\"",
+                           .knows_no_group = true,
+                           .root = ",\"language\":\"en\",\"permissions\":{\"roles\":{\"owner\":["
+                                   "\"feishu:" ANN "\"],\"member\":[\"feishu:" BOB "\"]}}"});
+    (void)feishu_say(&world, TEAM, EVE, "@{bot} /clear");
+    feishu_expect(&world, TEAM, "I do not talk in this group yet");
+    (void)feishu_say(&world, TEAM, EVE, "@{bot} " WANT_COUNT);
+    (void)feishu_say(&world, TEAM, EVE, "@{bot} yes");
+    (void)feishu_say(&world, TEAM, BOB, "@{bot} " WANT_COUNT);
+    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    press(&world, EVE, card.id, "Approve", "for an owner or administrator");
+    CHECK_INT(0, lines(&world));
+    press(&world, ANN, card.id, "Refuse", "Refused");
+    feishu_expect(&world, TEAM, "Result: ");
+    feishu_settle(&world);
+    CHECK_INT(0, lines(&world));
+    (void)feishu_say(&world, TEAM, ANN, "@{bot} hello");
+    feishu_expect(&world, TEAM, "You said: hello");
+    (void)feishu_say(&world, TEAM, EVE, "@{bot} /clear");
+    feishu_expect(&world, TEAM, "I have forgotten this conversation");
+    (void)feishu_say(&world, TEAM, EVE, "@{bot} now then " WANT_OTHER);
+    struct feishu_message second = await_card(&world, TEAM, "another");
+    press(&world, EVE, second.id, "Approve", "");
+    feishu_expect(&world, TEAM, "Result: {\"success\":true");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    feishu_world_stop(&world);
+}
+
 static void a_restart_loses_no_card(void)
 {
     struct feishu_world world;
@@ -172,6 +208,7 @@ int main(int argc, char **argv)
     fake_model = argv[2];
     RUN(a_press_is_answered_and_the_card_changed);
     RUN(the_owner_of_a_group_decides);
+    RUN(a_strangers_own_group_gives_her_nothing);
     RUN(a_restart_loses_no_card);
     return check_summary();
 }

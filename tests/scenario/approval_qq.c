@@ -119,6 +119,43 @@ static void an_administrator_of_the_group_decides(void)
     qq_world_stop(&world);
 }
 
+static void say_in_team(const struct qq_world *world, const char *user, const char *role,
+                        const char *text)
+{
+    platform_tell(&world->qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", user,
+                  "role", role, "text", text);
+}
+
+/* Each event says that its author owns the group, as whoever makes one does; until the project's owner, who has an id of
+ * his own in groups, speaks there that is nothing. */
+static void a_strangers_own_group_gives_him_nothing(void)
+{
+    struct qq_world world;
+    qq_world_start(&world, binary, fake_model,
+                   &(struct qq_options){.access = "\"paired\"",
+                                        .knows_no_group = true,
+                                        .root =
+                                            ",\"permissions\":{\"roles\":{\"owner\":[\"qq:" OWNER
+                                            "\",\"qq:M1\"]}}"});
+    say_in_team(&world, "M7", "owner", "/clear");
+    qq_expect(&world, TEAM, "I do not talk in this group yet");
+    say_in_team(&world, "M7", "owner", WANT_COUNT);
+    say_in_team(&world, "M7", "owner", "yes");
+    qq_settle(&world);
+    CHECK_INT(1, qq_count(&world, TEAM, ""));
+    CHECK_INT(0, lines(&world));
+    say_in_team(&world, "M1", "member", "hello");
+    qq_expect(&world, TEAM, "You said: hello");
+    say_in_team(&world, "M7", "owner", WANT_COUNT);
+    qq_expect(&world, TEAM, COUNT_COMMAND);
+    await_receipts(&world);
+    say_in_team(&world, "M7", "owner", "yes");
+    qq_expect(&world, TEAM, "Result: {\"success\":true");
+    qq_settle(&world);
+    CHECK_INT(1, lines(&world));
+    qq_world_stop(&world);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -127,5 +164,6 @@ int main(int argc, char **argv)
     RUN(a_press_decides);
     RUN(without_the_right_it_is_text);
     RUN(an_administrator_of_the_group_decides);
+    RUN(a_strangers_own_group_gives_him_nothing);
     return check_summary();
 }

@@ -24,6 +24,7 @@ void approval_create(struct telegram_world *world, const char *fake_model,
                               .access = options->access == NULL ? "\"paired\"" : options->access,
                               .members = options->members == NULL ? NO_LIMITS : options->members,
                               .script = options->script,
+                              .knows_no_group = options->knows_no_group,
                               .root = root});
     telegram_tell(&world->telegram, "{s:s,s:i,s:s,s:s,s:s}", "do", "user", "id", CAT, "first_name",
                   "Cat", "username", "cat", "language", "en");

@@ -21,6 +21,7 @@ struct approval_options
     const char *script;      /* of the model server */
     const char *access;      /* NULL = "\"paired\"" */
     const char *members;     /* of adapters.telegram; NULL: no limits of our own */
+    bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
 void approval_create(struct telegram_world *world, const char *fake_model,
                      const struct approval_options *options);

@@ -22,6 +22,7 @@ static void configure(struct feishu_world *world, const struct feishu_options *o
     static const char usual[] =
         "\"enabled\":true,\"appId\":\"" FAKE_FEISHU_APP "\",\"appSecret\":\"" FAKE_FEISHU_SECRET
         "\",\"domain\":\"http://127.0.0.1:%d\"";
+    static const char groups[] = ",\"groups\":[\"" TEAM "\",\"" TOPICS "\"]";
     char block[512], json[4096];
     const char *pattern = options->block == NULL ? usual : options->block,
                *mark = strstr(pattern, "%d");
@@ -31,10 +32,12 @@ static void configure(struct feishu_world *world, const struct feishu_options *o
     else
         snprintf(block, sizeof block, "%.*s%d%s", head, pattern, world->feishu.port, mark + 2);
     int len = snprintf(json, sizeof json,
-                       ",\"agent\":{\"concurrency\":4},\"access\":\"anyone\","
+                       ",\"agent\":{\"concurrency\":4},\"access\":%s,"
                        "\"adapters\":{\"terminal\":{\"enabled\":"
-                       "false},\"feishu\":{%s%s}}%s",
-                       block, options->members == NULL ? "" : options->members,
+                       "false},\"feishu\":{%s%s%s}}%s",
+                       options->access == NULL ? "\"anyone\"" : options->access, block,
+                       options->knows_no_group ? "" : groups,
+                       options->members == NULL ? "" : options->members,
                        options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     world_configure(&world->world, world->world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",

@@ -34,6 +34,8 @@ struct feishu_options
     const char *root;    /* more of ship.json: ",\"permissions\":{...}" */
     const char
         *block; /* instead of everything in adapters.feishu; "%d" in it is the platform's port */
+    const char *access;  /* as JSON; NULL = "\"anyone\"" */
+    bool knows_no_group; /* else ship.json lets TEAM and TOPICS in */
 };
 struct feishu_message
 {

@@ -9,7 +9,8 @@ void qq_world_create(struct qq_world *world, const char *fake_model,
                      const struct qq_options *options)
 {
     static const char *const chats[] = {ANN, BOB, TEAM, PLACE, DIRECT};
-    char json[4096];
+    char json[4096], groups[128];
+    snprintf(groups, sizeof groups, ",\"groups\":[\"%s\"]", strchr(TEAM, ':') + 1);
     *world = (struct qq_world){.fake = fake_qq_start(0)};
     world->qq = fake_qq_client(world->fake);
     for (size_t i = 0; i < SMA_COUNT_OF(chats); i++)
@@ -18,12 +19,13 @@ void qq_world_create(struct qq_world *world, const char *fake_model,
     world_model_start(&world->world, fake_model, options->script);
     int len = snprintf(
         json, sizeof json,
-        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"access\":\"anyone\",\"adapters\":{"
+        ",\"language\":\"en\",\"agent\":{\"concurrency\":4},\"access\":%s,\"adapters\":{"
         "\"terminal\":{"
         "\"enabled\":false},\"qq\":{\"enabled\":true,\"appId\":\"%s\",\"appSecret\":\"%s\","
         "\"apiRoot\":\"http://127.0.0.1:%d\",\"tokenUrl\":\"http://127.0.0.1:%d/app/"
-        "getAppAccessToken\"%s}}%s",
-        FAKE_QQ_APP_ID, FAKE_QQ_SECRET, world->qq.port, world->qq.port,
+        "getAppAccessToken\"%s%s}}%s",
+        options->access == NULL ? "\"anyone\"" : options->access, FAKE_QQ_APP_ID, FAKE_QQ_SECRET,
+        world->qq.port, world->qq.port, options->knows_no_group ? "" : groups,
         options->members == NULL ? "" : options->members,
         options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof json);

@@ -30,6 +30,8 @@ struct qq_options
     const char *members; /* more of adapters.qq: ",\"markdown\":false" */
     const char *script;  /* of the model server: see fake_model */
     const char *root;    /* more of the root: ",\"a\":1" */
+    const char *access;  /* as JSON; NULL = "\"anyone\"" */
+    bool knows_no_group; /* else ship.json lets TEAM in */
 };
 
 /** Folder, both servers, people and chats; the service is not running yet. */

@@ -25,7 +25,9 @@ static void add_people(const struct telegram_world *world)
 void telegram_world_create(struct telegram_world *world, const char *fake_model,
                            const struct telegram_options *options)
 {
-    char json[4096];
+    char json[4096], groups[96];
+    snprintf(groups, sizeof groups, ",\"groups\":[%lld,\"%lld\"]", (long long)TEAM,
+             (long long)FORUM);
     *world = (struct telegram_world){.telegram = {fake_telegram_start(), 0}};
     world->telegram.port = fake_telegram_port(world->telegram.fake);
     add_people(world);
@@ -36,10 +38,11 @@ void telegram_world_create(struct telegram_world *world, const char *fake_model,
                  ",\"agent\":{\"concurrency\":%s},\"access\":%s,"
                  "\"adapters\":{\"terminal\":{\"enabled\":false},"
                  "\"telegram\":{"
-                 "\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://127.0.0.1:%d\"%s}}%s",
+                 "\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://127.0.0.1:%d\"%s%s}}%s",
                  options->concurrency == NULL ? "4" : options->concurrency,
                  options->access == NULL ? "\"anyone\"" : options->access, FAKE_TELEGRAM_TOKEN,
-                 world->telegram.port, options->members == NULL ? "" : options->members,
+                 world->telegram.port, options->knows_no_group ? "" : groups,
+                 options->members == NULL ? "" : options->members,
                  options->root == NULL ? "" : options->root);
     CHECK(len > 0 && (size_t)len < sizeof json);
     world_configure(&world->world, world->world.fake_port, "\"apiKey\":\"" WORLD_API_KEY "\"",

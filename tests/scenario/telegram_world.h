@@ -30,6 +30,7 @@ struct telegram_options
     const char *concurrency; /* of the agent; NULL = "4" */
     const char *access;      /* as JSON; NULL = "\"anyone\"" */
     const char *root;        /* more of ship.json: ",\"permissions\":{...}" */
+    bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
 
 /** Folder, both servers, people and chats; the service is not running yet. */

@@ -176,6 +176,9 @@ static bool drawn_disk(void *user, uint64_t *ret_free_bytes)
 }
 
 /* -- making ------------------------------------------------------------------------------------------------------ */
+/* The owner's side has let in every group, under both of its ids. */
+#define LET_IN "\"access\":\"anyone\",\"groups\":[1,3,5,7,9,11]"
+
 /* Drawn only for some seeds, so that older ones keep what they draw. */
 static void draw_people(struct world *world)
 {
@@ -183,7 +186,7 @@ static void draw_people(struct world *world)
     static const char *const names[PLATFORM_COUNT] = {"fake", "fakei"};
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         world->config.adapters[i] =
-            (struct sma_config_adapter){.name = names[i], .json = "{\"access\":\"anyone\"}"};
+            (struct sma_config_adapter){.name = names[i], .json = "{" LET_IN "}"};
     world->config.adapter_count = PLATFORM_COUNT;
     world->has_people = seed % 4 == 1 || (seed >= 1000 && seed % 2 == 1);
     if (!world->has_people)
@@ -192,7 +195,7 @@ static void draw_people(struct world *world)
     world->silent_percent = draw(&world->chance, 3) == 0 ? 10 : 0;
     world->has_moves = draw(&world->chance, 2) == 0;
     for (size_t i = 0; i < PLATFORM_COUNT && !world->is_strict; i++)
-        world->config.adapters[i].json = "{\"access\":\"anyone\",\"groupAccess\":\"anyone\"}";
+        world->config.adapters[i].json = "{" LET_IN ",\"groupAccess\":\"anyone\"}";
 }
 
 static void draw_settings(struct world *world)

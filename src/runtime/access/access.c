@@ -16,6 +16,7 @@ struct sma_access_rules
     json_t *admins; /* array of strings, or NULL */
     enum sma_access_opening opening;
     json_t *listed; /* array of strings and integers, or NULL */
+    json_t *groups; /* likewise */
 };
 
 /* -- rules ------------------------------------------------------------------------------------------------------ */
@@ -92,6 +93,23 @@ static SMA_CHECKED enum sma_err read_admins(const json_t *block, struct sma_acce
     return SMA_ERR_OK;
 }
 
+static SMA_CHECKED enum sma_err read_groups(const json_t *block, struct sma_access_rules *rules,
+                                            struct sma_error *error)
+{
+    json_t *value = json_object_get(block, "groups");
+    if (value == NULL || json_is_null(value))
+        return SMA_ERR_OK;
+    size_t i;
+    const json_t *item;
+    bool is_good = json_is_array(value);
+    json_array_foreach(value, i, item) is_good = is_good && is_user_id(item);
+    if (!is_good)
+        return sma_fail(error, SMA_ERR_BADINPUT,
+                        "groups must be a list of chat ids such as [\"-1001234\"]");
+    rules->groups = json_incref(value);
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules **ret_rules,
                                     struct sma_error *error)
 {
@@ -111,6 +129,8 @@ enum sma_err sma_access_rules_parse(struct sma_str json, struct sma_access_rules
         err = read_window(block, rules, error);
     if (err == SMA_ERR_OK)
         err = read_admins(block, rules, error);
+    if (err == SMA_ERR_OK)
+        err = read_groups(block, rules, error);
     json_decref(block);
     if (err != SMA_ERR_OK) {
         sma_access_rules_destroy(rules);
@@ -126,6 +146,7 @@ void sma_access_rules_destroy(struct sma_access_rules *rules)
         return;
     json_decref(rules->admins);
     json_decref(rules->listed);
+    json_decref(rules->groups);
     free(rules);
 }
 
@@ -139,14 +160,21 @@ enum sma_access_opening sma_access_opening(const struct sma_access_rules *rules)
     return rules->opening;
 }
 
+#define DIGITS_BYTES_MAX 24
+
+/* digits: of DIGITS_BYTES_MAX bytes, for one that is written as a number. */
+static struct sma_str id_of(const json_t *item, char *digits)
+{
+    if (!json_is_integer(item))
+        return (struct sma_str){json_string_value(item), json_string_length(item)};
+    (void)snprintf(digits, DIGITS_BYTES_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(item));
+    return sma_str(digits);
+}
+
 static bool is_same_person(const json_t *item, struct sma_str channel, struct sma_str user_id)
 {
-    char digits[24];
-    struct sma_str named = {json_string_value(item), json_string_length(item)};
-    if (json_is_integer(item)) {
-        (void)snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(item));
-        named = sma_str(digits);
-    }
+    char digits[DIGITS_BYTES_MAX];
+    struct sma_str named = id_of(item, digits);
     if (sma_str_is_equal(named, user_id))
         return true;
     return named.len == channel.len + 1 + user_id.len && named.ptr[channel.len] == ':' &&
@@ -176,6 +204,18 @@ bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_
         if (sma_str_is_equal(named, user_id))
             return true;
     }
+    return false;
+}
+
+bool sma_access_is_listed_group(const struct sma_access_rules *rules, struct sma_str chat_id)
+{
+    char digits[DIGITS_BYTES_MAX];
+    size_t i;
+    const json_t *item;
+    if (chat_id.len == 0)
+        return false;
+    json_array_foreach(rules->groups, i,
+                       item) if (sma_str_is_equal(id_of(item, digits), chat_id)) return true;
     return false;
 }
 
@@ -220,10 +260,34 @@ static bool may_talk_in_group(const struct sma_access_rules *rules,
                               const struct sma_access_event *event,
                               const struct sma_access_facts *facts)
 {
-    return rules->is_anyone || facts->standing >= SMA_ACCESS_ADMIN ||
-           sma_access_is_group_admin(rules, event->user_id) ||
+    return rules->is_anyone ||
            (facts->initiator.len > 0 && sma_str_is_equal(facts->initiator, event->user_id)) ||
-           (facts->is_role_known && facts->role == SMA_ACCESS_ROLE_ADMIN);
+           (facts->is_let_in && facts->is_role_known && facts->role == SMA_ACCESS_ROLE_ADMIN);
+}
+
+/* The group is nobody's of the owner's side: a stranger may have made it, and there he is what he is in private. Where
+ * everybody may talk, the first who addresses the bot may here, too. */
+static struct sma_access_outcome decide_outside(const struct sma_access_rules *rules,
+                                                const struct sma_access_event *event,
+                                                const struct sma_access_facts *facts)
+{
+    bool is_open = rules->opening == SMA_ACCESS_OPEN_ANYONE && !facts->is_group_rejected;
+    bool is_first = facts->initiator.len == 0;
+    struct sma_access_outcome outcome = refuse("an owner has refused this group");
+    if (facts->standing == SMA_ACCESS_MEMBER)
+        outcome = run(); /* without a window: each answer is asked for by himself */
+    else if (is_open && may_talk_in_group(rules, event, facts))
+        outcome = run_in_group(false);
+    else if (is_open && is_first && !event->is_command)
+        outcome = run_in_group(true);
+    else if (is_open && (event->is_help || (is_first && event->is_status)))
+        outcome = run();
+    else if (is_open)
+        outcome = refuse("not the one who was first here, in a group that is not let in");
+    else if (!facts->is_group_rejected)
+        outcome = decide_private(rules, facts);
+    outcome.is_outside = !is_open;
+    return outcome;
 }
 
 /* The message speaks to us in a group: may this person? */
@@ -231,6 +295,14 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
                                                const struct sma_access_event *event,
                                                const struct sma_access_facts *facts)
 {
+    if (facts->standing >= SMA_ACCESS_ADMIN || sma_access_is_group_admin(rules, event->user_id)) {
+        struct sma_access_outcome outcome = run_in_group(false);
+        outcome.lets_in = !facts->is_let_in && !facts->is_group_rejected &&
+                          (event->is_command || event->address != SMA_ACCESS_ADDRESS_NONE);
+        return outcome;
+    }
+    if (!facts->is_let_in)
+        return decide_outside(rules, event, facts);
     if (may_talk_in_group(rules, event, facts))
         return run_in_group(false);
     if (event->is_help)

@@ -7,9 +7,11 @@
  * Order:      channels behind a token or at the machine run. In a private chat members and more run; what a stranger
  *             writes depends on `access`: he is paired first, or may talk, or is refused. In a group a mention or a reply is
  *             explicit; without one the message counts only inside its author's follow-up window and when it reads as
- *             meant for the bot (sma_access_is_meant). Who may: the first who addressed the bot in this chat, those
- *             named in the configuration, owners and administrators (runtime/access/roles.h, pairing), administrators of
- *             the chat; with groupAccess "anyone" everybody. Being a member opens no group. Nobody gets in by a command.
+ *             meant for the bot (sma_access_is_meant). In a group that the owner's side has let in may: the first who
+ *             addressed the bot there, those named in the configuration, owners and administrators (runtime/access/roles.h,
+ *             pairing), administrators of the chat by the platform's word; with groupAccess "anyone" everybody. Nobody gets
+ *             in by a command. In any other group the platform's word counts for nothing: everybody is what he is by
+ *             himself, so members and more are answered and `access` says what becomes of strangers, as in private.
  * Threads:    any; no state.
  */
 #ifndef SMA_RUNTIME_ACCESS_H
@@ -31,8 +33,8 @@ enum sma_access_opening
 
 /**
  * Read `access` ("paired" default, "anyone", or a list of user ids), `groupAccess` ("initiator_or_admin" default,
- * "anyone"), `followupWindowMs` (0 = no windows) and `adminUserIds` from an adapter's block of the configuration. Empty
- * json: the defaults.
+ * "anyone"), `followupWindowMs` (0 = no windows), `adminUserIds` and `groups` (chat ids) from an adapter's block of the
+ * configuration. Empty json: the defaults.
  * @ret_rules  destroy with sma_access_rules_destroy
  * @return OK | BADINPUT (*error names the member) | NOMEM
  */
@@ -48,6 +50,8 @@ bool sma_access_is_listed(const struct sma_access_rules *rules, struct sma_str c
                           struct sma_str user_id);
 /** adminUserIds names this person: an administrator of every group of this platform. */
 bool sma_access_is_group_admin(const struct sma_access_rules *rules, struct sma_str user_id);
+/** `groups` names this chat: let in by the configuration. */
+bool sma_access_is_listed_group(const struct sma_access_rules *rules, struct sma_str chat_id);
 
 /* -- one event -------------------------------------------------------------------------------------------------- */
 /* How the bot was addressed; the same order as enum sma_addressed of messages.h. */
@@ -69,7 +73,7 @@ struct sma_access_event
     bool is_note;        /* join, leave, edit, button: never runs */
     bool is_command;     /* addressed by itself */
     bool is_help;        /* a command that everybody may give in a group */
-    bool is_status;      /* a command that changes nothing: everybody's where nobody has been first */
+    bool is_status; /* a command that changes nothing: everybody's where nobody has been first */
 };
 
 /* As the platform says; the same order as enum sma_role of messages.h. */
@@ -90,6 +94,9 @@ struct sma_access_facts
     enum sma_access_standing
         standing;     /* by configuration and pairing, without the platform's role */
     bool is_rejected; /* somebody on the owner's side has said no: no further code is shown */
+    /* of a group */
+    bool is_let_in;         /* by the owner's side: only there the platform's word counts */
+    bool is_group_rejected; /* an owner has said no to it */
 };
 
 enum sma_access_decision
@@ -97,7 +104,7 @@ enum sma_access_decision
     SMA_ACCESS_RUN,
     SMA_ACCESS_RECORD, /* claimed and written to history, not answered */
     SMA_ACCESS_REFUSE, /* claimed and recorded; the refusal may be told */
-    SMA_ACCESS_PAIR, /* claimed and recorded; a code is shown, and it runs when that is confirmed */
+    SMA_ACCESS_PAIR, /* claimed and recorded; a code is shown; what came in private runs when that is confirmed */
     SMA_ACCESS_ASK_ROLE, /* accepted; runs when the platform says that the person is an administrator */
 };
 struct sma_access_outcome
@@ -106,6 +113,8 @@ struct sma_access_outcome
     const char *reason;     /* constant text for logs, "" for RUN */
     bool opens_window;      /* with RUN at once, with ASK_ROLE when the role is good */
     bool becomes_initiator; /* with RUN */
+    bool lets_in; /* with RUN: somebody of the owner's side has addressed the bot in this group */
+    bool is_outside; /* of a group that is not let in, where strangers are not answered */
 };
 
 /**

@@ -555,14 +555,15 @@ static enum sma_err read_llm(struct loading *loading, const struct sma_config_ov
 }
 
 /* -- the rest --------------------------------------------------------------------------------------------------- */
-/* Is it what runtime/access reads? path: of the member in ship.json. */
-static enum sma_err check_access(struct loading *loading, const char *path, json_t *value)
+/* Is it what runtime/access reads? path: of the block with this member in ship.json. */
+static enum sma_err check_access(struct loading *loading, const char *path, const char *member,
+                                 json_t *value)
 {
     if (value == NULL)
         return SMA_ERR_OK;
     struct sma_access_rules *rules = NULL;
     struct sma_error error = {0};
-    json_t *block = json_pack("{sO}", "access", value);
+    json_t *block = json_pack("{sO}", member, value);
     char *text = json_dumps(block, JSON_COMPACT);
     json_decref(block);
     if (text == NULL)
@@ -584,7 +585,9 @@ static enum sma_err spread_access(struct loading *loading, const char *place, co
         return SMA_ERR_OK;
     char path[96];
     (void)snprintf(path, sizeof path, "%s.%.60s.", place, name);
-    enum sma_err err = check_access(loading, path, json_object_get(block, "access"));
+    enum sma_err err = check_access(loading, path, "access", json_object_get(block, "access"));
+    if (err == SMA_ERR_OK)
+        err = check_access(loading, path, "groups", json_object_get(block, "groups"));
     if (err != SMA_ERR_OK || everywhere == NULL || json_object_get(block, "access") != NULL)
         return err;
     return json_object_set(block, "access", everywhere) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
@@ -720,7 +723,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     if (err == SMA_ERR_OK)
         err = read_llm(loading, overrides);
     if (err == SMA_ERR_OK)
-        err = check_access(loading, "", json_object_get(loading->root, "access"));
+        err = check_access(loading, "", "access", json_object_get(loading->root, "access"));
     if (err == SMA_ERR_OK)
         err = add_adapters(loading, "adapters");
     if (err == SMA_ERR_OK)

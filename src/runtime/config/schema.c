@@ -115,6 +115,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"telegram.backlog", KIND_WORDS, 0, 0, "answer,record"},
     {"telegram.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"telegram.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
+    {"telegram.groups", KIND_ANY, 0, 0, NULL}, /* likewise */
     {"telegram.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"telegram.limits", KIND_OBJECT, 0, 0, NULL},
     {"telegram.limits.perSecond", KIND_INTEGER, 0, 100000, NULL},
@@ -129,6 +130,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"feishu.domain", KIND_STRING, 0, 0, NULL},
     {"feishu.adminUserIds", KIND_LIST, 0, 0, NULL},
     {"feishu.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
+    {"feishu.groups", KIND_ANY, 0, 0, NULL},
     {"feishu.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"feishu.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"feishu.mode", KIND_WORDS, 0, 0, "websocket,webhook"},
@@ -154,6 +156,7 @@ static const struct rule ADAPTER_RULES[] = {
     {"qq.markdown", KIND_BOOL, 0, 0, NULL},
     {"qq.keyboard", KIND_BOOL, 0, 0, NULL},
     {"qq.access", KIND_ANY, 0, 0, NULL}, /* checked by runtime/access */
+    {"qq.groups", KIND_ANY, 0, 0, NULL},
     {"qq.groupAccess", KIND_WORDS, 0, 0, "initiator_or_admin,anyone"},
     {"qq.followupWindowMs", KIND_INTEGER, 0, 1e12, NULL},
     {"qq.limits", KIND_OBJECT, 0, 0, NULL},

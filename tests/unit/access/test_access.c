@@ -33,6 +33,10 @@ static void rules_have_defaults_and_are_checked(void)
         "{\"access\":[true]}",
         "{\"access\":[\"\"]}",
         "{\"access\":[[\"1\"]]}",
+        "{\"groups\":\"-1001\"}",
+        "{\"groups\":true}",
+        "{\"groups\":[\"\"]}",
+        "{\"groups\":[{}]}",
         "[]",
         "{",
     };
@@ -68,6 +72,7 @@ struct row
     enum sma_access_decision decision;
     bool opens_window, becomes_initiator;
 };
+/* In groups that are let in. */
 static const struct row rows[] = {
     {"private, a stranger", "", EVENT(.is_note = false), NOTHING, SMA_ACCESS_PAIR, false, false},
     {"private, paired",
@@ -331,15 +336,215 @@ static const struct row rows[] = {
      SMA_ACCESS_RECORD, false, false},
 };
 
+#define QUESTION .text = {"why?", 4}
+#define COMMAND .is_command = true
+#define OPEN_GROUPS "{\"groupAccess\":\"anyone\"}"
+
+/* In a group that nobody of the owner's side has let in: there the platform calls a stranger who made it its administrator. */
+static const struct row outside_rows[] = {
+    {"stranger", "", EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_PAIR, false, false},
+    {"stranger, reply", "", EVENT(GROUP, .address = SMA_ACCESS_ADDRESS_REPLY), NOTHING,
+     SMA_ACCESS_PAIR, false, false},
+    {"its maker", "", EVENT(GROUP, MENTION), {ROLE(ADMIN)}, SMA_ACCESS_PAIR, false, false},
+    {"its maker, first",
+     "",
+     EVENT(GROUP, MENTION),
+     {ROLE(ADMIN), FIRST_IS("7")},
+     SMA_ACCESS_PAIR,
+     false,
+     false},
+    {"its maker's command",
+     "",
+     EVENT(GROUP, COMMAND),
+     {ROLE(ADMIN)},
+     SMA_ACCESS_PAIR,
+     false,
+     false},
+    {"help", "", EVENT(GROUP, COMMAND, .is_help = true), NOTHING, SMA_ACCESS_PAIR, false, false},
+    {"status", "", EVENT(GROUP, COMMAND, .is_status = true), NOTHING, SMA_ACCESS_PAIR, false,
+     false},
+    {"everybody in groups", OPEN_GROUPS, EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_PAIR, false,
+     false},
+    {"refused", "", EVENT(GROUP, MENTION), {.is_rejected = true}, SMA_ACCESS_REFUSE, false, false},
+    {"a refused group",
+     "",
+     EVENT(GROUP, MENTION),
+     {.is_group_rejected = true, ROLE(ADMIN)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"a refused group, open",
+     ANYONE,
+     EVENT(GROUP, MENTION),
+     {.is_group_rejected = true},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"listed people, a stranger",
+     "{\"access\":[\"6\"]}",
+     EVENT(GROUP, MENTION),
+     {ROLE(ADMIN)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"member", "", EVENT(GROUP, MENTION), {KNOWN(MEMBER)}, SMA_ACCESS_RUN, false, false},
+    {"member, not first",
+     "",
+     EVENT(GROUP, MENTION),
+     {KNOWN(MEMBER), FIRST_IS("8")},
+     SMA_ACCESS_RUN,
+     false,
+     false},
+    {"member's chatter",
+     "",
+     EVENT(GROUP, NOBODY),
+     {KNOWN(MEMBER)},
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+    {"member's command",
+     "",
+     EVENT(GROUP, COMMAND),
+     {KNOWN(MEMBER), ROLE(MEMBER)},
+     SMA_ACCESS_RUN,
+     false,
+     false},
+    {"open, first", ANYONE, EVENT(GROUP, MENTION), NOTHING, SMA_ACCESS_RUN, true, true},
+    {"open, initiator",
+     ANYONE,
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("7")},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"open, another, its administrator",
+     ANYONE,
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8"), ROLE(ADMIN)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"open, nobody's role is asked",
+     ANYONE,
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8")},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"open, its maker's command",
+     ANYONE,
+     EVENT(GROUP, COMMAND),
+     {ROLE(ADMIN)},
+     SMA_ACCESS_REFUSE,
+     false,
+     false},
+    {"open, help",
+     ANYONE,
+     EVENT(GROUP, COMMAND, .is_help = true),
+     {FIRST_IS("8")},
+     SMA_ACCESS_RUN,
+     false,
+     false},
+    {"open, status, first", ANYONE, EVENT(GROUP, COMMAND, .is_status = true), NOTHING,
+     SMA_ACCESS_RUN, false, false},
+    {"open and everybody in groups",
+     "{\"access\":\"anyone\",\"groupAccess\":\"anyone\"}",
+     EVENT(GROUP, MENTION),
+     {FIRST_IS("8")},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"owner", "", EVENT(GROUP, MENTION), {KNOWN(OWNER)}, SMA_ACCESS_RUN, true, false},
+    {"owner's command",
+     "",
+     EVENT(GROUP, COMMAND, NOBODY),
+     {KNOWN(OWNER)},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"owner's chatter", "", EVENT(GROUP, NOBODY), {KNOWN(OWNER)}, SMA_ACCESS_RECORD, false, false},
+    {"owner's question in a window",
+     "",
+     EVENT(GROUP, NOBODY, QUESTION),
+     {KNOWN(OWNER), .has_window = true},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"owner in a refused group",
+     "",
+     EVENT(GROUP, MENTION),
+     {KNOWN(OWNER), .is_group_rejected = true},
+     SMA_ACCESS_RUN,
+     true,
+     false},
+    {"administrator by configuration", "{\"adminUserIds\":[\"7\"]}", EVENT(GROUP, MENTION), NOTHING,
+     SMA_ACCESS_RUN, true, false},
+    {"backlog",
+     "",
+     EVENT(GROUP, MENTION, .is_record_only = true),
+     {KNOWN(OWNER)},
+     SMA_ACCESS_RECORD,
+     false,
+     false},
+};
+static const char *const letting_in[] = {"owner", "owner's command",
+                                         "administrator by configuration"};
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void an_unknown_group_is_as_private(void)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(outside_rows); i++) {
+        const struct row *row = &outside_rows[i];
+        struct sma_access_rules *rules = rules_of(row->rules);
+        struct sma_access_event event = row->event;
+        if (event.text.len == 0)
+            event.text = SMA_STR("hello");
+        struct sma_access_outcome outcome = sma_access_decide(rules, &event, &row->facts);
+        bool lets_in = is_one_of(row->name, letting_in, SMA_COUNT_OF(letting_in));
+        if (outcome.decision != row->decision || outcome.opens_window != row->opens_window ||
+            outcome.becomes_initiator != row->becomes_initiator || outcome.lets_in != lets_in) {
+            fprintf(stderr, "outside: %s: decision %d, window %d, initiator %d, lets in %d (%s)\n",
+                    row->name, (int)outcome.decision, outcome.opens_window,
+                    outcome.becomes_initiator, outcome.lets_in, outcome.reason);
+            CHECK(false);
+        }
+        sma_access_rules_destroy(rules);
+    }
+}
+
+static void groups_are_named_by_their_ids(void)
+{
+    struct sma_access_rules *rules = rules_of("{\"groups\":[\"-1001\",-1002,\"oc_a\"]}");
+    CHECK(sma_access_is_listed_group(rules, SMA_STR("-1001")));
+    CHECK(sma_access_is_listed_group(rules, SMA_STR("-1002")));
+    CHECK(sma_access_is_listed_group(rules, SMA_STR("oc_a")));
+    CHECK(!sma_access_is_listed_group(rules, SMA_STR("-100")));
+    CHECK(!sma_access_is_listed_group(rules, SMA_STR("")));
+    sma_access_rules_destroy(rules);
+    rules = rules_of("");
+    CHECK(!sma_access_is_listed_group(rules, SMA_STR("-1001")));
+    sma_access_rules_destroy(rules);
+}
+
 static void every_row_is_decided_as_the_table_says(void)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         const struct row *row = &rows[i];
         struct sma_access_rules *rules = rules_of(row->rules);
         struct sma_access_event event = row->event;
+        struct sma_access_facts facts = row->facts;
+        facts.is_let_in = event.is_group;
         if (event.text.len == 0)
             event.text = SMA_STR("hello");
-        struct sma_access_outcome outcome = sma_access_decide(rules, &event, &row->facts);
+        struct sma_access_outcome outcome = sma_access_decide(rules, &event, &facts);
+        CHECK(!outcome.lets_in && !outcome.is_outside);
         if (outcome.decision != row->decision || outcome.opens_window != row->opens_window ||
             outcome.becomes_initiator != row->becomes_initiator) {
             fprintf(stderr, "%s: decision %d, window %d, initiator %d (%s)\n", row->name,
@@ -464,6 +669,8 @@ int main(void)
     RUN(rules_have_defaults_and_are_checked);
     RUN(lists_name_people_in_both_forms);
     RUN(every_row_is_decided_as_the_table_says);
+    RUN(an_unknown_group_is_as_private);
+    RUN(groups_are_named_by_their_ids);
     RUN(the_gate_reads_english_and_chinese);
     return check_summary();
 }

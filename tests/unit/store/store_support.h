@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Everybody may talk, and these groups are let in. */
+#define EVERYBODY "{\"access\":\"anyone\",\"groups\":[\"g\"]}"
 #define KEPT_COUNT_MAX 8192
 #define TEST SMA_ACTOR_ADAPTER_0
 #define API (SMA_ACTOR_ADAPTER_0 + 1)
@@ -34,7 +36,7 @@ struct world
     struct keeper agent, dispatcher, test, api;
     uint64_t disk_free, seed;
     const struct sma_sys *sys; /* for the store's files; NULL = real */
-    const char *test_json;     /* ship.json's block of the platform "test"; NULL: everybody may talk */
+    const char *test_json;     /* ship.json's block of the platform "test"; NULL: EVERYBODY */
 };
 
 /* -- actors that keep ------------------------------------------------------------------------------------------- */
@@ -122,7 +124,7 @@ static inline void run(struct world *world)
 static inline void open_world_only(struct world *world)
 {
     struct sma_error error = {0};
-    const char *json = world->test_json != NULL ? world->test_json : "{\"access\":\"anyone\"}";
+    const char *json = world->test_json != NULL ? world->test_json : EVERYBODY;
     world->config.adapters[0] = (struct sma_config_adapter){.name = "test", .json = json};
     world->config.adapter_count = 1;
     struct sma_store_options options = {

@@ -188,7 +188,7 @@ static void configuration_decides_and_is_read_again(void)
 {
     struct world world;
     make_world(&world);
-    world.test_json = "{\"groupAccess\":\"anyone\"}";
+    world.test_json = "{\"groupAccess\":\"anyone\",\"groups\":[\"g\"]}";
     open_world(&world);
     (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
     finish_next(&world);
@@ -196,7 +196,8 @@ static void configuration_decides_and_is_read_again(void)
     finish_next(&world);
     CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
     struct sma_config strict = world.config;
-    strict.adapters[0].json = "{\"adminUserIds\":[\"bob\"],\"followupWindowMs\":0}";
+    strict.adapters[0].json =
+        "{\"adminUserIds\":[\"bob\"],\"followupWindowMs\":0,\"groups\":[\"g\"]}";
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 0);
     SMA_MSG_BODY(msg, struct sma_reload)->config = &strict;
     sma_store_actor_ops.handle(world.store, &msg, world.store->ctx);
@@ -216,8 +217,14 @@ static void bad_configuration_falls_back_to_the_strict_default(void)
 {
     struct world world;
     make_world(&world);
-    world.test_json = "{\"groupAccess\":\"all\"}";
+    world.test_json = "{\"groupAccess\":\"all\",\"groups\":[\"g\"]}";
+    world.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\"]}}";
     open_world(&world);
+    /* the strict default knows no group: an owner lets this one in */
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              say_in_group(&world, GROUP("ann", MENTION, .id = "0", .text = "hi")));
+    (void)say_in_group(&world, GROUP("boss", MENTION, .id = "b", .text = "hi"));
+    finish_next(&world);
     (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
     finish_next(&world);
     (void)say_in_group(&world, GROUP("bob", MENTION, .id = "2", .text = "hi"));

@@ -110,6 +110,7 @@ static void refused_person_is_refused_with_all_pieces(void)
 {
     struct world world;
     make_world(&world);
+    world.test_json = "{\"access\":\"anyone\",\"groups\":[\"a\"]}";
     open_world(&world);
     (void)say_as(&world, TEST,
                  &(struct saying){.chat = "a",

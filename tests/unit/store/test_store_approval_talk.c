@@ -220,6 +220,45 @@ static void the_platform_is_asked_who_said_it(void)
     end_world(&w);
 }
 
+/* A member's request is shown in a group that is not let in: who made the group decides nothing, and the platform is not
+ * asked about him. */
+static void whoever_made_a_strange_group_decides_nothing(void)
+{
+#define STRANGE(who, how, ...)                          \
+    (&(struct saying){.chat = "strange",                \
+                      .user = (who),                    \
+                      .addressed = SMA_ADDRESSED_##how, \
+                      .is_group = true,                 \
+                      __VA_ARGS__})
+    open_people(&w);
+    uint64_t seq = park_in(&w, STRANGE("u1", MENTION, .id = "1", .text = "do it"), one_command, 1);
+    show_all(&w);
+    char data[SMA_CARD_DATA_BYTES_MAX + 1];
+    snprintf(data, sizeof data, "%s", button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
+    const struct saying press_before = *STRANGE("eve", NONE, .id = "p1", .text = data);
+    const struct saying press_known =
+        *STRANGE("eve", NONE, .id = "p2", .text = data, .role = SMA_ROLE_ADMIN);
+    CHECK(strstr(press_as(&w, &press_before), "administrator") != NULL);
+    CHECK(strstr(press_as(&w, &press_known), "administrator") != NULL);
+    (void)say_as(&w, TEST, STRANGE("eve", REPLY, .id = "2", .text = "yes", .role = SMA_ROLE_ADMIN));
+    (void)say_as(&w, TEST, STRANGE("u2", REPLY, .id = "3", .text = "yes", .role = SMA_ROLE_ADMIN));
+    run(&w);
+    CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
+    CHECK_INT(1, w.store->approval_count);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    drop_kept(&w.test);
+    /* an owner lets the group in by speaking there; then its administrators are such */
+    (void)say_as(&w, TEST, STRANGE("boss", MENTION, .id = "4", .text = "what goes on here"));
+    run(&w);
+    drop_kept(&w.test);
+    const struct saying press_after = *STRANGE("eve", NONE, .id = "p3", .text = data);
+    CHECK(strstr(press_as(&w, &press_after), "pproved") != NULL);
+    CHECK_INT(0, w.store->approval_count);
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    end_world(&w);
+#undef STRANGE
+}
+
 /* While the platform is asked who said "yes", the request goes, and another one comes that its author has not seen. */
 static void a_word_means_what_was_asked_before_it(void)
 {
@@ -568,6 +607,7 @@ int main(void)
     RUN(a_judgement_that_cannot_be_stored_comes_again);
     RUN(the_platform_is_asked_who_pressed);
     RUN(the_platform_is_asked_who_said_it);
+    RUN(whoever_made_a_strange_group_decides_nothing);
     RUN(a_word_means_what_was_asked_before_it);
     RUN(an_administrator_of_the_group_decides_by_word);
     RUN(an_ok_among_people_is_no_consent);

@@ -46,6 +46,14 @@ static size_t count_people(void)
     return count;
 }
 
+static bool is_let_in(const char *channel, const char *chat_id)
+{
+    struct sma_route route = route_of(TEST, "test:chat:p");
+    route.channel = sma_str(channel);
+    route.chat_id = sma_str(chat_id);
+    return sma_store_is_let_in(w.store, &route);
+}
+
 /* Lines as the two eras of the old program wrote them, and as this one does. */
 static void people_of_both_eras_are_members(void)
 {
@@ -106,6 +114,10 @@ static void people_of_both_eras_are_members(void)
     for (size_t i = 0; i < SMA_COUNT_OF(others); i++)
         CHECK_INT(SMA_STANDING_STRANGER, standing_of(others[i][0], others[i][1]));
     CHECK_INT((int)SMA_COUNT_OF(members), (int)count_people());
+    /* and the groups are let in; a line does not say what a chat of Feishu is */
+    CHECK(is_let_in("telegram", "-100") && is_let_in("feishu", "oc_1"));
+    CHECK(!is_let_in("telegram", "1001") && !is_let_in("telegram", "1005"));
+    CHECK(!is_let_in("telegram", "-101") && !is_let_in("feishu", "-100"));
     end_world(&w);
 }
 
@@ -153,11 +165,16 @@ static void the_operator_of_old_files_is_a_member(void)
     }
 }
 
-static void forget_mark(void)
+static void forget_mark_of(const char *mark)
 {
     CHECK_OK(sma_state_begin(w.store->state));
-    CHECK_OK(sma_state_meta_set(w.store->state, SMA_STR("people.imported"), SMA_STR("")));
+    CHECK_OK(sma_state_meta_set(w.store->state, sma_str(mark), SMA_STR("")));
     CHECK_OK(sma_state_commit(w.store->state));
+}
+
+static void forget_mark(void)
+{
+    forget_mark_of("people.imported");
 }
 
 static void remove_in_state_dir(const char *name)
@@ -227,6 +244,65 @@ static void a_cut_import_begins_again(void)
     end_world(&w);
 }
 
+#define LINE_OF_GROUP(id, user)                                                               \
+    "{\"v\":1,\"ts\":1700000000000,\"channel\":\"test\",\"chatId\":\"" id                     \
+    "\",\"chatKey\":\"test:chat:" id "\",\"userId\":\"" user "\",\"role\":\"user\",\"text\":" \
+    "\"hi\"}\n"
+
+static void stop_here(void)
+{
+    stop_world(&w);
+    close_system(&w);
+}
+
+/* A project of a version that paired people and knew of no groups: those of its history stay in; its people are not
+ * looked for again. Once: what strangers make later is in the history too. */
+static void groups_of_the_history_stay_in_once(void)
+{
+    make_project();
+    open_world(&w);
+    forget_mark_of("groups.imported");
+    stop_here();
+    remove_in_state_dir("groups.imported");
+    put_file("chats/test%3Achat%3Ateam.jsonl", LINE_OF_GROUP("team", "ann"));
+    open_world(&w);
+    CHECK(is_let_in("test", "team"));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "ann"));
+    stop_here();
+    put_file("chats/test%3Achat%3Ahers.jsonl", LINE_OF_GROUP("hers", "eve"));
+    open_world(&w);
+    CHECK(is_let_in("test", "team") && !is_let_in("test", "hers"));
+    /* the file alone is lost: made again, and nothing is looked for */
+    stop_here();
+    remove_in_state_dir("groups.imported");
+    open_world(&w);
+    CHECK(!is_let_in("test", "hers"));
+    /* state.db is lost, or one from before is put back: nobody can tell whose group is whose */
+    stop_here();
+    remove_in_state_dir("state.db");
+    open_world(&w);
+    CHECK(!is_let_in("test", "team") && !is_let_in("test", "hers"));
+    forget_mark_of("groups.imported");
+    stop_here();
+    open_world(&w);
+    CHECK(!is_let_in("test", "team") && !is_let_in("test", "hers"));
+    end_world(&w);
+}
+
+/* state.db was lost before this version came: its file of people tells that strangers may be in the history. */
+static void a_project_without_its_past_lets_no_group_in(void)
+{
+    make_project();
+    put_file("chats/test%3Achat%3Ahers.jsonl", LINE_OF_GROUP("hers", "eve"));
+    put_file("people.imported", "x");
+    open_world(&w);
+    CHECK(!is_let_in("test", "hers"));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "eve"));
+    restart_world(&w);
+    CHECK(!is_let_in("test", "hers"));
+    end_world(&w);
+}
+
 /* Rows of state.db count too: their histories may have been cleared away. */
 static void authors_of_rows_are_members(void)
 {
@@ -275,6 +351,8 @@ int main(void)
     RUN(the_operator_of_old_files_is_a_member);
     RUN(it_happens_once_in_the_life_of_a_project);
     RUN(a_cut_import_begins_again);
+    RUN(groups_of_the_history_stay_in_once);
+    RUN(a_project_without_its_past_lets_no_group_in);
     RUN(authors_of_rows_are_members);
     RUN(many_people_are_written_in_batches);
     return check_summary();

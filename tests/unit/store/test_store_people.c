@@ -87,6 +87,10 @@ static void standing_is_the_highest_that_somebody_has(void)
     CHECK_OK(sma_store_person_put(world.store, SMA_STR("test"), SMA_STR("prd"), SMA_ACCESS_MEMBER,
                                   "paired"));
     sma_store_note_role(world.store, group, SMA_STR("pla"), SMA_ROLE_ADMIN);
+    struct sma_route place = route_of(TEST, "test:chat:g");
+    place.user_id = SMA_STR("pla");
+    CHECK_INT(SMA_STANDING_STRANGER, sma_store_standing(world.store, group, &place, true));
+    CHECK_OK(sma_store_group_say(world.store, &place, "paired", NULL));
     sma_store_note_role(world.store, group, SMA_STR("prd"), SMA_ROLE_MEMBER);
     static const struct
     {

@@ -1,0 +1,330 @@
+/* Aim: in a group that a stranger has made he is a stranger, whatever the platform says; an owner's side lets a group in, and
+ * from then on its administrators are such. Method: the store actor between actors that keep what they get. */
+#include "people_support.h"
+
+#define GROUP(who, how, ...)                            \
+    (&(struct saying){.chat = "x",                      \
+                      .user = (who),                    \
+                      .addressed = SMA_ADDRESSED_##how, \
+                      .is_group = true,                 \
+                      __VA_ARGS__})
+#define COMMAND(who, number, word)                                            \
+    GROUP(who, NONE, .id = (number), .text = "/x", .kind = SMA_EVENT_CONTROL, \
+          .control = SMA_CONTROL_##word, .role = SMA_ROLE_ADMIN)
+
+static struct world w;
+
+static int hear(const struct saying *saying)
+{
+    (void)say_as(&w, TEST, saying);
+    run(&w);
+    return accepted(&w.test).verdict;
+}
+
+static bool has_run(void)
+{
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_RUN);
+    sma_msg_destroy(msg);
+    return msg != NULL;
+}
+
+/* The standing that the next run has; it is finished. */
+static int standing_of_run(void)
+{
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    int standing = SMA_MSG_BODY(msg, struct sma_run_order)->standing;
+    uint64_t seq = SMA_MSG_BODY(msg, struct sma_run_order)->seq;
+    sma_msg_destroy(msg);
+    done(&w, seq, "ok", NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    return standing;
+}
+
+static enum sma_standing standing_in_group(const char *who)
+{
+    struct sma_state_chat *chat = sma_state_chat_get(w.store->state, SMA_STR("test:chat:x"));
+    struct sma_route route = route_of(TEST, "test:chat:x");
+    route.user_id = sma_str(who);
+    return sma_store_standing(w.store, chat == NULL ? NULL : sma_store_chat(w.store, chat), &route,
+                              true);
+}
+
+/* -- nobody has let it in --------------------------------------------------------------------------------------- */
+static void a_strangers_own_group_gives_him_nothing(void)
+{
+    start_paired(&w);
+    static const struct saying *said[7];
+    said[0] = COMMAND("eve", "1", CLEAR);
+    said[1] = GROUP("eve", MENTION, .id = "2", .text = "ls", .role = SMA_ROLE_ADMIN);
+    said[2] = GROUP("eve", REPLY, .id = "3", .text = "yes");
+    said[3] = COMMAND("eve", "4", STOP);
+    said[4] = COMMAND("eve", "5", STATUS);
+    said[5] = COMMAND("eve", "6", HELP);
+    said[6] = GROUP("mallory", MENTION, .id = "7", .text = "what is this?");
+    for (size_t i = 0; i < SMA_COUNT_OF(said); i++)
+        CHECK_INT(SMA_VERDICT_IGNORED, hear(said[i]));
+    CHECK(!has_run());
+    CHECK_INT(0, (int)count_kept(&w.agent, SMA_MSG_CONTROL));
+    CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
+    /* one notice says how it is let in, to this group and not to the stranger in private */
+    const char *text = told(&w, "x");
+    CHECK(strstr(text, "writing to me here once") != NULL);
+    CHECK(strstr(text, "shipmyagent pair approve ") != NULL);
+    CHECK_TEXT("", told(&w, "x"));
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    restart_world(&w);
+    CHECK(!has_run());
+    end_world(&w);
+}
+
+static void the_code_of_a_group_is_not_shown_for_ever(void)
+{
+    start_paired(&w);
+    int notices = 0;
+    for (int i = 0; i < 40; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", MENTION, .id = id, .text = "hello?")));
+        notices += told(&w, "x")[0] != '\0';
+        pass(&w, SMA_NOTICE_INTERVAL_S + 1);
+    }
+    CHECK_INT(STORE_GROUP_SHOWN_COUNT_MAX, notices);
+    end_world(&w);
+}
+
+static void a_member_is_answered_as_what_he_is(void)
+{
+    make_world(&w);
+    w.test_json = "{}";
+    w.config.permissions_json = "{\"roles\":{\"member\":[\"test:mem\"]}}";
+    open_world(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("mem", MENTION, .id = "1", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of_run());
+    /* each answer is asked for: no window, and the group is nobody's by it */
+    CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("mem", NONE, .id = "2", .text = "why?")));
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "3", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK(!has_run());
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("mem", MENTION, .id = "4", .text = "again")));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of_run());
+    end_world(&w);
+}
+
+/* -- how it is let in ------------------------------------------------------------------------------------------- */
+static void an_owner_lets_it_in_by_speaking_there(void)
+{
+    start_paired(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("boss", NONE, .id = "1", .text = "lunch?")));
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK(!has_run());
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("boss", MENTION, .id = "3", .text = "hello")));
+    CHECK_INT(SMA_STANDING_OWNER, standing_of_run());
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("eve", MENTION, .id = "4", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
+    /* it stays so, and who is first is answered, as a stranger */
+    crash_world(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("mallory", MENTION, .id = "5", .text = "hi", .role = SMA_ROLE_MEMBER)));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
+    CHECK(strstr(listed(&w),
+                 "\"groups\":[{\"channel\":\"test\",\"chatId\":\"x\",\"via\":\"spoke\"}]") != NULL);
+    end_world(&w);
+}
+
+static void a_command_of_an_administrator_lets_it_in(void)
+{
+    make_world(&w);
+    w.test_json = "{}";
+    w.config.permissions_json = "{\"roles\":{\"admin\":[\"test:adm\"]}}";
+    open_world(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(COMMAND("adm", "1", STATUS)));
+    CHECK(strstr(listed(&w), "\"via\":\"spoke\"") != NULL);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(COMMAND("eve", "2", CLEAR)));
+    end_world(&w);
+}
+
+/* Whoever the platform calls an administrator lets no group in, not even from one that is. */
+static void the_platforms_word_lets_nothing_in(void)
+{
+    make_world(&w);
+    w.test_json = "{\"groups\":[\"g\"]}";
+    open_world(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(&(struct saying){.chat = "g",
+                                                          .user = "eve",
+                                                          .id = "1",
+                                                          .text = "hi",
+                                                          .addressed = SMA_ADDRESSED_MENTION,
+                                                          .is_group = true,
+                                                          .role = SMA_ROLE_ADMIN}));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK(!has_run());
+    CHECK(strstr(listed(&w), "\"groups\":[]") != NULL);
+    end_world(&w);
+}
+
+static void an_owner_confirms_its_code(void)
+{
+    start_paired(&w);
+    (void)write_as(&w, "boss", "0", "hello"); /* has a home */
+    finish_next(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", MENTION, .id = "1", .text = "hi")));
+    char code[16];
+    snprintf(code, sizeof code, "%s", code_in(told(&w, "x")));
+    const char *text = told(&w, "boss");
+    CHECK(strstr(text, "in the group x on test") != NULL && strstr(text, code) != NULL);
+    CHECK(strstr(text, "administrators") != NULL);
+    CHECK(strstr(listed(&w), "\"group\":\"x\"") != NULL);
+    /* the stranger's own word, or a role for it, change nothing */
+    CHECK_INT(403, decide(&w, &(struct decision){.id = code, .user = "eve"}));
+    CHECK_INT(400, decide(&w, &(struct decision){.id = code, .standing = SMA_STANDING_OWNER}));
+    CHECK(strstr(decided_text, "--role") != NULL);
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    char words[32];
+    snprintf(words, sizeof words, "pair %s", code);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "3", words));
+    CHECK(strstr(told(&w, "x"), "send again") != NULL);
+    CHECK(strstr(told(&w, "boss"), "is let in") != NULL);
+    CHECK(!has_run()); /* nothing was kept */
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of(&w, "eve"));
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("eve", MENTION, .id = "4", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
+    CHECK_INT(404, approve(&w, code));
+    end_world(&w);
+}
+
+static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
+{
+    start_paired(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", MENTION, .id = "1", .text = "hi")));
+    char code[16];
+    snprintf(code, sizeof code, "%s", code_in(told(&w, "x")));
+    CHECK_INT(200, decide(&w, &(struct decision){.id = code, .is_refused = true}));
+    pass(&w, SMA_NOTICE_INTERVAL_S + 1);
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK(strstr(told(&w, "x"), "approve") == NULL);
+    CHECK(strstr(listed(&w), "\"pairings\":[]") != NULL);
+    /* the owner is answered there, and says nothing about the others by it */
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("boss", MENTION, .id = "3", .text = "hi")));
+    CHECK_INT(SMA_STANDING_OWNER, standing_of_run());
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "4", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(200, approve(&w, "test:chat:x"));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_in_group("eve")); /* as the platform has said before */
+    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
+    static const char *const bad[] = {"test:group:", "test:chat:a:b", "api:chat:x", ":group:x",
+                                      "test:group:a b"};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK_INT(400, approve(&w, bad[i]));
+    end_world(&w);
+}
+
+/* -- what is remembered ----------------------------------------------------------------------------------------- */
+/* What was accepted while a group was in is done as what its author is when it runs. */
+static void a_row_from_before_gives_no_rank(void)
+{
+    start_paired(&w);
+    CHECK_INT(200, approve(&w, "test:group:x"));
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("eve", MENTION, .id = "1", .text = "hi", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(SMA_VERDICT_ACCEPTED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "more", .role = SMA_ROLE_ADMIN)));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
+    /* the second waited in its row */
+    sma_msg_destroy(take(&w.agent, SMA_MSG_RUN));
+    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    crash_world(&w);
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
+    end_world(&w);
+}
+
+static void an_answer_of_the_platform_comes_too_late(void)
+{
+    start_paired(&w);
+    CHECK_INT(200, approve(&w, "test:group:x"));
+    (void)hear(GROUP("ann", MENTION, .id = "1", .text = "first"));
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
+    CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("eve", MENTION, .id = "2", .text = "ls")));
+    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
+    run(&w);
+    CHECK(!has_run());
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
+static void a_failed_commit_lets_nothing_in(void)
+{
+    start_paired(&w);
+    CHECK_OK(sma_store_begin(w.store));
+    struct sma_route route = route_of(TEST, "test:chat:x"), boss = route;
+    boss.user_id = SMA_STR("boss");
+    CHECK_OK(sma_store_group_say(w.store, &route, "spoke", &boss));
+    CHECK(sma_store_is_let_in(w.store, &route));
+    sma_store_fail_batch(w.store, SMA_ERR_NOSPACE);
+    run_for(&w, 2 * SECOND);
+    CHECK(!sma_store_is_let_in(w.store, &route));
+    end_world(&w);
+}
+
+static void a_group_keeps_its_place_under_another_id(void)
+{
+    start_paired(&w);
+    CHECK_INT(200, approve(&w, "test:group:x"));
+    (void)hear(GROUP("eve", MENTION, .id = "1", .text = "hi", .role = SMA_ROLE_ADMIN));
+    CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "new",
+                                  .user = "eve",
+                                  .id = "m",
+                                  .text = "",
+                                  .kind = SMA_EVENT_NOTE,
+                                  .is_group = true,
+                                  .migrated_from = "test:chat:x"});
+    run(&w);
+    (void)accepted(&w.test);
+    struct sma_route route = route_of(TEST, "test:chat:new");
+    CHECK(sma_store_is_let_in(w.store, &route));
+    /* one that was refused is not let in by becoming another */
+    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:y", .is_refused = true}));
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "newer",
+                                  .user = "eve",
+                                  .id = "n",
+                                  .text = "",
+                                  .kind = SMA_EVENT_NOTE,
+                                  .is_group = true,
+                                  .migrated_from = "test:chat:y"});
+    run(&w);
+    route = route_of(TEST, "test:chat:newer");
+    CHECK(!sma_store_is_let_in(w.store, &route));
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(a_strangers_own_group_gives_him_nothing);
+    RUN(the_code_of_a_group_is_not_shown_for_ever);
+    RUN(a_member_is_answered_as_what_he_is);
+    RUN(an_owner_lets_it_in_by_speaking_there);
+    RUN(a_command_of_an_administrator_lets_it_in);
+    RUN(the_platforms_word_lets_nothing_in);
+    RUN(an_owner_confirms_its_code);
+    RUN(a_refused_group_stays_so_until_an_owner_lets_it_in);
+    RUN(a_row_from_before_gives_no_rank);
+    RUN(an_answer_of_the_platform_comes_too_late);
+    RUN(a_failed_commit_lets_nothing_in);
+    RUN(a_group_keeps_its_place_under_another_id);
+    return check_summary();
+}
