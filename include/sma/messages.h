@@ -567,6 +567,7 @@ struct sma_tool_ask
     uint8_t mode;     /* enum sma_tool_mode */
     uint8_t standing; /* enum sma_standing of whom it is done for */
     bool is_approved; /* RUN: people agreed to what has this digest */
+    bool is_by_owner; /* is_approved: it was an owner who agreed */
     uint8_t digest[32];
     struct sma_str name, arguments; /* arguments: JSON that the schema allows */
     struct sma_str chat_key;        /* whose run it is */

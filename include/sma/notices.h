@@ -51,6 +51,7 @@
     X(CARD_REASON, "Why I ask: ", "为何询问：")                                                                        \
     X(CARD_RULE, "rule ", "规则 ")                                                                                     \
     X(CARD_PLACE, "Chat: ", "会话：")                                                                                  \
+    X(CARD_OWNER_ONLY, "Only an owner may agree to this.", "只有所有者可以同意。")                                     \
     X(CARD_EXPIRES_DAYS, "Without an answer within %u days it is refused.", "%u 天内无答复则视为拒绝。")               \
     X(CARD_EXPIRES_HOURS, "Without an answer within %u hours it is refused.", "%u 小时内无答复则视为拒绝。")           \
     X(CARD_EXPIRES_MINUTES, "Without an answer within %u minutes it is refused.", "%u 分钟内无答复则视为拒绝。")       \

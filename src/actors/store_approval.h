@@ -75,6 +75,7 @@ struct store_case
         uint8_t outcome; /* enum sma_request_outcome */
         struct sma_str by, actor, via, response;
         int64_t at_ms;
+        bool is_by_owner;
     } items[SMA_TOOL_CALL_COUNT_MAX];
 };
 /** OK | CORRUPT: what is stored of it cannot be read; the request is given up with the end of the batch | IO | NOMEM */

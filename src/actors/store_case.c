@@ -66,6 +66,7 @@ static SMA_CHECKED enum sma_err read_doc(struct store_case *it, const json_t *ro
         to->via = keep(it, sma_json_str(item, "via"));
         to->response = keep(it, sma_json_str(item, "response"));
         to->at_ms = sma_json_int(item, "at", 0, INT64_MAX, 0);
+        to->is_by_owner = json_is_true(json_object_get(item, "byOwner"));
     }
     return it->bytes.err;
 }
@@ -151,6 +152,8 @@ static void put_doc(struct sma_buf *buf, const struct store_case *it)
         sma_buf_put_json_string(buf, item->response);
         sma_buf_put_json_key(buf, "at");
         sma_buf_put_i64(buf, item->at_ms);
+        sma_buf_put_json_key(buf, "byOwner");
+        sma_buf_put_text(buf, item->is_by_owner ? "true" : "false");
         sma_buf_put_char(buf, '}');
     }
     sma_buf_put_char(buf, ']');
@@ -210,6 +213,7 @@ static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const stru
         list[i] = (struct sma_stored_decision){
             .call = it->request.items[i].call,
             .is_approved = it->items[i].outcome == SMA_REQUEST_APPROVED,
+            .is_by_owner = it->items[i].outcome == SMA_REQUEST_APPROVED && it->items[i].is_by_owner,
             .response = {words.ptr + starts[i], starts[i + 1] - starts[i]}};
         memcpy(list[i].digest, it->request.items[i].digest, sizeof list[i].digest);
     }

@@ -44,19 +44,28 @@ static void rule_notice(struct sma_store *store, const struct sma_route *route,
 }
 
 /* -- who may ---------------------------------------------------------------------------------------------------- */
+/* Somebody of the same platform counts as what he is in the chat that is asked about, wherever he says it. */
+static enum sma_standing standing_for(struct sma_store *store, const struct store_case *it,
+                                      const struct sma_route *route, struct sma_route *ret_there)
+{
+    const struct sma_route *asked = &it->facts.route;
+    bool is_same_channel = sma_str_is_equal(asked->channel, route->channel);
+    *ret_there = is_same_channel ? *asked : *route;
+    ret_there->user_id = route->user_id;
+    ret_there->user_name = route->user_name;
+    return sma_store_standing(store, is_same_channel ? it->approval->chat : NULL, ret_there,
+                              is_same_channel && it->facts.is_group);
+}
+
 uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *it,
                              const struct sma_route *route, bool *ret_is_role_open)
 {
     const struct sma_route *asked = &it->facts.route;
     struct store_chat *chat = it->approval->chat;
     bool is_same_channel = sma_str_is_equal(asked->channel, route->channel);
-    /* Somebody of the same platform counts as what he is in the chat that is asked about, wherever he says it. */
-    struct sma_route there = is_same_channel ? *asked : *route;
-    there.user_id = route->user_id;
-    there.user_name = route->user_name;
     bool is_group = is_same_channel && it->facts.is_group;
-    enum sma_standing standing =
-        sma_store_standing(store, is_same_channel ? chat : NULL, &there, is_group);
+    struct sma_route there;
+    enum sma_standing standing = standing_for(store, it, route, &there);
     bool may_all =
         standing == SMA_STANDING_OWNER || (standing == SMA_STANDING_ADMIN && is_same_channel);
     bool is_asker = is_same_channel && standing >= SMA_STANDING_MEMBER && route->user_id.len > 0 &&
@@ -65,9 +74,12 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
     *ret_is_role_open =
         !may_all && is_group && is_here && !sma_store_role_is_known(store, chat, &there, is_group);
     uint64_t mask = 0;
-    for (uint32_t i = 0; i < it->request.item_count; i++)
-        if (may_all || (is_asker && !it->request.items[i].is_admin_only))
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct sma_request_item *item = &it->request.items[i];
+        bool may_one = may_all || (is_asker && !item->is_admin_only);
+        if (item->is_owner_only ? standing == SMA_STANDING_OWNER : may_one)
             mask |= UINT64_C(1) << i;
+    }
     return mask;
 }
 
@@ -178,6 +190,12 @@ static SMA_CHECKED enum sma_err grant(struct sma_store *store, const struct stor
     struct sma_str rule =
         is_command && word->grant_rule.len > 0 ? word->grant_rule : item->grant_rule;
     *ret_rule = SMA_STR("");
+    if (item->is_owner_only) {
+        (void)sma_fail(why, SMA_ERR_BADINPUT,
+                       "%.*s (what only an owner may agree to is asked every time)",
+                       (int)item->title.len, item->title.ptr);
+        return SMA_ERR_OK;
+    }
     if (rule.len == 0) {
         (void)sma_fail(why, SMA_ERR_BADINPUT, "%.*s%s", (int)item->title.len, item->title.ptr,
                        is_command ? " (only one simple command can be allowed for longer)" : "");
@@ -207,6 +225,8 @@ static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct sto
                                              struct sma_error *no_grant)
 {
     enum sma_err err = SMA_ERR_OK;
+    struct sma_route there;
+    bool is_owner = standing_for(store, it, word->route, &there) == SMA_STANDING_OWNER;
     for (uint32_t i = 0; i < it->request.item_count && err == SMA_ERR_OK; i++) {
         bool is_refused = (word->refused >> i & 1) != 0;
         if (!is_refused && (word->approved >> i & 1) == 0)
@@ -217,6 +237,7 @@ static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct sto
                                                 .actor = actor,
                                                 .via = sma_str(word->via),
                                                 .response = word->response,
+                                                .is_by_owner = is_owner,
                                                 .at_ms = sma_ctx_wall(store->ctx)};
         struct sma_str rule = SMA_STR("");
         if (!is_refused && word->grant_s != SMA_GRANT_NONE)

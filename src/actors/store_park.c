@@ -99,6 +99,15 @@ static SMA_CHECKED enum sma_err send_homes(struct sma_store *store, struct store
     return err;
 }
 
+/* In a group an administrator may always come, but no owner need be in it. */
+static bool has_owner_item(const struct store_case *it)
+{
+    for (uint32_t i = 0; i < it->request.item_count; i++)
+        if (it->request.items[i].is_owner_only)
+            return true;
+    return false;
+}
+
 /* In a group somebody may always come who may; in private only its one person. */
 static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store_case *it)
 {
@@ -107,7 +116,7 @@ static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store
     uint64_t own = sma_store_permitted(store, it, &it->facts.route, &is_role_open);
     bool may_chat_decide = it->facts.is_group || own != 0;
     enum sma_err err = send_request(store, it, &it->facts.route, STORE_CARD_CALL, may_chat_decide);
-    if (err == SMA_ERR_OK && !it->facts.is_group && own != all)
+    if (err == SMA_ERR_OK && own != all && (!it->facts.is_group || has_owner_item(it)))
         err = send_homes(store, it);
     return err;
 }

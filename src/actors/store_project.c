@@ -55,6 +55,8 @@ static void put_item(struct sma_buf *json, const struct store_case *it, uint32_t
     put_optional(json, "program", item->program);
     put_optional(json, "reason", item->reason);
     put_optional(json, "grantRule", item->grant_rule);
+    sma_buf_put_json_key(json, "isOwnerOnly");
+    sma_buf_put_text(json, item->is_owner_only ? "true" : "false");
     sma_buf_put_json_key(json, "isAdminOnly");
     sma_buf_put_text(json, item->is_admin_only ? "true" : "false");
     sma_buf_put_json_member(

@@ -304,7 +304,8 @@ void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decisi
     put_u32(buf, count);
     for (uint32_t i = 0; i < count; i++) {
         put_u32(buf, list[i].call);
-        sma_buf_put_char(buf, list[i].is_approved);
+        sma_buf_put_char(
+            buf, (char)(list[i].is_approved + (list[i].is_approved && list[i].is_by_owner)));
         sma_buf_put(buf, list[i].digest, DIGEST_BYTES);
         put_string(buf, list[i].response);
     }
@@ -314,11 +315,12 @@ static void get_decision(struct reader *reader, struct sma_stored_decision *deci
 {
     decision->call = get_u32(reader);
     uint8_t verdict = get_u8(reader);
-    if (reader->is_bad || verdict > 1 || reader->left < DIGEST_BYTES) {
+    if (reader->is_bad || verdict > 2 || reader->left < DIGEST_BYTES) {
         reader->is_bad = true; /* consent is not guessed from a damaged byte */
         return;
     }
-    decision->is_approved = verdict == 1;
+    decision->is_approved = verdict >= 1;
+    decision->is_by_owner = verdict == 2;
     memcpy(decision->digest, reader->at, DIGEST_BYTES);
     reader->at += DIGEST_BYTES;
     reader->left -= DIGEST_BYTES;

@@ -8,7 +8,7 @@
  *            then optionally: count u32, results known at once (call u32, is_error u8, content),
  *            then optionally: count u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a route)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
- *   decision "SMA" 'D' 1, count u32, decisions (call u32, is_approved u8, digest 32 bytes, response)
+ *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by an owner; digest 32 bytes, response)
  *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
@@ -54,7 +54,7 @@ struct sma_stored_results
 struct sma_stored_decision
 {
     uint32_t call;
-    bool is_approved;
+    bool is_approved, is_by_owner; /* the latter only with the former */
     uint8_t digest[32];      /* of what was agreed to */
     struct sma_str response; /* words for the model, reason of a refusal, "expired"; may be empty */
 };

@@ -64,8 +64,10 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
                                          .receiver = receiver,
                                          .grant_count = run->order->grant_count,
                                          .grants = run->order->grants};
-    if (call->is_approved)
+    if (call->is_approved) {
         memcpy(action->tool.digest, call->agreed->digest, sizeof action->tool.digest);
+        action->tool.is_by_owner = call->agreed->is_by_owner;
+    }
 }
 
 /* What the tools said, as the result. */

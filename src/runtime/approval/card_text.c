@@ -146,7 +146,8 @@ static void put_expiry(struct writer *writer, int64_t expire_s)
 
 static bool may_be_granted(const struct sma_request *request)
 {
-    return request->item_count == 1 && request->items[0].grant_rule.len > 0;
+    return request->item_count == 1 && request->items[0].grant_rule.len > 0 &&
+           !request->items[0].is_owner_only;
 }
 
 static void put_how(struct writer *writer, const struct sma_request *request)
@@ -167,6 +168,10 @@ static void write_request(struct writer *writer, const struct sma_card_facts *fa
             put_number(writer, i);
         put_what(writer, &request->items[i], request->item_count);
         put_why(writer, &request->items[i]);
+        if (request->items[i].is_owner_only) {
+            say(writer, SMA_NOTICE_CARD_OWNER_ONLY);
+            end_line(writer);
+        }
     }
     say_line(writer, SMA_NOTICE_CARD_ASKED_BY, facts->asker);
     say_line(writer, SMA_NOTICE_CARD_PLACE, facts->place);

@@ -114,9 +114,12 @@ static void results_come_back(void)
 
 static void make_decisions(struct sma_buf *buf)
 {
-    struct sma_stored_decision list[] = {
-        {.call = 7, .is_approved = true, .digest = {1, 2}, .response = SMA_STR("go")},
-        {.call = 2, .digest = {[31] = 9}}};
+    struct sma_stored_decision list[] = {{.call = 7,
+                                          .is_approved = true,
+                                          .is_by_owner = true,
+                                          .digest = {1, 2},
+                                          .response = SMA_STR("go")},
+                                         {.call = 2, .digest = {[31] = 9}}};
     sma_buf_init(buf, 1 << 16);
     sma_codec_put_decisions(buf, list, 2);
 }
@@ -130,6 +133,7 @@ static void decisions_come_back(void)
     CHECK_INT(2, decisions.count);
     CHECK_INT(7, decisions.list[0].call);
     CHECK(decisions.list[0].is_approved && !decisions.list[1].is_approved);
+    CHECK(decisions.list[0].is_by_owner && !decisions.list[1].is_by_owner);
     CHECK_INT(2, decisions.list[0].digest[1]);
     CHECK_STR("go", decisions.list[0].response);
     CHECK_INT(2, decisions.list[1].call);

@@ -17,6 +17,7 @@ static struct sma_request_item sample(void)
         .reason = SMA_STR("asks"),
         .grant_rule = SMA_STR("git status"),
         .is_admin_only = true,
+        .is_owner_only = true,
     };
     for (size_t i = 0; i < sizeof item.digest; i++)
         item.digest[i] = (uint8_t)(i * 37);
@@ -37,13 +38,14 @@ static void check_equal(const struct sma_request_item *a, const struct sma_reque
     CHECK(sma_str_is_equal(a->grant_rule, b->grant_rule));
     CHECK(memcmp(a->digest, b->digest, sizeof a->digest) == 0);
     CHECK_INT(a->is_admin_only, b->is_admin_only);
+    CHECK_INT(a->is_owner_only, b->is_owner_only);
 }
 
 static void items_come_out_as_they_went_in(void)
 {
     struct sma_request_item one = sample(), two = sample();
     two.title = SMA_STR("");
-    two.is_admin_only = false;
+    two.is_admin_only = two.is_owner_only = false;
     two.digest[0] = 255;
     struct sma_buf items[2], whole;
     sma_buf_init(&items[0], 10000);
@@ -106,6 +108,45 @@ static void as_many_items_as_an_answer_has_calls(void)
     }
 }
 
+/* Parked by the program before items said so: what is an owner's stays an owner's. */
+static void old_requests_know_what_is_an_owners(void)
+{
+    static const struct
+    {
+        const char *type, *details;
+        bool is_owner_only;
+    } rows[] = {
+        {"write_repo", "{\"filePath\":\"ship.json\",\"content\":\"x\"}", true},
+        {"write_repo", "{\"filePath\":\"sub/Makefile\",\"content\":\"x\"}", true},
+        {"write_repo", "{\"filePath\":\"notes.txt\",\"content\":\"ship.json\"}", false},
+        {"exec_shell", "{\"command\":\"cat a > 'Agent.md'\"}", true},
+        {"exec_shell", "{\"command\":\"make test\"}", false},
+        {"send", "{\"receiver\":\"bob\",\"text\":\"ship.json\"}", false},
+    };
+    static const char member[] = ",\"isOwnerOnly\":false";
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_request_item item = sample();
+        struct sma_request request;
+        struct sma_buf json;
+        char text[4096];
+        item.type = sma_str(rows[i].type);
+        item.details_json = sma_str(rows[i].details);
+        item.is_owner_only = false;
+        sma_buf_init(&json, 4096);
+        sma_request_put_item(&json, &item);
+        const char *at = strstr(json.ptr, member);
+        CHECK(at != NULL);
+        snprintf(text, sizeof text, "{\"items\":[%.*s%s]}", (int)(at - json.ptr), json.ptr,
+                 at + sizeof member - 1);
+        CHECK_OK(sma_request_parse(sma_str(text), &request));
+        if (request.items[0].is_owner_only != rows[i].is_owner_only)
+            fprintf(stderr, "%s\n", rows[i].details);
+        CHECK_INT(rows[i].is_owner_only, request.items[0].is_owner_only);
+        sma_request_fini(&request);
+        sma_buf_fini(&json);
+    }
+}
+
 /* Take a good request, break one thing. */
 static void what_is_malformed_is_refused(void)
 {
@@ -120,6 +161,7 @@ static void what_is_malformed_is_refused(void)
         {"\"rule\":", "\"ruler\":"},
         {"\"diff\":\"", "\"diff\":[],\"x\":\""},
         {"\"isAdminOnly\":true", "\"isAdminOnly\":1"},
+        {"\"isOwnerOnly\":true", "\"isOwnerOnly\":1"},
         {"\"isAdminOnly\":true", "\"isAdminOnly\":\"false\""},
         {"\"digest\":\"00", "\"digest\":\"0G"},
         {"\"digest\":\"00", "\"digest\":\"0"},
@@ -187,6 +229,7 @@ int main(void)
 {
     RUN(items_come_out_as_they_went_in);
     RUN(as_many_items_as_an_answer_has_calls);
+    RUN(old_requests_know_what_is_an_owners);
     RUN(what_is_malformed_is_refused);
     RUN(a_long_title_is_cut_between_characters);
     RUN(outcomes_have_names);

@@ -25,6 +25,7 @@ struct item
 {
     const char *tool, *title, *grant_rule;
     bool is_for_all; /* who asked may decide too */
+    bool is_owner_only;
 };
 
 static inline void put_request(struct sma_buf *json, const struct item *items, uint32_t count)
@@ -46,7 +47,8 @@ static inline void put_request(struct sma_buf *json, const struct item *items, u
             .input_json = SMA_STR("{\"command\":\"x\"}"),
             .details_json = sma_str(details),
             .grant_rule = sma_str(items[i].grant_rule != NULL ? items[i].grant_rule : ""),
-            .is_admin_only = !items[i].is_for_all};
+            .is_admin_only = !items[i].is_for_all,
+            .is_owner_only = items[i].is_owner_only};
         memset(item.digest, (int)(i + 1), sizeof item.digest);
         sma_buf_init(&bytes[i], 65536);
         sma_request_put_item(&bytes[i], &item);
@@ -74,10 +76,10 @@ static inline void park_step(struct world *world, uint64_t seq, uint32_t number,
     ask_as_agent(world, msg);
 }
 
-static const struct item one_command[] = {{"exec_shell", "git push", "=git push", false}};
-static const struct item one_send[] = {{"chat_contact_send", "to Bob", NULL, true}};
-static const struct item two_commands[] = {{"exec_shell", "git push", "=git push", false},
-                                           {"exec_shell", "make all", "=make all", false}};
+static const struct item one_command[] = {{"exec_shell", "git push", "=git push", false, false}};
+static const struct item one_send[] = {{"chat_contact_send", "to Bob", NULL, true, false}};
+static const struct item two_commands[] = {{"exec_shell", "git push", "=git push", false, false},
+                                           {"exec_shell", "make all", "=make all", false, false}};
 
 /* A message of this person comes, runs, and parks with these items. @return its seq */
 static inline uint64_t park_in(struct world *world, const struct saying *saying,
@@ -242,6 +244,23 @@ static inline const char *resumed(struct world *world, uint64_t seq)
     sma_stored_decisions_fini(&list);
     sma_msg_destroy(msg);
     return text;
+}
+
+/* The decision of the first call in the order that waits: was it an owner who agreed? */
+static inline bool resumed_by_owner(struct world *world, uint64_t seq)
+{
+    run(world);
+    struct sma_msg *msg = next_run(world);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK(order->seq == seq);
+    struct sma_stored_decisions list;
+    CHECK_OK(sma_codec_get_decisions(order->steps[order->step_count - 1].data, &list));
+    bool is_by_owner = list.list[0].is_by_owner;
+    CHECK(list.list[0].is_approved);
+    sma_stored_decisions_fini(&list);
+    sma_msg_destroy(msg);
+    return is_by_owner;
 }
 
 /* The JSON of a list, in static memory. */

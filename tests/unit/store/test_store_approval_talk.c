@@ -195,6 +195,56 @@ static void the_platform_is_asked_who_pressed(void)
     end_world(&w);
 }
 
+static const struct item one_owner_item[] = {
+    {"exec_shell", "cp a Makefile", "=cp a Makefile", false, true}};
+
+/* What the agent is and may do is changed with the word of an owner, who is asked at home too. */
+static void only_an_owner_decides_what_is_an_owners(void)
+{
+    struct sma_card card;
+    open_people(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "home", .id = "0", .text = "hi", .user = "boss"});
+    run(&w);
+    done(&w, run_seq(&w), "hello", NULL, 0);
+    run(&w);
+    drop_kept(&w.test);
+    uint64_t seq = park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_owner_item, 1);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:g", &card);
+    CHECK(memmem(card.text.ptr, card.text.len, "Only an owner may agree", 23) != NULL);
+    CHECK_INT(2, card.button_count); /* none that lasts */
+    sma_card_fini(&card);
+    take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:home", &card);
+    CHECK_INT(2, card.button_count);
+    sma_card_fini(&card);
+    char data[SMA_CARD_DATA_BYTES_MAX + 1], lasting[SMA_CARD_DATA_BYTES_MAX + 1];
+    snprintf(data, sizeof data, "%s", button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
+    snprintf(lasting, sizeof lasting, "%s", button(&w, open_id(&w), 0, SMA_CARD_ALWAYS));
+    CHECK(strstr(press_as(&w, GROUP("adm", NONE, .id = "p1", .text = data)), "owner") != NULL);
+    CHECK_TEXT("Got it.", press_as(&w, GROUP("u2", NONE, .id = "p2", .text = data)));
+    CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0); /* nor the platform's administrator */
+    run(&w);
+    CHECK(strstr(press_as(&w, GROUP("adm", NONE, .id = "p3", .text = lasting)), "owner") != NULL);
+    CHECK_TEXT("no run", resumed(&w, seq));
+    CHECK(strstr(press(&w, "home", "boss", "p4", lasting), "Approved.") != NULL);
+    CHECK(strstr(query(&w, SMA_QUERY_GRANTS, ""), "Makefile") == NULL); /* once only */
+    CHECK(resumed_by_owner(&w, seq));
+    end_world(&w);
+}
+
+static void the_run_is_told_whether_an_owner_agreed(void)
+{
+    static const char *const who[] = {"adm", "boss"};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t seq = park_in_group();
+        char data[SMA_CARD_DATA_BYTES_MAX + 1];
+        snprintf(data, sizeof data, "%s", button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
+        CHECK_TEXT("Approved.", press_as(&w, GROUP(who[i], NONE, .id = "p1", .text = data)));
+        CHECK_INT(i == 1, resumed_by_owner(&w, seq));
+        end_world(&w);
+    }
+}
+
 static void the_platform_is_asked_who_said_it(void)
 {
     uint64_t seq = park_in_group();
@@ -540,7 +590,7 @@ static void a_permission_follows_its_chat(void)
 
 static void what_cannot_be_granted_is_agreed_to_once(void)
 {
-    static const struct item shell[] = {{"exec_shell", "bash", NULL, false}};
+    static const struct item shell[] = {{"exec_shell", "bash", NULL, false, false}};
     char rule[64];
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", shell, 1);
@@ -606,6 +656,8 @@ int main(void)
     RUN(stop_ends_a_judgement);
     RUN(a_judgement_that_cannot_be_stored_comes_again);
     RUN(the_platform_is_asked_who_pressed);
+    RUN(only_an_owner_decides_what_is_an_owners);
+    RUN(the_run_is_told_whether_an_owner_agreed);
     RUN(the_platform_is_asked_who_said_it);
     RUN(whoever_made_a_strange_group_decides_nothing);
     RUN(a_word_means_what_was_asked_before_it);
