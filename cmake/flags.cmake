@@ -11,6 +11,7 @@ target_include_directories(sma_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(sma_flags INTERFACE
     -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
     -Wpointer-arith -Wwrite-strings -Wundef -Werror=implicit -Werror=format-security
+    $<$<C_COMPILER_ID:Clang>:-Wno-string-concatenation> # a long text in an array is wrapped by the formatter
     -fno-strict-overflow -fno-delete-null-pointer-checks -fno-common
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 if(SMA_WERROR)

@@ -58,7 +58,9 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
     for (size_t i = 0; i < tools->config_count; i++)
         if (sma_secrets_add_config(setup->secrets, tools->configs[i]) != SMA_ERR_OK)
             return sma_fail(error, SMA_ERR_FULL, "too many secrets to keep them out of outputs");
-    return sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
+    err = sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
+    setup->sandbox.secrets = setup->secrets;
+    return err;
 }
 
 static enum sma_err create_setup(struct sma_tools *tools, const struct sma_config *config,
@@ -155,6 +157,15 @@ static bool was_killed(const struct sma_tools *tools)
     return access(path, F_OK) == 0;
 }
 
+static bool shows_secrets(const struct tools_setup *setup)
+{
+    char path[PATH_MAX];
+    SMA_AUTO(sma_freep) char *text = NULL;
+    if (snprintf(path, sizeof path, "%s/ship.json", setup->config->project_dir) >= PATH_MAX)
+        return false;
+    return sma_sandbox_show_ship(path, setup->secrets, &text) == SMA_ERR_OK && text != NULL;
+}
+
 static void say_belts(struct sma_tools *tools)
 {
     const struct tools_setup *setup = tools->setup;
@@ -168,6 +179,7 @@ static void say_belts(struct sma_tools *tools)
                                     NULL) != SMA_ERR_OK)
         sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
     bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
+    SMA_METRIC_SET(sandbox_on, setup->options.is_possible && setup->sandbox.is_on);
     const char *more =
         is_open ? "; commands can read what this user can read, and reach the network" : "";
     for (char *at = lines.ptr, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {
@@ -177,6 +189,11 @@ static void say_belts(struct sma_tools *tools)
                     is_first ? more : "");
     }
     sma_buf_fini(&lines);
+    if (is_open && shows_secrets(setup))
+        sma_ctx_log(
+            tools->ctx, SMA_LOG_WARN,
+            "ship.json holds secrets in plain text, and without a sandbox commands can read "
+            "it: write them into .env and ${NAME} in their place, and install bubblewrap");
 }
 
 /* What the service itself was started with. Programs of ours get what they are given alone (exec_spawn.h): this is for those

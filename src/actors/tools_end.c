@@ -193,9 +193,11 @@ static void check_limits(struct tools_job *job, int owner)
         tools_end(job, TOOLS_REASON_PROCESSES, true);
         return;
     }
-    if (load.rss_bytes > bytes_max) { /* shared pages count several times in it: look closer */
+    /* What lies in its /tmp and the like is memory of the machine, too. */
+    uint64_t files = command->inside > 0 ? sma_sandbox_tmpfs_bytes(command->inside) : 0;
+    if (load.rss_bytes + files > bytes_max) { /* shared pages count several times: look closer */
         uint64_t exact = sma_processes_exact_bytes(&tools->table, owner);
-        if (exact == 0 || exact > bytes_max)
+        if (exact == 0 || exact + files > bytes_max)
             tools_end(job, TOOLS_REASON_MEMORY, true);
     }
     const char *breach = job->state == TOOLS_RUNS ? sma_sandbox_plan_breach(&job->plan) : NULL;

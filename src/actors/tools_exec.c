@@ -234,6 +234,8 @@ static int spawn(struct tools_job *job, const struct ends *ends)
         .fds = {ends->null, ends->child[0], ends->child[1], ends->child[2], ends->child[2]},
         .fd_count = job->plan.is_boxed ? SMA_SANDBOX_STATE_FD + 1 : 3,
         .has_session = true};
+    for (size_t i = 0; i < job->plan.data_count; i++)
+        spawn.fds[spawn.fd_count++] = job->plan.data_fds[i];
     int status = sma_spawn(&spawn, &command->pid);
     if (status != 0) {
         command->pid = 0;

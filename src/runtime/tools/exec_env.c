@@ -124,7 +124,7 @@ static bool looks_secret(const char *name)
 }
 
 /* scheme://user:password@host, as in a DATABASE_URL or a proxy's address. */
-static bool has_userinfo(const char *value)
+bool sma_exec_env_has_userinfo(const char *value)
 {
     for (const char *at = strstr(value, "://"); at != NULL; at = strstr(at + 3, "://")) {
         size_t len = strcspn(at + 3, "/?# \t\n");
@@ -147,7 +147,7 @@ bool sma_exec_env_is_kept(const struct sma_config *config, const struct sma_exec
     if (is_named(options, name))
         return true;
     return !is_listed(config->dotenv_names, config->dotenv_count, name) && !is_steering(name) &&
-           !looks_secret(name) && !has_userinfo(value) &&
+           !looks_secret(name) && !sma_exec_env_has_userinfo(value) &&
            !sma_secrets_has(secrets, sma_str(value)) && strncmp(value, "() {", 4) != 0;
 }
 

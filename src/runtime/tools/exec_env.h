@@ -26,4 +26,7 @@ char **sma_exec_env_create(const struct sma_config *config, const struct sma_exe
                            const struct sma_secrets *secrets, const char *marker);
 #define SMA_EXEC_MARKER "SMA_EXEC_ID"
 
+/** scheme://user:password@host, as in a DATABASE_URL or a proxy's address. */
+bool sma_exec_env_has_userinfo(const char *value);
+
 #endif

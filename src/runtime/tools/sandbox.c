@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (4LL << 30)
-#define TMPFS_BYTES_MAX "536870912"
 #define SHIP_ENTRY_COUNT_MAX 256
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
 #define SHIP_PLACEHOLDER "{}\n"
@@ -66,9 +65,28 @@ static void add_bind(struct sma_sandbox_plan *plan, const char *how, const char 
     add(plan, to);
 }
 
-static void add_tmpfs(struct sma_sandbox_plan *plan, const char *path)
+static void add_tmpfs(struct sma_sandbox_plan *plan, const char *path, const char *size)
 {
-    add_all(plan, (const char *const[]){"--size", TMPFS_BYTES_MAX, "--tmpfs", path, NULL});
+    add_all(plan, (const char *const[]){"--size", size, "--tmpfs", path, NULL});
+}
+
+/* In the place of what is hidden: nothing can be put into it. */
+static void add_empty_folder(struct sma_sandbox_plan *plan, const char *path)
+{
+    add_tmpfs(plan, path, "4096");
+    add_all(plan, (const char *const[]){"--remount-ro", path, NULL});
+}
+
+/* Moves the descriptor into the plan. */
+static void add_data(struct sma_sandbox_plan *plan, const char *option, int fd)
+{
+    char number[16];
+    SMA_ASSERT(plan->data_count < SMA_SANDBOX_DATA_COUNT_MAX);
+    snprintf(number, sizeof number, "%zu", SMA_SANDBOX_STATE_FD + 1 + plan->data_count);
+    plan->data_fds[plan->data_count++] = fd;
+    plan->is_out_of_memory = plan->is_out_of_memory || fd < 0;
+    add(plan, option);
+    add(plan, number);
 }
 
 void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan)
@@ -76,6 +94,9 @@ void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan)
     for (size_t i = 0; i < plan->argument_count; i++)
         free(plan->arguments[i]);
     free(plan->arguments);
+    for (size_t i = 0; i < plan->data_count; i++)
+        if (plan->data_fds[i] >= 0)
+            close(plan->data_fds[i]);
     for (size_t i = 0; i < plan->guard_count; i++)
         free(plan->guards[i].path);
     *plan = (struct sma_sandbox_plan){.arguments = NULL};
@@ -161,7 +182,7 @@ static void hide(struct sma_sandbox_plan *plan, const struct project *project, c
     if (realpath(path, real) == NULL || stat(real, &facts) != 0)
         return;
     if (S_ISDIR(facts.st_mode))
-        add_tmpfs(plan, real);
+        add_empty_folder(plan, real);
     else
         add_bind(plan, "--ro-bind", project->empty, real);
 }
@@ -195,6 +216,23 @@ static enum sma_err keep_from_writing(struct sma_sandbox_plan *plan, const struc
     return guard(plan, path, error);
 }
 
+/* Read-only, and without the secrets that are written into it. */
+static enum sma_err show_ship_json(struct sma_sandbox_plan *plan, const struct project *project,
+                                   const struct sma_secrets *secrets, struct sma_error *error)
+{
+    char path[PATH_MAX];
+    SMA_AUTO(sma_freep) char *text = NULL;
+    if (!join(path, project->dir, "ship.json") ||
+        sma_sandbox_show_ship(path, secrets, &text) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    if (text == NULL)
+        return keep_from_writing(plan, project, "ship.json", error);
+    add_all(plan, (const char *const[]){"--perms", "0444", NULL});
+    add_data(plan, "--ro-bind-data", sma_sandbox_data_open(text, strlen(text)));
+    add(plan, path);
+    return guard(plan, path, error);
+}
+
 static bool is_hidden_in_ship(const char *name)
 {
     /* Secrets, and what other chats say: whoever may start a search here must not read the talks of everybody. */
@@ -211,7 +249,7 @@ static bool is_hidden_in_ship(const char *name)
 static enum sma_err lay_out_ship(struct sma_sandbox_plan *plan, const struct project *project,
                                  struct sma_error *error)
 {
-    add_tmpfs(plan, project->ship);
+    add_tmpfs(plan, project->ship, "4096");
     DIR *dir = opendir(project->ship);
     if (dir == NULL)
         return sma_fail_os(error, errno, "%s cannot be read", project->ship);
@@ -249,7 +287,7 @@ enum sma_err sma_sandbox_refuse_links(const struct sma_config *config, struct sm
 }
 
 static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_config *config,
-                                struct sma_error *error)
+                                const struct sma_secrets *secrets, struct sma_error *error)
 {
     struct project project = {.dir = config->project_dir};
     char env[PATH_MAX], ship_json[PATH_MAX];
@@ -271,7 +309,7 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
     if (err == SMA_ERR_OK)
         err = hide_env(plan, &project, error);
     if (err == SMA_ERR_OK)
-        err = keep_from_writing(plan, &project, "ship.json", error);
+        err = show_ship_json(plan, &project, secrets, error);
     return err == SMA_ERR_OK ? keep_from_writing(plan, &project, "Agent.md", error) : err;
 }
 
@@ -318,7 +356,7 @@ static void hide_secret(struct sma_sandbox_plan *plan, const struct sma_config *
         is_inside(config->project_dir, real) || !join(empty, config->state_dir, ".empty"))
         return;
     if (S_ISDIR(facts.st_mode))
-        add_tmpfs(plan, real);
+        add_empty_folder(plan, real);
     else if (S_ISREG(facts.st_mode))
         add_bind(plan, "--ro-bind", empty, real);
 }
@@ -369,10 +407,10 @@ static void show_resolver(struct sma_sandbox_plan *plan)
         add_bind(plan, "--ro-bind", real, real);
 }
 
-static void add_machine(struct sma_sandbox_plan *plan, const struct sma_exec_options *options)
+static void add_machine(struct sma_sandbox_plan *plan, const struct sma_exec_options *options,
+                        const struct sma_sandbox *sandbox)
 {
-    static const char *const walls[] = {"--unshare-user-try",
-                                        "--unshare-pid",
+    static const char *const walls[] = {"--unshare-pid",
                                         "--unshare-ipc",
                                         "--unshare-uts",
                                         "--unshare-cgroup-try",
@@ -388,13 +426,21 @@ static void add_machine(struct sma_sandbox_plan *plan, const struct sma_exec_opt
                                         "--dev",
                                         "/dev",
                                         NULL};
-    static const char *const folders[] = {"/dev/shm", "/tmp", "/var/tmp", "/run"};
     add_all(plan, walls);
+    if (sandbox->is_userns_last)
+        add_all(plan, (const char *const[]){"--unshare-user", "--disable-userns", NULL});
+    else
+        add(plan, "--unshare-user-try");
+    if (sandbox->is_filtered)
+        add_data(plan, "--seccomp", sma_sandbox_filter_open());
     if (!options->has_network)
         add(plan, "--unshare-net");
-    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++)
-        if (i == 0 || is_folder(folders[i]))
-            add_tmpfs(plan, folders[i]);
+    for (size_t i = 0; i < sma_sandbox_tmpfs_count(); i++) {
+        char size[24];
+        const char *path = sma_sandbox_tmpfs(i, options->memory_mb, size);
+        if (strncmp(path, "/dev/", 5) == 0 || is_folder(path)) /* /dev is new in there */
+            add_tmpfs(plan, path, size);
+    }
     add(plan, "--remount-ro");
     add(plan, "/dev");
     if (options->has_network)
@@ -426,8 +472,8 @@ static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config 
                          struct sma_error *error)
 {
     add(plan, sandbox->path);
-    add_machine(plan, options);
-    enum sma_err err = add_project(plan, config, error);
+    add_machine(plan, options, sandbox);
+    enum sma_err err = add_project(plan, config, sandbox->secrets, error);
     if (err != SMA_ERR_OK)
         return err;
     hide_secrets(plan, config);
@@ -478,4 +524,13 @@ void sma_sandbox_describe(const struct sma_sandbox *sandbox, const struct sma_ex
         sma_buf_printf(buf, "exec_shell: NOT sandboxed (%s)", sandbox->why);
     sma_buf_printf(buf, ", memory %lld MB, %d processes a command, %d commands at once",
                    (long long)options->memory_mb, SMA_EXEC_PROCESS_COUNT_MAX, SMA_EXEC_COUNT_MAX);
+    if (!sandbox->is_on)
+        return;
+    sma_buf_put_text(buf, sandbox->is_filtered
+                              ? ", system calls filtered"
+                              : ", NO filter of system calls (bubblewrap or the kernel lacks it)");
+    sma_buf_put_text(buf, sandbox->is_userns_last
+                              ? ", no user namespaces"
+                              : ", user namespaces by the filter alone at most (bubblewrap lacks "
+                                "--disable-userns or may not use it)");
 }

@@ -13,18 +13,24 @@
 #define SMA_TOOLS_SANDBOX_H
 
 #include "exec_options.h"
+#include "secrets.h"
 #include "sma/buf.h"
 #include "sma/config.h"
 #include <sys/types.h>
 
-#define SMA_SANDBOX_INFO_FD 3  /* bubblewrap says there who is inside */
+#define SMA_SANDBOX_INFO_FD 3 /* bubblewrap says there who is inside */
+#define SMA_SANDBOX_DATA_COUNT_MAX 2
 #define SMA_SANDBOX_STATE_FD 4 /* our shell around the command says there what it left behind */
 
 struct sma_sandbox
 {
     bool is_on;
-    char path[256]; /* of bubblewrap */
-    char why[256];  /* off: one clause, why */
+    bool is_filtered;    /* commands are refused system calls (sandbox_filter.c) */
+    bool is_userns_last; /* they cannot make user namespaces either */
+    char path[256];      /* of bubblewrap */
+    char why[256];       /* off: one clause, why */
+    const struct sma_secrets
+        *secrets; /* ship.json is shown without them; NULL: without what is called one */
 };
 
 /**
@@ -58,6 +64,9 @@ struct sma_sandbox_plan
     struct sma_sandbox_guard guards[SMA_SANDBOX_GUARD_COUNT_MAX];
     size_t guard_count;
     unsigned placeholders; /* enum sma_sandbox_placeholder: made just now */
+    int data_fds
+        [SMA_SANDBOX_DATA_COUNT_MAX]; /* the child's descriptors behind SMA_SANDBOX_STATE_FD; ours */
+    size_t data_count;
     bool is_boxed;
     bool is_out_of_memory;
 };
@@ -85,6 +94,20 @@ void sma_sandbox_plan_fini(struct sma_sandbox_plan *plan); /* accepts a zeroed s
 const char *sma_sandbox_plan_breach(const struct sma_sandbox_plan *plan);
 /** Take placeholders away again, if they still are what was put there. No command may be running. */
 void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned placeholders);
+
+/** The filter for --seccomp, to be read once. @return a descriptor, -1: not on this architecture or no memory */
+int sma_sandbox_filter_open(void);
+/** Bytes in memory behind a descriptor, to be read from the beginning. @return -1: no memory */
+int sma_sandbox_data_open(const void *bytes, size_t len);
+/** ship.json as commands may see it. *ret_text: NULL = as it is, it holds no secret (or there is none); free() it.
+ *  OK | NOMEM. Blocks: reads the file. */
+SMA_CHECKED enum sma_err sma_sandbox_show_ship(const char *path, const struct sma_secrets *secrets,
+                                               char **ret_text);
+/** The folders in memory that a command may write: path, and the share of its memory that it may fill. */
+size_t sma_sandbox_tmpfs_count(void);
+const char *sma_sandbox_tmpfs(size_t index, int64_t memory_mb, char size[24]);
+/** What those of a running command hold. @inside  the first process in there */
+uint64_t sma_sandbox_tmpfs_bytes(pid_t inside);
 
 /** "bubblewrap (no network), memory 2048 MB, ..." or "NOT sandboxed (why)". */
 void sma_sandbox_describe(const struct sma_sandbox *sandbox, const struct sma_exec_options *options,

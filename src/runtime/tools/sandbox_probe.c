@@ -52,25 +52,27 @@ static void listen(int fd, char *said, size_t size, uint64_t until_ms)
     said[len] = '\0';
 }
 
-static bool spawn(char *const *arguments, int out, int info, pid_t *ret_pid)
+static bool spawn(const struct sma_sandbox_plan *plan, int out, int info, pid_t *ret_pid)
 {
     static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
     static char *const variables[] = {path, NULL};
-    struct sma_spawn spawn = {.arguments = arguments,
+    struct sma_spawn spawn = {.arguments = plan->arguments,
                               .variables = variables,
                               .fds = {info, out, out, info, info},
                               .fd_count = SMA_SANDBOX_STATE_FD + 1};
+    for (size_t i = 0; i < plan->data_count; i++)
+        spawn.fds[spawn.fd_count++] = plan->data_fds[i];
     return sma_spawn(&spawn, ret_pid) == 0;
 }
 
-static bool run(char *const *arguments, char *said, size_t size)
+static bool run(const struct sma_sandbox_plan *plan, char *said, size_t size)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     int out = ends[1], info = open("/dev/null", O_RDWR | O_CLOEXEC);
     pid_t pid = 0;
-    bool is_started = info >= 0 && spawn(arguments, out, info, &pid);
+    bool is_started = info >= 0 && spawn(plan, out, info, &pid);
     close(out);
     if (info >= 0)
         close(info);
@@ -91,8 +93,8 @@ static bool run(char *const *arguments, char *said, size_t size)
     return is_started && status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == PROBE_EXIT;
 }
 
-static enum sma_err probe(const struct sma_config *config, const struct sma_exec_options *options,
-                          struct sma_sandbox *sandbox, struct sma_error *error)
+static enum sma_err try_one(const struct sma_config *config, const struct sma_exec_options *options,
+                            struct sma_sandbox *sandbox, struct sma_error *error)
 {
     struct sma_sandbox_plan plan;
     struct sma_sandbox_limits limits = {.cpu_s = 10};
@@ -104,13 +106,34 @@ static enum sma_err probe(const struct sma_config *config, const struct sma_exec
     if (err != SMA_ERR_OK)
         return err;
     char said[160] = "";
-    sandbox->is_on = run(plan.arguments, said, sizeof said);
+    sandbox->is_on = run(&plan, said, sizeof said);
     if (!sandbox->is_on)
         snprintf(sandbox->why, sizeof sandbox->why, "bubblewrap does not work here: %s",
                  said[0] == '\0' ? "it does not start" : said);
     sma_sandbox_remove_placeholders(config, plan.placeholders);
     sma_sandbox_plan_fini(&plan);
     return SMA_ERR_OK;
+}
+
+/* With all belts; then without those that an older bubblewrap, the kernel or a container may refuse. Why it does not work at all
+ * is said by the last. */
+static enum sma_err probe(const struct sma_config *config, const struct sma_exec_options *options,
+                          struct sma_sandbox *sandbox, struct sma_error *error)
+{
+    static const bool belts[][2] = {{true, true}, {true, false}, {false, true}, {false, false}};
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; i < SMA_COUNT_OF(belts) && err == SMA_ERR_OK && !sandbox->is_on; i++) {
+        sandbox->is_filtered = belts[i][0];
+        sandbox->is_userns_last = belts[i][1];
+        if (sandbox->is_filtered) {
+            int fd = sma_sandbox_filter_open();
+            if (fd < 0)
+                continue;
+            close(fd);
+        }
+        err = try_one(config, options, sandbox, error);
+    }
+    return err;
 }
 
 enum sma_err sma_sandbox_find(const struct sma_config *config,

@@ -3,6 +3,8 @@
  */
 #include "world.h"
 
+#include "sma/metrics.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -262,11 +264,20 @@ static void the_belts_are_named(void)
     world_describe(world, text, sizeof text);
     CHECK(strncmp(text, "exec_shell: bubblewrap (no network), memory 2048 MB", 51) == 0);
     CHECK(strstr(text, "\ncommands: as written\nfiles: none\n") != NULL);
+    CHECK(strstr(text, "system calls filtered, no user namespaces\n") != NULL ||
+          strstr(text, "bubblewrap lacks") != NULL);
+    CHECK_INT(1, sma_gauge_get(SMA_GAUGE_sandbox_on));
     world_destroy(world);
     world = world_create("{\"exec_shell\":{\"sandbox\":\"off\"}}");
     world_describe(world, text, sizeof text);
     CHECK(strstr(text, "NOT sandboxed (permissions.exec_shell.sandbox is \"off\"") != NULL);
     CHECK(world_has_logged(world, "NOT sandboxed"));
+    CHECK_INT(0, sma_gauge_get(SMA_GAUGE_sandbox_on));
+    CHECK(!world_has_logged(world, "secrets in plain text"));
+    world_put_file(world, "ship.json", "{\"llm\":{\"apiKey\":\"sk-123456789\"}}");
+    world_reload(world, "{\"exec_shell\":{\"sandbox\":\"off\"}}");
+    CHECK_TEXT("over", world_member(world, world_do(world, "echo over"), "stdout"));
+    CHECK(world_has_logged(world, "secrets in plain text"));
     world_destroy(world);
     world = world_create("{\"exec_shell\":false}");
     world_describe(world, text, sizeof text);
