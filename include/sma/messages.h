@@ -199,6 +199,12 @@ struct sma_ingress
     struct sma_str preparation; /* opaque to the core: what the adapter must fetch before the run; empty = nothing */
     struct sma_str group_key; /* messages of a chat that share it are one message (an album); empty = on its own */
     struct sma_str migrated_from; /* NOTE: the chat key that this chat had before; empty = none */
+    /* Whose words these are and what they are about: consent is read from nothing else (docs/notes/approvals.md). */
+    struct sma_str reply_to_id; /* is_reply: the message it answers, as the platform names it; empty = nobody says which */
+    int64_t sent_ms;            /* the platform's date of it, as it came; 0 = not said */
+    bool is_reply;              /* it answers or quotes a message */
+    bool is_forward;            /* not its sender's own words: forwarded, or made by another program */
+    bool is_edited;             /* not as it was sent */
     struct sma_stamps stamps;
 };
 enum sma_verdict
@@ -349,8 +355,8 @@ struct sma_judged
 {
     uint64_t seq;
     struct sma_str approval_id;
-    bool is_answer;                       /* false: an ordinary message after all, or the model could not tell */
-    uint64_t approved_mask, refused_mask; /* is_answer */
+    bool seems_to_agree;   /* the model takes it for consent: it is asked for in words that need no reading */
+    uint64_t refused_mask; /* items; 0 = none: an ordinary message after all */
     struct sma_str response;
 };
 
@@ -702,6 +708,8 @@ struct sma_receipt
     bool is_final;                /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
     uint32_t attempt_count;
     struct sma_str platform_message_id, error;
+    struct sma_str reply_id;      /* as in ATTEMPT_RESULT, with sent_ms */
+    int64_t sent_ms;
     uint64_t reply_ns;
 };
 struct sma_receipt_done
@@ -738,6 +746,8 @@ struct sma_attempt_result
     bool is_likely_unsent; /* of UNKNOWN: the platform itself answered that it failed, or hides a repeat: repeat until it has healed */
     uint32_t retry_after_ms;
     struct sma_str platform_message_id, error;
+    struct sma_str reply_id; /* by which messages that answer it name it, where that is not platform_message_id; may be empty */
+    int64_t sent_ms;         /* the platform's date of it; 0 = not said */
 };
 enum sma_progress_kind
 {

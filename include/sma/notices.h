@@ -88,6 +88,8 @@
       "这里有多个请求在等待确认。请点击对应请求的按钮，或使用 `shipmyagent approvals`。")                              \
     X(APPROVAL_WHICH, "Do you mean the request \"%s\"? Please press its button, or use `shipmyagent approvals`.",      \
       "你指的是请求“%s”吗？请点击对应的按钮，或使用 `shipmyagent approvals`。")                                        \
+    X(APPROVAL_PLAINLY, "That does not decide about: %s. Please press its button, or reply to that message with yes or no.", \
+      "这还不能决定：%s。请点击对应的按钮，或直接回复那条消息“同意”或“拒绝”。")                                        \
     X(GRANT_REFUSED, "For this once only, no lasting permission: %s", "仅限本次，未授予持续权限：%s")                  \
     X(PAIR_CODE, "To talk to me this chat must be paired. Ask the owner to run: shipmyagent pair approve %s",          \
       "与我对话需要先配对。请让所有者运行：shipmyagent pair approve %s")                                               \

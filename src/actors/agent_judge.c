@@ -147,8 +147,7 @@ static void read_verdict(struct agent_judge *judge, const struct sma_model_answe
     if (sma_answer_read_judgement(answer->text, &request, &verdict, &judge->response) ==
             SMA_ERR_OK &&
         verdict.kind == SMA_ANSWER_DECIDES && judge->response.err == SMA_ERR_OK) {
-        judge->is_answer = true;
-        judge->approved_mask = verdict.approved_mask;
+        judge->seems_to_agree = verdict.approved_mask != 0;
         judge->refused_mask = verdict.refused_mask;
     }
     sma_request_fini(&request);
@@ -159,14 +158,13 @@ static SMA_CHECKED enum sma_err tell(struct sma_agent *agent, struct agent_judge
 {
     const struct sma_judge *order = order_of(judge);
     struct sma_str response =
-        judge->is_answer ? sma_buf_str(&judge->response) : (struct sma_str){0};
+        judge->refused_mask != 0 ? sma_buf_str(&judge->response) : (struct sma_str){0};
     struct sma_msg *msg = agent_make(agent, SMA_MSG_JUDGED, sizeof(struct sma_judged),
                                      order->approval_id.len + response.len + 2);
     struct sma_judged *body = SMA_MSG_BODY(msg, struct sma_judged);
     *body = (struct sma_judged){.seq = order->seq,
                                 .approval_id = sma_msg_dup(msg, order->approval_id),
-                                .is_answer = judge->is_answer,
-                                .approved_mask = judge->approved_mask,
+                                .seems_to_agree = judge->seems_to_agree,
                                 .refused_mask = judge->refused_mask,
                                 .response = sma_msg_dup(msg, response)};
     enum sma_err err = sma_ctx_ask(agent->ctx, SMA_ACTOR_STORE, &msg, 0, &judge->ask_id);

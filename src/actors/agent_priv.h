@@ -60,8 +60,8 @@ struct agent_judge
     uint64_t due_ns;       /* when the model is not waited for any longer */
     uint64_t ask_id;       /* the open MODEL or JUDGED question */
     uint64_t retry_ns;     /* JUDGED is not asked before this */
-    bool is_answer;
-    uint64_t approved_mask, refused_mask;
+    bool seems_to_agree;
+    uint64_t refused_mask;
     struct sma_buf response;
     struct agent_judge *next;
 };

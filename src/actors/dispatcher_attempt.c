@@ -298,6 +298,13 @@ static void delay(struct sma_dispatcher *dispatcher, struct row *row,
     sma_dispatcher_advance(dispatcher, chat, ctx);
 }
 
+static void note_sent(struct row *row, const struct sma_attempt_result *result)
+{
+    copy_text(row->platform_id, sizeof row->platform_id, result->platform_message_id);
+    copy_text(row->reply_id, sizeof row->reply_id, result->reply_id);
+    row->sent_ms = result->sent_ms;
+}
+
 static void decide(struct sma_dispatcher *dispatcher, struct row *row,
                    const struct sma_attempt_result *result, struct sma_ctx *ctx)
 {
@@ -310,7 +317,7 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
     copy_text(row->error, sizeof row->error, result->error);
     switch (decision.next) {
     case SMA_DELIVERY_NEXT_SENT:
-        copy_text(row->platform_id, sizeof row->platform_id, result->platform_message_id);
+        note_sent(row, result);
         sma_dispatcher_part_sent(dispatcher, row, ctx);
         return;
     case SMA_DELIVERY_NEXT_WAIT:
@@ -343,12 +350,12 @@ static void take_late(struct sma_dispatcher *dispatcher, struct row *row,
         if (row->receipt_state != SMA_DELIVERY_WAITING)
             return; /* this part's success is being stored already */
         row->is_late_sent = true;
-        copy_text(row->platform_id, sizeof row->platform_id, result->platform_message_id);
+        note_sent(row, result);
         return;
     }
     if (row->phase == ROW_ATTEMPT)
         close_attempt(dispatcher, row, ctx); /* the repeat's own answer will come as a late one */
-    copy_text(row->platform_id, sizeof row->platform_id, result->platform_message_id);
+    note_sent(row, result);
     sma_dispatcher_part_sent(dispatcher, row, ctx);
 }
 

@@ -76,7 +76,8 @@ struct row
     bool is_late_sent;     /* an older attempt's success arrived while a receipt was open */
     uint8_t receipt_state; /* enum sma_delivery_state */
     uint64_t reply_ns;
-    char platform_id[SMA_ID_BYTES_MAX + 1];
+    char platform_id[SMA_ID_BYTES_MAX + 1], reply_id[SMA_ID_BYTES_MAX + 1];
+    int64_t sent_ms; /* with platform_id and reply_id: of the part that was sent last */
     char error[DISPATCHER_ERROR_BYTES_MAX];
 };
 struct chat

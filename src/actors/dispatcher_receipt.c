@@ -6,10 +6,11 @@
 static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
     struct sma_str platform_id = sma_str(row->platform_id), error = sma_str(row->error);
+    struct sma_str reply_id = sma_str(row->reply_id);
     bool is_failure = row->receipt_state != SMA_DELIVERY_SENT;
     SMA_AUTO(sma_msg_destroyp)
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, platform_id.len + error.len + 2);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt,
+                                      platform_id.len + reply_id.len + error.len + 3);
     if (msg != NULL) {
         struct sma_receipt *receipt = SMA_MSG_BODY(msg, struct sma_receipt);
         *receipt = (struct sma_receipt){
@@ -21,8 +22,10 @@ static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, stru
             .state = row->receipt_state,
             .is_final = row->is_ended,
             .attempt_count = row->try.attempt_count,
+            .sent_ms = is_failure ? 0 : row->sent_ms,
             .reply_ns = row->reply_ns,
         };
+        receipt->reply_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : reply_id);
         receipt->platform_message_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : platform_id);
         receipt->error = sma_msg_dup(msg, is_failure ? error : SMA_STR(""));
     }

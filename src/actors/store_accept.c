@@ -87,6 +87,7 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
         .may_answer = how->may_answer,
         .is_else_ignored = how->is_else_ignored,
         .is_judged = how->is_judged,
+        .request_id = how->request_id,
         /* The line would give back something else than what came, or there is none. */
         .has_text = how->is_press || !sma_utf8_is_valid(in->text),
         .text = in->text,

@@ -1,9 +1,9 @@
 /*
  * Presses of buttons and words, JUDGE and JUDGED: how answers of people come out of a chat.
  *
- * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words are read by rules
- * (runtime/approval/answer.h). What only looks like an answer waits in the queue as any message while the agent reads it,
- * and is an ordinary message if it is none. In a group the platform may have to be asked first whether somebody
+ * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words mean a request only when
+ * store_meant.c says so, and are read by rules (runtime/approval/answer.h). What only looks like an answer waits in the
+ * queue as any message while the agent reads it; the agent may find a refusal in it, never consent. In a group the platform may have to be asked first whether somebody
  * administers it: then the row waits for PREPARED as commands do.
  * Invariant: a message that decided something starts no run; one that did not is treated as any other.
  */
@@ -21,26 +21,14 @@ struct reading
     bool is_role_open;
 };
 
-/* An "ok" that was on its way before the card was there is no consent to it; a refusal counts at once. */
-static bool is_refusal(const struct sma_answer *answer)
-{
-    return answer->kind == SMA_ANSWER_DECIDES && answer->approved_mask == 0;
-}
-
 static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store_approval *approval,
-                                           const struct store_chat *chat,
                                            const struct sma_route *route, struct sma_str text,
                                            struct reading *ret_reading)
 {
-    bool is_shown;
-    enum sma_err err = sma_store_is_card_shown(store, approval, chat, &is_shown);
-    if (err == SMA_ERR_OK)
-        err = sma_store_case_open(store, approval, &ret_reading->it);
+    enum sma_err err = sma_store_case_open(store, approval, &ret_reading->it);
     if (err != SMA_ERR_OK)
         return err;
     sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
-    if (!is_shown && !is_refusal(&ret_reading->answer))
-        ret_reading->answer = (struct sma_answer){.kind = SMA_ANSWER_NO};
     ret_reading->is_role_open = false;
     ret_reading->permitted = 0;
     if (ret_reading->answer.kind != SMA_ANSWER_NO)
@@ -236,12 +224,10 @@ static SMA_CHECKED enum sma_err begin_judgement(struct sma_store *store, struct 
 }
 
 enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat, uint64_t seq,
-                                   bool *ret_is_held)
+                                   struct sma_str request_id, bool *ret_is_held)
 {
-    uint32_t count;
-    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
-    *ret_is_held = approval != NULL && count == 1 && seq >= approval->opened_seq &&
-                   store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+    struct store_approval *approval = sma_store_approval_by_id(store, request_id);
+    *ret_is_held = approval != NULL && store->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
     return *ret_is_held ? begin_judgement(store, chat, seq, approval) : SMA_ERR_OK;
 }
 
@@ -344,6 +330,7 @@ static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store
                                    .wants_role = !is_judged && asks,
                                    .may_answer = !is_judged,
                                    .is_judged = is_judged,
+                                   .request_id = sma_str(approval->id),
                                    .is_else_ignored = !asks && outcome->decision != SMA_ACCESS_RUN};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
@@ -367,57 +354,84 @@ enum what_to_do
     WORDS_DECIDE,
     WORDS_WAIT_FOR_ROLE,
     WORDS_ARE_JUDGED,
-    WORDS_ARE_REFUSED, /* ordinary, and their author is told that he may not */
-    WORDS_ARE_UNCLEAR, /* ordinary, and their author is asked what he means */
+    WORDS_ARE_REFUSED,    /* ordinary, and their author is told that he may not */
+    WORDS_ARE_UNCLEAR,    /* ordinary, and their author is asked which request he means */
+    WORDS_ARE_TOO_LITTLE, /* ordinary, and their author is told how to decide */
 };
 
-/* In a group what is not addressed to us counts only when it decides; and once people talk there of other things, only a
- * refusal does: an "ok" among them is no consent. */
-static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
-                             const struct sma_ingress *in, const struct sma_access_outcome *outcome)
+/* In a group words decide as the answer to the card. Said to us without that they may refuse: nothing but the request is
+ * open between us there, and a refusal too many does no harm. Among people they mean something else. */
+static bool is_enough(const struct reading *reading, enum store_meant_how how)
 {
-    bool is_addressed = in->addressed != SMA_ADDRESSED_NONE;
+    bool is_refusal = reading->answer.approved_mask == 0;
+    return how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW ||
+           (how == STORE_MEANT_MENTION && is_refusal);
+}
+
+static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
+                             enum store_meant_how how, const struct sma_ingress *in,
+                             const struct sma_access_outcome *outcome)
+{
+    bool is_addressed = in->addressed != SMA_ADDRESSED_NONE || how == STORE_MEANT_CARD;
     bool may_run = outcome->decision == SMA_ACCESS_RUN;
     bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
-    switch (reading->answer.kind) {
-    case SMA_ANSWER_DECIDES:
-        if (!is_addressed && reading->it.approval->has_talk && reading->answer.approved_mask != 0)
+    if (reading->answer.kind == SMA_ANSWER_DECIDES) {
+        if (how == STORE_MEANT_BURIED || how == STORE_MEANT_ONE_OF_SEVERAL)
             return decides(reading) ? WORDS_ARE_UNCLEAR : WORDS_ARE_ORDINARY;
-        if (decides(reading))
+        bool may_decide = decides(reading) || (is_addressed && reading->is_role_open);
+        if (!is_enough(reading, how) && may_decide)
+            return WORDS_ARE_TOO_LITTLE;
+        if (is_enough(reading, how) && decides(reading))
             return WORDS_DECIDE;
-        if (reading->is_role_open)
+        if (is_enough(reading, how) && reading->is_role_open)
             return WORDS_WAIT_FOR_ROLE;
         return is_addressed ? WORDS_ARE_REFUSED : WORDS_ARE_ORDINARY;
-    case SMA_ANSWER_MAYBE:
-        if (!is_addressed || (!may_run && !asks))
-            return WORDS_ARE_ORDINARY;
-        if (reading->is_role_open && (asks || reading->permitted == 0))
-            return WORDS_WAIT_FOR_ROLE;
-        return reading->permitted != 0 && may_run &&
-                       store->judgement_count < STORE_JUDGEMENT_COUNT_MAX
-                   ? WORDS_ARE_JUDGED
-                   : WORDS_ARE_ORDINARY;
-    default:
-        return WORDS_ARE_ORDINARY;
     }
+    bool may_be_judged =
+        how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW || how == STORE_MEANT_MENTION;
+    if (reading->answer.kind != SMA_ANSWER_MAYBE || !may_be_judged || (!may_run && !asks))
+        return WORDS_ARE_ORDINARY;
+    if (reading->is_role_open && (asks || reading->permitted == 0))
+        return WORDS_WAIT_FOR_ROLE;
+    return reading->permitted != 0 && may_run && store->judgement_count < STORE_JUDGEMENT_COUNT_MAX
+               ? WORDS_ARE_JUDGED
+               : WORDS_ARE_ORDINARY;
+}
+
+struct weighing
+{
+    struct store_meant meant;
+    const struct sma_access_outcome *outcome;
+};
+
+/* Of the first item that nobody has decided about. */
+static struct sma_str open_title(const struct store_case *it)
+{
+    uint64_t mask = sma_store_case_mask(it);
+    return mask == 0 ? SMA_STR("") : it->request.items[__builtin_ctzll(mask)].title;
 }
 
 static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct store_chat *chat,
                                              struct sma_msg *msg, struct reading *reading,
-                                             const struct sma_access_outcome *outcome,
-                                             bool *ret_is_taken)
+                                             const struct weighing *weighing, bool *ret_is_taken)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_approval *approval = reading->it.approval;
-    enum what_to_do what = weigh(store, reading, in, outcome);
+    const struct sma_access_outcome *outcome = weighing->outcome;
+    enum what_to_do what = weigh(store, reading, weighing->meant.how, in, outcome);
     bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
     *ret_is_taken = what == WORDS_DECIDE ||
                     (has_room && (what == WORDS_WAIT_FOR_ROLE || what == WORDS_ARE_JUDGED));
     if (what == WORDS_ARE_REFUSED)
         return tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
                             SMA_NOTICE_APPROVAL_NOT_YOURS);
-    if (what == WORDS_ARE_UNCLEAR)
-        return tell_unclear(store, chat, &in->route, &reading->it);
+    if (what == WORDS_ARE_UNCLEAR) {
+        bool is_one = weighing->meant.how != STORE_MEANT_ONE_OF_SEVERAL;
+        return tell_unclear(store, chat, &in->route, is_one ? &reading->it : NULL);
+    }
+    if (what == WORDS_ARE_TOO_LITTLE)
+        return sma_store_ask_plainly(store, chat, &in->route, sma_state_next_seq(store->state),
+                                     open_title(&reading->it));
     if (!*ret_is_taken)
         return SMA_ERR_OK;
     if (what == WORDS_DECIDE)
@@ -431,22 +445,27 @@ static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store
                                            bool *ret_is_taken)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    uint32_t count;
+    const struct store_said said = {.reply_to_id = in->reply_to_id,
+                                    .sent_ms = in->sent_ms,
+                                    .addressed = in->addressed,
+                                    .is_group = in->is_group,
+                                    .is_reply = in->is_reply,
+                                    .is_forward = in->is_forward,
+                                    .is_edited = in->is_edited};
+    struct weighing weighing = {.outcome = outcome};
     if (in->is_record_only || in->group_key.len > 0 || in->preparation.len > 0 ||
         in->text.len == 0 ||
         (in->addressed == SMA_ADDRESSED_NONE && in->text.len > CHATTER_BYTES_MAX))
         return SMA_ERR_OK;
-    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
-    if (approval == NULL)
-        return SMA_ERR_OK;
+    enum sma_err err = sma_store_find_meant(store, chat, &said, &weighing.meant);
+    struct store_approval *approval = weighing.meant.approval;
+    if (err != SMA_ERR_OK || approval == NULL)
+        return err;
     struct reading reading;
-    enum sma_err err = read_words(store, approval, chat, &in->route, in->text, &reading);
+    err = read_words(store, approval, &in->route, in->text, &reading);
     if (err != SMA_ERR_OK)
         return approval->is_broken ? SMA_ERR_OK : err;
-    if (count == 1 && sma_store_is_approval_fresh(store, approval, chat))
-        err = act_on_words(store, chat, msg, &reading, outcome, ret_is_taken);
-    else if (decides(&reading)) /* which one is meant, or whether one is, nobody can tell */
-        err = tell_unclear(store, chat, &in->route, count == 1 ? &reading.it : NULL);
+    err = act_on_words(store, chat, msg, &reading, &weighing, ret_is_taken);
     sma_store_case_fini(&reading.it);
     return err;
 }
@@ -458,10 +477,7 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
     *ret_is_taken = false;
     if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE)
         return SMA_ERR_OK;
-    enum sma_err err = take_words(store, chat, msg, outcome, ret_is_taken);
-    if (err == SMA_ERR_OK && !*ret_is_taken)
-        sma_store_note_talk(store, chat);
-    return err;
+    return take_words(store, chat, msg, outcome, ret_is_taken);
 }
 
 /* -- held rows -------------------------------------------------------------------------------------------------- */
@@ -536,15 +552,14 @@ static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct s
                                                uint64_t seq, bool may_run, struct held *held,
                                                bool *ret_is_over)
 {
-    uint32_t count;
-    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
+    /* What they mean was found when they came; another request that is open by now, its author has not seen. */
+    struct store_approval *approval = sma_store_approval_by_id(store, held->facts.request_id);
     struct reading reading;
     enum sma_err err = SMA_ERR_OK;
     bool is_judged = false;
     held->facts.may_answer = false;
-    if (approval != NULL && count == 1 && seq >= approval->opened_seq &&
-        sma_store_is_approval_fresh(store, approval, chat)) {
-        err = read_words(store, approval, chat, &held->facts.route, held->text, &reading);
+    if (approval != NULL) {
+        err = read_words(store, approval, &held->facts.route, held->text, &reading);
         if (err != SMA_ERR_OK)
             return approval->is_broken ? write_facts(store, seq, &held->facts) : err;
         *ret_is_over = decides(&reading);
@@ -591,55 +606,71 @@ enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_cha
 }
 
 /* -- JUDGED ----------------------------------------------------------------------------------------------------- */
+/* What the model reads is not what a person has said: it may spare him a second refusal, and no more. */
 static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
-                                            const struct sma_judged *judged,
-                                            struct store_approval *approval,
+                                            const struct sma_judged *judged, struct store_case *it,
                                             const struct held *held,
                                             struct store_ruling *ret_ruling)
 {
-    struct store_case it;
-    enum sma_err err = sma_store_case_open(store, approval, &it);
-    if (err != SMA_ERR_OK)
-        return approval->is_broken ? SMA_ERR_OK : err;
     struct store_word word = {.route = &held->facts.route,
-                              .approved = judged->approved_mask,
                               .refused = judged->refused_mask,
                               .response = judged->response,
                               .via = "model"};
-    err = sma_store_rule(store, &it, &word, ret_ruling);
-    sma_store_case_fini(&it);
-    return err;
+    return judged->refused_mask == 0 ? SMA_ERR_OK : sma_store_rule(store, it, &word, ret_ruling);
 }
 
-/* No answer after all: it waits as any message, and the chat is told what it waits for. */
+/* It waits as any message, and its author is told how to agree, or what the chat waits for. */
 static SMA_CHECKED enum sma_err make_ordinary(struct sma_store *store, struct store_chat *chat,
-                                              uint64_t seq, struct held *held)
+                                              uint64_t seq, struct held *held,
+                                              const struct store_case *agreed_to)
 {
     held->facts.is_judged = false;
+    held->facts.request_id = SMA_STR("");
     enum sma_err err = write_facts(store, seq, &held->facts);
     sma_queue_set_held(store->queue, chat->id, seq, false);
-    return err == SMA_ERR_OK ? sma_store_remind(store, chat, &held->facts.route, seq) : err;
+    if (err != SMA_ERR_OK)
+        return err;
+    return agreed_to != NULL
+               ? sma_store_ask_plainly(store, chat, &held->facts.route, seq, open_title(agreed_to))
+               : sma_store_remind(store, chat, &held->facts.route, seq);
+}
+
+static SMA_CHECKED enum sma_err act_on_judgement(struct sma_store *store, struct store_chat *chat,
+                                                 const struct sma_judged *judged,
+                                                 struct store_case *it, struct held *held)
+{
+    struct store_ruling ruling = {.status = 404};
+    enum sma_err err = it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &ruling);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (ruling.status != 200)
+        return make_ordinary(store, chat, judged->seq, held, judged->seems_to_agree ? it : NULL);
+    (void)sma_queue_remove(store->queue, chat->id, judged->seq);
+    return finish_words(store, &held->facts.route, judged->seq, &ruling);
 }
 
 static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct store_chat *chat,
                                                 const struct sma_judged *judged)
 {
     struct held held;
-    struct store_ruling ruling = {.status = 404};
+    struct store_case it;
     struct store_approval *approval = sma_store_approval_by_id(store, judged->approval_id);
     enum sma_err err = sma_store_begin(store);
     if (err != SMA_ERR_OK)
         return err;
     sma_store_drop_judgement(store, judged->seq);
     err = read_held(store, chat, judged->seq, &held);
-    if (err == SMA_ERR_OK && judged->is_answer && approval != NULL)
-        err = rule_judged(store, judged, approval, &held, &ruling);
-    if (err == SMA_ERR_OK && ruling.status == 200) {
-        (void)sma_queue_remove(store->queue, chat->id, judged->seq);
-        err = finish_words(store, &held.facts.route, judged->seq, &ruling);
-    } else if (err == SMA_ERR_OK) {
-        err = make_ordinary(store, chat, judged->seq, &held);
+    bool is_open = false;
+    if (err == SMA_ERR_OK && approval != NULL) {
+        err = sma_store_case_open(store, approval, &it);
+        is_open = err == SMA_ERR_OK;
+        if (approval->is_broken)
+            err = SMA_ERR_OK;
     }
+    if (err == SMA_ERR_OK)
+        err = act_on_judgement(store, chat, judged, is_open ? &it : NULL, &held);
+    if (is_open)
+        sma_store_case_fini(&it);
     sma_buf_fini(&held.bytes);
     return err;
 }

@@ -162,18 +162,41 @@ struct store_approval *sma_store_approval_meant(const struct sma_store *store,
     return meant != NULL ? meant : find_meant(store, chat, true, ret_count);
 }
 
-/* A talk that goes on in somebody's private chat has its own "ok": only right below the card words mean the card. */
-void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat)
+bool sma_store_is_shown_in(const struct store_approval *approval, const struct store_chat *chat)
 {
-    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
-        for (uint32_t i = 0; i < at->shown_count; i++)
-            at->is_buried[i] = at->is_buried[i] || at->shown[i] == chat;
+    return is_shown_in(approval, chat, true);
 }
 
-void sma_store_note_talk(struct sma_store *store, const struct store_chat *chat)
+/* Where it is written down that we said something else below the card of this request in its own chat. */
+static struct sma_str burial_key(const struct store_approval *approval,
+                                 char key[SMA_STATE_APPROVAL_ID_BYTES + 8])
 {
-    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next)
-        at->has_talk = at->has_talk || at->chat == chat;
+    int len = snprintf(key, SMA_STATE_APPROVAL_ID_BYTES + 8, "buried/%s", approval->id);
+    return (struct sma_str){key, (size_t)len};
+}
+
+enum sma_err sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat)
+{
+    char key[SMA_STATE_APPROVAL_ID_BYTES + 8];
+    for (struct store_approval *at = store->approval_first; at != NULL; at = at->next) {
+        for (uint32_t i = 0; i < at->shown_count; i++)
+            at->is_buried[i] = at->is_buried[i] || at->shown[i] == chat;
+        if (at->chat != chat || at->is_own_buried)
+            continue;
+        enum sma_err err = sma_state_access_set(store->state, burial_key(at, key), SMA_STR("1"));
+        if (err != SMA_ERR_OK)
+            return err;
+        at->is_own_buried = true; /* a batch that fails reads it again from its row */
+    }
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_forget_burial(struct sma_store *store, const struct store_approval *approval)
+{
+    char key[SMA_STATE_APPROVAL_ID_BYTES + 8];
+    return approval->is_own_buried
+               ? sma_state_access_set(store->state, burial_key(approval, key), SMA_STR(""))
+               : SMA_ERR_OK;
 }
 
 bool sma_store_is_approval_fresh(const struct sma_store *store,
@@ -181,40 +204,11 @@ bool sma_store_is_approval_fresh(const struct sma_store *store,
                                  const struct store_chat *chat)
 {
     if (approval->chat == chat)
-        return true;
+        return !approval->is_own_buried;
     for (uint32_t i = 0; i < approval->shown_count; i++)
         if (approval->shown[i] == chat)
             return !approval->is_buried[i] && !sma_queue_is_busy(store->queue, chat->id);
     return false;
-}
-
-struct sight
-{
-    const struct store_approval *approval;
-    const struct store_chat *chat;
-    bool is_shown;
-};
-
-static enum sma_err note_sight(void *user, const struct sma_state_delivery *delivery)
-{
-    struct sight *sight = user;
-    bool is_own = sight->approval->chat == sight->chat; /* it may have moved since */
-    bool is_here = is_own ? sma_state_outbox_call(delivery->outbox_id) == STORE_CARD_CALL
-                          : delivery->chat == sight->chat->state;
-    bool is_there = delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN;
-    if (delivery->intent == SMA_INTENT_APPROVAL_REQUEST && is_here && is_there &&
-        sma_state_outbox_step(delivery->outbox_id) == sight->approval->step)
-        sight->is_shown = true;
-    return SMA_ERR_OK;
-}
-
-enum sma_err sma_store_is_card_shown(struct sma_store *store, const struct store_approval *approval,
-                                     const struct store_chat *chat, bool *ret_is_shown)
-{
-    struct sight sight = {.approval = approval, .chat = chat};
-    enum sma_err err = sma_state_each_delivery(store->state, approval->seq, note_sight, &sight);
-    *ret_is_shown = sight.is_shown;
-    return err;
 }
 
 /* -- the clock -------------------------------------------------------------------------------------------------- */
@@ -417,22 +411,26 @@ static enum sma_err load_approval(void *user, const struct sma_state_approval *r
     if (approval == NULL)
         return SMA_ERR_NOMEM;
     approval->left_ms = row->left_ms;
-    approval->has_talk = true; /* nobody remembers */
+    char key[SMA_STATE_APPROVAL_ID_BYTES + 8];
+    sma_buf_clear(&store->facts_buf);
+    enum sma_err err =
+        sma_state_access_get(store->state, burial_key(approval, key), &store->facts_buf);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        return err;
+    approval->is_own_buried = err == SMA_ERR_OK;
     const struct store_approval *was_here = NULL;
     for (const struct store_approval *old = store->approval_stale; old != NULL; old = old->next) {
         if (strcmp(old->id, id) != 0)
             continue;
         approval->is_told = old->is_told;
-        approval->has_talk = old->has_talk;
         was_here = old;
-        approval->opened_seq = old->opened_seq;
         if (row->left_ms >= 0 && old->left_ms >= 0) {
             approval->deadline_ns = old->deadline_ns;
             approval->left_ms = old->left_ms;
         }
     }
     struct showing showing = {.store = store, .approval = approval};
-    enum sma_err err = sma_state_each_delivery(store->state, row->run_seq, note_shown, &showing);
+    err = sma_state_each_delivery(store->state, row->run_seq, note_shown, &showing);
     if (was_here != NULL && was_here->shown_count == approval->shown_count)
         memcpy(approval->is_buried, was_here->is_buried, sizeof approval->is_buried);
     return err;

@@ -32,18 +32,17 @@ struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
  *  are buried only when there is nothing else. */
 struct store_approval *sma_store_approval_meant(const struct sma_store *store,
                                                 const struct store_chat *chat, uint32_t *ret_count);
-/** Something else is said in this chat: words there do not mean a request of another chat any more. */
-void sma_store_bury_approvals(struct sma_store *store, const struct store_chat *chat);
-/** Something that decided nothing was said in this chat: from now on people there have to address us to agree. */
-void sma_store_note_talk(struct sma_store *store, const struct store_chat *chat);
-/** May words said in this chat mean the request? Always in its own chat. */
+bool sma_store_is_shown_in(const struct store_approval *approval, const struct store_chat *chat);
+/** We say something else in this chat: words there do not mean the requests above it any more. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_bury_approvals(struct sma_store *store,
+                                                  const struct store_chat *chat);
+/** The mark of it goes with the request. */
+SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
+                                                 const struct store_approval *approval);
+/** May words said in this private chat mean the request: have we said nothing else since? */
 bool sma_store_is_approval_fresh(const struct sma_store *store,
                                  const struct store_approval *approval,
                                  const struct store_chat *chat);
-/** Has the request's card been shown in this chat, as far as its receipt tells? What is agreed to before is agreed to unseen. */
-SMA_CHECKED enum sma_err sma_store_is_card_shown(struct sma_store *store,
-                                                 const struct store_approval *approval,
-                                                 const struct store_chat *chat, bool *ret_is_shown);
 /** A request was delivered, or will not be: its clock starts. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
@@ -59,6 +58,38 @@ SMA_CHECKED enum sma_err sma_store_save_clocks(struct sma_store *store);
 
 /** It is over: out of the list, and freed after the commit. */
 void sma_store_approval_end(struct sma_store *store, struct store_approval *approval);
+
+/* -- store_meant.c ---------------------------------------------------------------------------------------------- */
+/* What a message says of itself, as in INGRESS. */
+struct store_said
+{
+    struct sma_str reply_to_id;
+    int64_t sent_ms;
+    uint8_t addressed;
+    bool is_group, is_reply, is_forward, is_edited;
+};
+enum store_meant_how
+{
+    STORE_MEANT_CARD,           /* it answers the card */
+    STORE_MEANT_BELOW,          /* in private, nothing of ours since the card */
+    STORE_MEANT_MENTION,        /* in a group, said to us, an answer to nothing: it may refuse */
+    STORE_MEANT_TALK,           /* in a group, among people */
+    STORE_MEANT_BURIED,         /* in private, and we said something else since */
+    STORE_MEANT_ONE_OF_SEVERAL, /* approval: the oldest */
+};
+struct store_meant
+{
+    struct store_approval *approval; /* NULL: no request can be meant */
+    enum store_meant_how how;
+};
+SMA_CHECKED enum sma_err sma_store_find_meant(struct sma_store *store,
+                                              const struct store_chat *chat,
+                                              const struct store_said *said,
+                                              struct store_meant *ret_meant);
+/** What is kept of the receipt of a card: appended to buf; and the platform's id of it, read from there. */
+void sma_store_card_mark_put(struct sma_buf *buf, const struct sma_receipt *receipt,
+                             int64_t wall_ms);
+struct sma_str sma_store_card_mark_id(struct sma_str mark);
 
 /* -- store_case.c ----------------------------------------------------------------------------------------------- */
 /* One request, read for a decision. */
@@ -158,7 +189,8 @@ SMA_CHECKED enum sma_err sma_store_conclude_answer(struct sma_store *store, stru
                                                    uint64_t seq, bool may_run, bool *ret_is_over);
 /** A waiting row that was being judged, while the queue is read again. */
 SMA_CHECKED enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat,
-                                               uint64_t seq, bool *ret_is_held);
+                                               uint64_t seq, struct sma_str request_id,
+                                               bool *ret_is_held);
 void sma_store_judged(struct sma_store *store, struct sma_msg **msg);
 void sma_store_send_judgements(struct sma_store *store); /* between transactions */
 void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);

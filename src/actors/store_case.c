@@ -266,6 +266,8 @@ enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it
     if (err == SMA_ERR_OK)
         err = write_row(store, it, state);
     if (err == SMA_ERR_OK)
+        err = sma_store_forget_burial(store, it->approval);
+    if (err == SMA_ERR_OK)
         err = sma_store_send_outcome(store, it, number, by);
     if (err != SMA_ERR_OK)
         return err;
@@ -310,7 +312,9 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
                                                    .state = SMA_STATE_APPROVAL_CANCELLED,
                                                    .responded_ms = sma_ctx_wall(store->ctx),
                                                    .doc = SMA_STR("[]")});
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+    if (err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND)
+        err = sma_store_forget_burial(store, approval);
+    if (err != SMA_ERR_OK)
         return err;
     sma_store_touch_projection(store, approval->id);
     sma_store_approval_end(store, approval);

@@ -70,7 +70,7 @@ enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat
 enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route, uint64_t seq,
                             struct sma_str text)
 {
-    return is_channel_quiet(route) ? SMA_ERR_OK : deliver_notice(store, route, seq, text);
+    return is_channel_quiet(route) ? SMA_ERR_OK : deliver(store, route, seq, text, true);
 }
 
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat)
@@ -94,6 +94,21 @@ enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *cha
         sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_WHICH, title);
     else
         sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_SEVERAL);
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+}
+
+enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                   const struct sma_route *route, uint64_t seq,
+                                   struct sma_str title)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
+             title.len == 0 ? "" : title.ptr);
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+                      SMA_NOTICE_APPROVAL_PLAINLY, about);
     return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
 }
 

@@ -221,7 +221,7 @@ enum sma_err sma_store_card_id(const struct sma_state_delivery *request, struct 
         return err;
     /* The card stands where the chat was before it moved: it cannot be changed from here. */
     if (chat->place.len == 0 || sma_str_is_equal(chat->place, facts.route.chat_id))
-        sma_buf_put_str(id, request->error);
+        sma_buf_put_str(id, sma_store_card_mark_id(request->error));
     return id->err;
 }
 
@@ -457,7 +457,9 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
     bool is_card = asked->intent == SMA_INTENT_APPROVAL_REQUEST ||
                    asked->intent == SMA_INTENT_APPROVAL_OUTCOME;
     if (chat->approval_count > 0 && !is_card && !facts->is_about_cards)
-        sma_store_bury_approvals(store, chat);
+        err = sma_store_bury_approvals(store, chat);
+    if (err != SMA_ERR_OK)
+        return err;
     struct sma_step_delivery led = *asked;
     sma_store_follow_route(state_chat, &led.route);
     const struct sma_step_delivery *from = &led;
@@ -576,6 +578,11 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         .attempt_count = receipt->attempt_count,
         .error = is_sent ? receipt->platform_message_id : receipt->error,
     };
+    if (is_sent && sma_state_outbox_call(row->id) >= STORE_CARD_CALL) {
+        sma_buf_clear(&store->text_buf);
+        sma_store_card_mark_put(&store->text_buf, receipt, sma_ctx_wall(store->ctx));
+        update.error = sma_buf_str(&store->text_buf);
+    }
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_state_outbox_update(store->state, &update);

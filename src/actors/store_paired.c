@@ -356,8 +356,9 @@ enum sma_err sma_store_is_pairing_answer(struct sma_store *store, const struct s
 {
     char code[STORE_CODE_LEN + 1];
     *ret_is_answer = false;
-    if (in->kind != SMA_EVENT_MESSAGE || in->is_group || in->is_record_only ||
-        sma_access_is_trusted_channel(in->route.channel))
+    /* Somebody else's words that an owner passes on, or edits, let nobody in. */
+    if (in->kind != SMA_EVENT_MESSAGE || in->is_group || in->is_record_only || in->is_forward ||
+        in->is_edited || sma_access_is_trusted_channel(in->route.channel))
         return SMA_ERR_OK;
     const struct pair_word *word = read_words(in->text, code);
     if (word == NULL || sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)

@@ -280,7 +280,6 @@ static SMA_CHECKED enum sma_err ask_people(struct sma_store *store, struct store
                           : NULL;
     if (approval == NULL)
         return err == SMA_ERR_OK ? SMA_ERR_NOMEM : err;
-    approval->opened_seq = sma_state_next_seq(store->state);
     struct store_case it;
     err = sma_store_case_open(store, approval, &it);
     if (err != SMA_ERR_OK)

@@ -192,7 +192,7 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
     if (chat == NULL)
         return SMA_ERR_NOMEM;
     if (facts.is_judged)
-        return sma_store_judge_again(store, chat, message->seq, ret_is_held);
+        return sma_store_judge_again(store, chat, message->seq, facts.request_id, ret_is_held);
     *ret_is_held = true;
     enum sma_err err = facts.group_key.len > 0 && !is_control
                            ? gather_again(store, chat, message, &facts, &group)

@@ -92,6 +92,7 @@ struct store_facts
     bool may_answer; /* may be the answer to a request, once the role of its author is known */
     bool is_else_ignored; /* ... and when it is not, it is only recorded */
     bool is_judged;       /* the agent is asked whether it is the answer to a request */
+    struct sma_str request_id; /* may_answer, is_judged: the request that it means; empty: a press, which says it */
 };
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
@@ -251,12 +252,11 @@ struct store_approval
     struct store_chat *chat; /* whose run waits */
     uint64_t seq;
     uint32_t step;
-    uint64_t opened_seq;   /* what was said before this row cannot mean it; 0 = nobody remembers */
     uint64_t deadline_ns;  /* 0 = the clock stands */
     int64_t left_ms;       /* then; -1 = it has not begun to run */
     uint32_t judged_count; /* messages that the agent reads: the clock stands */
     bool is_told;          /* the chat knows that it waits */
-    bool has_talk;         /* something else was said in its chat since */
+    bool is_own_buried;    /* we said something else in its chat since: words there may mean that */
     bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
     uint32_t shown_count;
     struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */
@@ -489,6 +489,7 @@ struct store_acceptance
     uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
     bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
     bool is_press; /* no history line; its data is kept in the facts */
+    struct sma_str request_id; /* as in store_facts */
 };
 /** Claim, row, line, cursor, contact; in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
@@ -521,6 +522,10 @@ SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_
 SMA_CHECKED enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
                                              const struct sma_route *route, uint64_t seq,
                                              const struct sma_str *about);
+/** Words that do not decide, of somebody who may: how to say it so that it does. Once in a while; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_route *route, uint64_t seq,
+                                               struct sma_str title);
 /** May a person hear again in this chat that he may not? At most once in a while. */
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
 /** A line for the audit, logged after the commit. details: a JSON object. */

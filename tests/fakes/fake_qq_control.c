@@ -4,7 +4,7 @@
  *
  *   chat chat [user guild name tells_all]        a chat there is; user: who speaks in it unless told; tells_all: the group's
  *                                                owner lets the bot see every message
- *   say chat [text user name role at everybody quote attachments old times both age members is_bot]
+ *   say chat [text user name role at everybody quote reply_to attachments old times both age members is_bot]
  *        at (true): the bot is mentioned; old: as platforms of 2024 sent it, no optional member; times: pushed so often;
  *        both: a group message that comes as both types; age: seconds; members: put into "d" as they are
  *        attachments: [{type name text|size bare asr url}]     -> id, event, is_pushed (false: nobody was to have it)

@@ -87,22 +87,36 @@ static void add_guild(struct chat *chat, json_t *tree, const json_t *command, bo
                                          "src_guild_id", "18700000000001"));
 }
 
+static const struct message *find_message(const struct chat *chat, const char *id)
+{
+    for (size_t i = 0; i < chat->message_count; i++)
+        if (strcmp(chat->messages[i].id, id) == 0)
+            return &chat->messages[i];
+    return NULL;
+}
+
 static void add_chat_fields(const struct chat *chat, json_t *tree, const json_t *command,
                             const char *index, bool is_at)
 {
     const char *quote = platform_text(command, "quote", "");
-    char mine[64];
+    const struct message *target = find_message(chat, platform_text(command, "reply_to", ""));
+    char mine[64], theirs[160] = "REFIDX_0", ref[192];
     snprintf(mine, sizeof mine, "msg_idx=REFIDX_%s", index);
     if (platform_flag(command, "old", false))
         return;
-    json_object_update_new(
-        tree, json_pack("{s:i,s:{s:s,s:o}}", "message_type", quote[0] == '\0' ? 0 : 103,
-                        "message_scene", "source", "default", "ext",
-                        strings_of(mine, quote[0] == '\0' ? "" : "ref_msg_idx=REFIDX_0")));
+    if (target != NULL) { /* quoting it: its index is the one that its sender was told */
+        quote = target->text;
+        snprintf(theirs, sizeof theirs, "REFIDX_%s", target->id + (target->is_ours ? 0 : 9));
+    }
+    snprintf(ref, sizeof ref, "ref_msg_idx=%s", theirs);
+    json_object_update_new(tree, json_pack("{s:i,s:{s:s,s:o}}", "message_type",
+                                           quote[0] == '\0' ? 0 : 103, "message_scene", "source",
+                                           "default", "ext",
+                                           strings_of(mine, quote[0] == '\0' ? "" : ref)));
     if (quote[0] != '\0')
-        json_object_set_new(tree, "msg_elements",
-                            json_pack("[{s:s,s:s,s:i}]", "msg_idx", "REFIDX_0", "content", quote,
-                                      "message_type", 0));
+        json_object_set_new(
+            tree, "msg_elements",
+            json_pack("[{s:s,s:s,s:i}]", "msg_idx", theirs, "content", quote, "message_type", 0));
     if (chat->scene != SCENE_GROUP)
         return;
     json_t *mentions = json_array();
@@ -164,10 +178,15 @@ static json_t *message_of(struct fake_qq *fake, struct chat *chat, const struct 
         json_object_update_new(
             tree, json_pack("{s:s,s:s}", "group_id", chat->id, "group_openid", chat->id));
     }
-    if (chat->scene == SCENE_CHANNEL || chat->scene == SCENE_DM)
+    const char *answered = platform_text(command, "reply_to", "");
+    if (chat->scene == SCENE_CHANNEL || chat->scene == SCENE_DM) {
         add_guild(chat, tree, command, is_at);
-    else
+        if (answered[0] != '\0')
+            json_object_set_new(tree, "message_reference",
+                                json_pack("{s:s}", "message_id", answered));
+    } else {
         add_chat_fields(chat, tree, command, message->id + 9, is_at);
+    }
     json_object_update(tree, json_object_get(command, "members"));
     return tree;
 }

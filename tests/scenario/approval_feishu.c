@@ -181,6 +181,68 @@ static void a_strangers_own_group_gives_her_nothing(void)
     feishu_world_stop(&world);
 }
 
+/* -- whose words --------------------------------------------------------------------------------------------------- */
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+static void say_so(const struct feishu_world *world, const char *chat, json_t *how)
+{
+    static unsigned count;
+    char mark[32], echo[64];
+    json_object_update_new(
+        how, json_pack("{s:s,s:s,s:s,s:s}", "do", "say", "chat", chat, "user", ANN, "text", "yes"));
+    json_decref(platform_do(&world->feishu, "o", how));
+    snprintf(mark, sizeof mark, "mark %u", ++count);
+    snprintf(echo, sizeof echo, "You said: %s", mark);
+    (void)feishu_say(world, BOB_CHAT, BOB, mark);
+    feishu_expect(world, BOB_CHAT, echo);
+    CHECK_INT(0, lines(world));
+    struct http_answer answer =
+        http_ask(world->world.service.port, "/api/approvals", "", NULL, AWAIT_MS);
+    CHECK(answer.status == 200 && strstr(answer.body, "\"pending\"") != NULL);
+    http_answer_fini(&answer);
+}
+
+static void words_that_were_not_meant_are_no_consent(void)
+{
+    struct feishu_world world;
+    start(&world);
+    struct feishu_message other = feishu_say(&world, ANN_CHAT, ANN, "hello");
+    feishu_expect(&world, ANN_CHAT, "You said: hello");
+    (void)feishu_say(&world, ANN_CHAT, ANN, WANT_COUNT);
+    struct feishu_message card = await_card(&world, ANN_CHAT, COUNT_COMMAND);
+    say_so(&world, ANN_CHAT, json_pack("{s:s}", "reply_to", other.id));
+    say_so(&world, ANN_CHAT, json_pack("{s:i}", "clock_ms", -7200000));
+    say_so(&world, ANN_CHAT, json_pack("{s:{s:s}}", "members", "upper_message_id", "om_forward"));
+    say_so(&world, ANN_CHAT, json_pack("{s:{s:s}}", "members", "update_time", "99999999999999"));
+    say_so(&world, ANN_CHAT, json_pack("{s:s}", "type", "merge_forward"));
+    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", ANN_CHAT,
+                            "user", ANN, "text", "yes", "reply_to", card.id));
+    expect_outcome(&world, ANN_CHAT, card.id, "Approved: ");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    feishu_world_stop(&world);
+}
+
+static void a_yes_in_a_group_answers_the_card(void)
+{
+    struct feishu_world world;
+    start(&world);
+    struct feishu_message lunch = feishu_say(&world, TEAM, BOB, "coming to lunch?");
+    (void)feishu_say(&world, TEAM, ANN, "@{bot} " WANT_COUNT);
+    struct feishu_message card = await_card(&world, TEAM, COUNT_COMMAND);
+    say_so(&world, TEAM, json_pack("{s:s}", "reply_to", lunch.id));
+    say_so(&world, TEAM, json_object());
+    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user",
+                            ANN, "text", "@{bot} yes"));
+    feishu_expect(&world, TEAM, "reply to that message with yes or no");
+    CHECK_INT(0, lines(&world));
+    json_decref(platform_do(&world.feishu, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM,
+                            "user", ANN, "text", "@{bot} yes", "reply_to", card.id));
+    expect_outcome(&world, TEAM, card.id, "Approved: ");
+    feishu_settle(&world);
+    CHECK_INT(1, lines(&world));
+    feishu_world_stop(&world);
+}
+
 static void a_restart_loses_no_card(void)
 {
     struct feishu_world world;
@@ -209,6 +271,8 @@ int main(int argc, char **argv)
     RUN(a_press_is_answered_and_the_card_changed);
     RUN(the_owner_of_a_group_decides);
     RUN(a_strangers_own_group_gives_her_nothing);
+    RUN(words_that_were_not_meant_are_no_consent);
+    RUN(a_yes_in_a_group_answers_the_card);
     RUN(a_restart_loses_no_card);
     return check_summary();
 }

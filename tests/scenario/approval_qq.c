@@ -46,6 +46,14 @@ static void await_receipts(const struct qq_world *world)
     CHECK(is_quiet);
 }
 
+static void await_card(const struct qq_world *world, const char *chat, char card[128])
+{
+    json_t *message = qq_await(world, chat, COUNT_COMMAND);
+    snprintf(card, 128, "%s", talk_text(message, "id"));
+    json_decref(message);
+    await_receipts(world);
+}
+
 static void a_press_decides(void)
 {
     struct qq_world world;
@@ -98,21 +106,27 @@ static void without_the_right_it_is_text(void)
 static void an_administrator_of_the_group_decides(void)
 {
     struct qq_world world;
+    char card[128];
     start(&world, NULL);
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
                   "role", "owner", "text", "@bot " WANT_COUNT);
-    qq_expect(&world, TEAM, COUNT_COMMAND);
-    await_receipts(&world);
-    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M8",
-                  "role", "member", "text", "yes");
+    await_card(&world, TEAM, card);
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M8",
+                  "role", "member", "text", "yes", "reply_to", card);
     platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M9",
                   "role", "member", "text", "同意");
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "yes"); /* an answer to nothing */
+    qq_expect(&world, TEAM, "reply to that message with yes or no");
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "yes", "quote", "coming to lunch?");
     qq_say(&world, BOB, "a mark");
     qq_expect(&world, BOB, "You said: a mark");
     CHECK_INT(0, lines(&world));
     CHECK_INT(0, qq_count(&world, TEAM, "Result: "));
-    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
-                  "role", "owner", "text", "yes");
+    await_receipts(&world);
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "yes", "reply_to", card);
     qq_expect(&world, TEAM, "Result: {\"success\":true");
     qq_settle(&world);
     CHECK_INT(1, lines(&world));
@@ -131,6 +145,7 @@ static void say_in_team(const struct qq_world *world, const char *user, const ch
 static void a_strangers_own_group_gives_him_nothing(void)
 {
     struct qq_world world;
+    char card[128];
     qq_world_start(&world, binary, fake_model,
                    &(struct qq_options){.access = "\"paired\"",
                                         .knows_no_group = true,
@@ -147,10 +162,44 @@ static void a_strangers_own_group_gives_him_nothing(void)
     say_in_team(&world, "M1", "member", "hello");
     qq_expect(&world, TEAM, "You said: hello");
     say_in_team(&world, "M7", "owner", WANT_COUNT);
-    qq_expect(&world, TEAM, COUNT_COMMAND);
-    await_receipts(&world);
-    say_in_team(&world, "M7", "owner", "yes");
+    await_card(&world, TEAM, card);
+    platform_tell(&world.qq, "{s:s,s:s,s:s,s:s,s:s,s:s}", "do", "say", "chat", TEAM, "user", "M7",
+                  "role", "owner", "text", "yes", "reply_to", card);
     qq_expect(&world, TEAM, "Result: {\"success\":true");
+    qq_settle(&world);
+    CHECK_INT(1, lines(&world));
+    qq_world_stop(&world);
+}
+
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+static void say_so(const struct qq_world *world, json_t *how)
+{
+    static unsigned count;
+    char mark[32], echo[64];
+    json_object_update_new(how,
+                           json_pack("{s:s,s:s,s:s}", "do", "say", "chat", ANN, "text", "yes"));
+    json_decref(platform_do(&world->qq, "o", how));
+    snprintf(mark, sizeof mark, "mark %u", ++count);
+    snprintf(echo, sizeof echo, "You said: %s", mark);
+    qq_say(world, BOB, mark);
+    qq_expect(world, BOB, echo);
+    CHECK_INT(0, lines(world));
+    CHECK_INT(0, qq_count(world, ANN, "Result: "));
+}
+
+static void words_that_were_not_meant_are_no_consent(void)
+{
+    struct qq_world world;
+    char card[128];
+    start(&world, NULL);
+    qq_say(&world, ANN, WANT_COUNT);
+    await_card(&world, ANN, card);
+    say_so(&world, json_pack("{s:s}", "quote", "Shall I remind you of lunch tomorrow?"));
+    say_so(&world, json_pack("{s:i}", "age", 7200));
+    say_so(&world, json_pack("{s:{s:i}}", "members", "message_type", 3));
+    json_decref(platform_do(&world.qq, "{s:s,s:s,s:s,s:s}", "do", "say", "chat", ANN, "text", "yes",
+                            "reply_to", card));
+    qq_expect(&world, ANN, "Result: {\"success\":true");
     qq_settle(&world);
     CHECK_INT(1, lines(&world));
     qq_world_stop(&world);
@@ -165,5 +214,6 @@ int main(int argc, char **argv)
     RUN(without_the_right_it_is_text);
     RUN(an_administrator_of_the_group_decides);
     RUN(a_strangers_own_group_gives_him_nothing);
+    RUN(words_that_were_not_meant_are_no_consent);
     return check_summary();
 }

@@ -9,6 +9,8 @@
 
 #include "support/check.h"
 
+#include <time.h>
+
 static const char *binary, *fake_model;
 
 static void start(struct telegram_world *world, const char *permissions, const char *root)
@@ -277,14 +279,20 @@ static void a_lasting_grant_is_listed_and_revoked(void)
 }
 
 /* -- the model reads it -------------------------------------------------------------------------------------------------- */
-static void the_model_reads_what_the_rules_cannot(void)
+static void the_model_may_refuse_and_never_agree(void)
 {
     struct telegram_world world;
     start(&world, NULL, NULL);
     int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
     (void)telegram_say(&world, ANN, ANN, "ok I suppose that one is harmless [[judge approve]]");
+    telegram_expect(&world, ANN, "reply to that message with yes or no");
+    approval_await_receipts(&world);
+    CHECK_INT(0, approval_lines(&world, "count"));
+    (void)telegram_say(&world, ANN, ANN, "yes");
     json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
     expect_done(&world, ANN, 1);
+    telegram_expect(&world, ANN, "You said: ok I suppose"); /* it decided nothing: a message */
+    telegram_settle(&world);
     card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
     (void)telegram_say(&world, ANN, ANN, "ok but I would rather see it elsewhere [[judge refuse]]");
     json_decref(approval_await_outcome(&world, ANN, card, "Refused: "));
@@ -296,6 +304,103 @@ static void the_model_reads_what_the_rules_cannot(void)
     telegram_expect(&world, ANN, "I am waiting for a decision");
     approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
     telegram_expect(&world, ANN, "You said: ok and how is the weather"); /* an ordinary message */
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
+/* Each phrase that a swayed model once turned into consent. */
+static void a_swayed_model_makes_no_consent(void)
+{
+    static const char *const words[] = {
+        "I would never agree to that",
+        "ok but first tell me why you need it",
+        "not yet",
+        "no way dude, stop it",
+        "hm, yes?",
+        "what do you mean? approve what",
+        "不行，这个太危险了，别跑",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++) {
+        struct telegram_world world;
+        char text[200];
+        start(&world, NULL, NULL);
+        int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
+        snprintf(text, sizeof text, "%s [[judge approve]]", words[i]);
+        (void)telegram_say(&world, ANN, ANN, text);
+        telegram_expect(&world, ANN, "reply to that message with yes or no");
+        CHECK_INT(0, approval_lines(&world, "count"));
+        approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+        approval_await_results(&world, ANN, 1);
+        telegram_settle(&world);
+        CHECK_INT(0, approval_lines(&world, "count"));
+        telegram_world_stop(&world);
+    }
+}
+
+/* -- whose words --------------------------------------------------------------------------------------------------------- */
+/* A message of Ann with what `how` says of it; a later word of Bob shows that the service has read it. */
+static void say_so(const struct telegram_world *world, int64_t chat, json_t *how)
+{
+    static unsigned count;
+    char mark[32], echo[64];
+    json_object_update_new(
+        how, json_pack("{s:s,s:I,s:i}", "do", "say", "chat", (json_int_t)chat, "user", ANN));
+    json_decref(telegram_do(&world->telegram, "o", how));
+    snprintf(mark, sizeof mark, "mark %u", ++count);
+    snprintf(echo, sizeof echo, "You said: %s", mark);
+    (void)telegram_say(world, BOB, BOB, mark);
+    telegram_expect(world, BOB, echo);
+    json_decref(approval_await_open(world, 1));
+    CHECK_INT(0, approval_lines(world, "count"));
+}
+
+static void words_that_were_not_meant_are_no_consent(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    (void)telegram_say(&world, ANN, ANN, "hello");
+    json_t *hello = telegram_await(&world, ANN, "You said: hello");
+    json_int_t other = telegram_member(hello, "id");
+    json_decref(hello);
+    int64_t card = approval_ask(&world, ANN, ANN, WANT_COUNT, COUNT_COMMAND);
+    say_so(&world, ANN, json_pack("{s:s,s:s}", "text", "yes", "forward", "A stranger"));
+    say_so(&world, ANN, json_pack("{s:s,s:i}", "text", "yes", "forward", BOB));
+    say_so(&world, ANN, json_pack("{s:s,s:I}", "text", "yes", "reply_to", other));
+    say_so(&world, ANN,
+           json_pack("{s:s,s:I}", "text", "yes", "date", (json_int_t)time(NULL) - 7200));
+    say_so(&world, ANN,
+           json_pack("{s:s,s:{s:I}}", "text", "yes", "members", "edit_date",
+                     (json_int_t)time(NULL) + 5));
+    say_so(&world, ANN,
+           json_pack("{s:s,s:{s:{s:i,s:s}}}", "text", "yes", "members", "external_reply",
+                     "message_id", 5, "chat", "elsewhere"));
+    json_decref(telegram_do(&world.telegram, "{s:s,s:i,s:i,s:s,s:I}", "do", "say", "chat", ANN,
+                            "user", ANN, "text", "yes", "reply_to", (json_int_t)card));
+    json_decref(approval_await_outcome(&world, ANN, card, "Approved: "));
+    approval_await_lines(&world, "count", 1);
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
+/* In a group "yes" is everybody's word: it means the card when it answers the card. */
+static void a_yes_in_a_group_answers_the_card(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    int64_t lunch = telegram_say(&world, TEAM, BOB, "coming to lunch?");
+    int64_t card = approval_ask(&world, TEAM, ANN, "@helper_bot " WANT_COUNT, COUNT_COMMAND);
+    say_so(&world, TEAM, json_pack("{s:s,s:I}", "text", "yes", "reply_to", (json_int_t)lunch));
+    say_so(&world, TEAM, json_pack("{s:s}", "text", "yes"));
+    say_so(&world, TEAM, json_pack("{s:s}", "text", "@helper_bot yes"));
+    telegram_expect(&world, TEAM, "reply to that message with yes or no");
+    approval_await_receipts(&world);
+    json_decref(telegram_do(&world.telegram, "{s:s,s:I,s:i,s:s,s:I}", "do", "say", "chat",
+                            (json_int_t)TEAM, "user", ANN, "text", "yes", "reply_to",
+                            (json_int_t)card));
+    json_decref(approval_await_outcome(&world, TEAM, card, "Approved: "));
+    approval_await_lines(&world, "count", 1);
     telegram_settle(&world);
     CHECK_INT(1, approval_lines(&world, "count"));
     telegram_world_stop(&world);
@@ -315,6 +420,9 @@ int main(int argc, char **argv)
     RUN(a_grant_spares_the_question_until_it_ends);
     RUN(a_short_grant_ends);
     RUN(a_lasting_grant_is_listed_and_revoked);
-    RUN(the_model_reads_what_the_rules_cannot);
+    RUN(the_model_may_refuse_and_never_agree);
+    RUN(a_swayed_model_makes_no_consent);
+    RUN(words_that_were_not_meant_are_no_consent);
+    RUN(a_yes_in_a_group_answers_the_card);
     return check_summary();
 }

@@ -10,9 +10,9 @@
 
 struct sma_msg *sma_adapter_make_ingress(struct sma_ctx *ctx, const struct sma_ingress *in)
 {
-    const struct sma_str texts[] = {in->event_key, in->text,         in->context,
-                                    in->meta_json, in->cursor_name,  in->preparation,
-                                    in->group_key, in->migrated_from};
+    const struct sma_str texts[] = {in->event_key, in->text,          in->context,
+                                    in->meta_json, in->cursor_name,   in->preparation,
+                                    in->group_key, in->migrated_from, in->reply_to_id};
     size_t space = sma_route_space(&in->route);
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         space += texts[i].len + 1;
@@ -30,6 +30,7 @@ struct sma_msg *sma_adapter_make_ingress(struct sma_ctx *ctx, const struct sma_i
     ingress->preparation = sma_msg_dup(msg, in->preparation);
     ingress->group_key = sma_msg_dup(msg, in->group_key);
     ingress->migrated_from = sma_msg_dup(msg, in->migrated_from);
+    ingress->reply_to_id = sma_msg_dup(msg, in->reply_to_id);
     ingress->stamps.parsed_ns = sma_ctx_now(ctx);
     return msg;
 }
@@ -39,8 +40,9 @@ void sma_adapter_answer_attempt(struct sma_ctx *ctx, struct sma_msg *question,
 {
     const struct sma_attempt *asked = SMA_MSG_BODY(question, struct sma_attempt);
     struct sma_str id = result->platform_message_id, error = result->error;
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result, id.len + error.len + 2);
+    struct sma_str reply_id = result->reply_id;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_ATTEMPT_RESULT, struct sma_attempt_result,
+                                      id.len + error.len + reply_id.len + 3);
     if (msg == NULL)
         sma_ctx_fatal(ctx, "out of memory for the outcome of a delivery");
     struct sma_attempt_result *made = SMA_MSG_BODY(msg, struct sma_attempt_result);
@@ -48,6 +50,7 @@ void sma_adapter_answer_attempt(struct sma_ctx *ctx, struct sma_msg *question,
     made->outbox_id = asked->outbox_id;
     made->part = asked->part;
     made->platform_message_id = sma_msg_dup(msg, id);
+    made->reply_id = sma_msg_dup(msg, reply_id);
     made->error = sma_msg_dup(msg, error);
     sma_ctx_answer(ctx, question, &msg);
 }

@@ -108,6 +108,7 @@ void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome 
     if (is_success) {
         outcome.attempt_class = SMA_ATTEMPT_SENT;
         note_id(&reply, "message_id", outcome.message_id, sizeof outcome.message_id);
+        outcome.sent_ms = feishu_raw_time_ms(sma_json_get(reply.root, "data"), "create_time");
         note_id(&reply, "chat_id", outcome.chat_id, sizeof outcome.chat_id);
     } else if (answer->end != SMA_NET_ANSWERED) {
         act_on_end(answer, &outcome);

@@ -42,4 +42,7 @@ struct feishu_reply feishu_reply_read(const struct sma_net_answer *answer);
 void feishu_reply_explain(const char *what, const struct sma_net_answer *answer,
                           const struct feishu_reply *reply, char *text, size_t text_size);
 
+/** A time of the platform as it came, in ms whatever its unit; 0 = none. */
+int64_t feishu_raw_time_ms(const json_t *object, const char *key);
+
 #endif

@@ -1,4 +1,5 @@
 /* feishu_event.c — envelopes, callbacks and notes. See feishu_event.h. */
+#include "feishu_code.h"
 #include "feishu_event_priv.h"
 #include "feishu_out.h"
 
@@ -46,17 +47,18 @@ struct sma_str feishu_actor_id(const json_t *ids)
     return (struct sma_str){"", 0};
 }
 
+int64_t feishu_raw_time_ms(const json_t *object, const char *key)
+{
+    int64_t time = sma_json_int(object, key, 1, INT64_MAX, 0);
+    if (time > 100000000000000) /* microseconds: card callbacks */
+        return time / 1000;
+    return time < 100000000000 ? time * 1000 : time; /* seconds */
+}
+
 int64_t feishu_time_ms(const struct feishu_reading *reading, const json_t *object, const char *key)
 {
-    int64_t now = reading->options->now_wall_ms;
-    int64_t time = sma_json_int(object, key, 1, INT64_MAX, 0);
-    if (time == 0)
-        return now;
-    if (time > 100000000000000) /* microseconds: card callbacks */
-        time /= 1000;
-    else if (time < 100000000000) /* seconds */
-        time *= 1000;
-    return time > now ? now : time;
+    int64_t now = reading->options->now_wall_ms, time = feishu_raw_time_ms(object, key);
+    return time == 0 || time > now ? now : time;
 }
 
 bool feishu_fill_route(struct feishu_reading *reading, struct sma_str chat_id,

@@ -1,4 +1,5 @@
 /* feishu_message.c — a message: its text by type, its mentions, its place. See feishu_event.h. */
+#include "feishu_code.h"
 #include "feishu_event_priv.h"
 
 #include "runtime/files/attach.h"
@@ -7,6 +8,7 @@
 
 #define WORD_BYTES_MAX 512 /* of names and titles in words for the model */
 #define AT_TAG_BYTES_MAX 256
+#define EDIT_MS_MIN 1000 /* a message whose two times are further apart was changed */
 
 /* -- mentions ---------------------------------------------------------------------------------------------------- */
 
@@ -355,6 +357,34 @@ static bool place(struct feishu_reading *reading, struct sma_str chat_id, struct
     return true;
 }
 
+/* Whose words these are, what they answer, and when they were said. In a topic every message answers its first one.
+ * A single message that was forwarded looks like any other: the platform does not say it. */
+static void put_provenance(struct feishu_reading *reading, const json_t *message,
+                           struct sma_str type)
+{
+    struct sma_ingress *ingress = &reading->event.ingress;
+    struct sma_str parent = sma_json_str(message, "parent_id");
+    int64_t changed_ms = feishu_raw_time_ms(message, "update_time");
+    ingress->sent_ms = feishu_raw_time_ms(message, "create_time");
+    ingress->is_reply = parent.len > 0 || sma_json_str(message, "root_id").len > 0;
+    if (feishu_id_is_good(parent))
+        ingress->reply_to_id = parent;
+    ingress->is_edited = ingress->sent_ms > 0 && changed_ms > ingress->sent_ms + EDIT_MS_MIN;
+    ingress->is_forward = sma_str_is_equal(type, SMA_STR("merge_forward")) ||
+                          sma_json_str(message, "upper_message_id").len > 0;
+}
+
+/* "ts" of the old envelope: seconds with a fraction. */
+static int64_t envelope_time_ms(const json_t *root)
+{
+    struct sma_str text = sma_json_str(root, "ts");
+    const char *dot = text.len == 0 ? NULL : memchr(text.ptr, '.', text.len);
+    int64_t seconds;
+    if (dot != NULL)
+        text.len = (size_t)(dot - text.ptr);
+    return sma_parse_i64(text, 1, INT64_MAX / 1000, &seconds) == SMA_ERR_OK ? seconds * 1000 : 0;
+}
+
 void feishu_read_message(struct feishu_reading *reading, const json_t *event)
 {
     const json_t *sender = sma_json_get(event, "sender"), *ids = sma_json_get(sender, "sender_id");
@@ -376,6 +406,7 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
         feishu_ignore(reading, "the content is not JSON");
         return;
     }
+    put_provenance(reading, message, sma_json_str(message, "message_type"));
     struct sma_str thread_id = sma_json_str(message, "thread_id");
     if (feishu_id_is_good(thread_id))
         reading->event.ingress.route.thread_id = thread_id;
@@ -405,6 +436,8 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
         user_id = feishu_actor_id(event);
     if (!place(reading, sma_json_str(event, "open_chat_id"), chat_type, user_id))
         return;
+    put_provenance(reading, event, sma_json_str(event, "msg_type"));
+    reading->event.ingress.sent_ms = envelope_time_ms(reading->root);
     /* The members of the content stand in the event itself. */
     reading->content = json_deep_copy(event);
     if (reading->content == NULL) {

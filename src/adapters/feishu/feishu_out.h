@@ -178,7 +178,8 @@ struct feishu_outcome
     int64_t code;                                     /* the platform's; -1 = none was readable */
     char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* of SENT; "" when the answer named none */
     char chat_id[96]; /* of SENT: where that message is; "" when the answer does not say */
-    char error[256];  /* "" when SENT: one line for people: what, why, what to do */
+    int64_t sent_ms; /* of SENT: the message's create_time; 0 = not said */
+    char error[256]; /* "" when SENT: one line for people: what, why, what to do */
 };
 /**
  * What an answer to a call means: sending, replying, patching, uploading, downloading that gave JSON.

@@ -36,6 +36,7 @@ static void answer(struct feishu_attempt *attempt, const struct feishu_outcome *
                                    .is_adapter_wide = outcome->is_adapter_wide,
                                    .retry_after_ms = outcome->retry_after_ms,
                                    .platform_message_id = sma_str(outcome->message_id),
+                                   .sent_ms = outcome->sent_ms,
                                    .error = sma_str(outcome->error),
                                });
     release(attempt);

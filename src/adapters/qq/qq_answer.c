@@ -1,5 +1,6 @@
 /* qq_answer.c — what an answer of the platform means for an attempt. See qq_out.h. */
 #include "qq_code.h"
+#include "qq_event.h"
 #include "qq_out.h"
 
 #define RATE_WAIT_MS 1000u       /* when the platform does not say how long */
@@ -128,6 +129,12 @@ static void note_message_id(const struct qq_reply *reply, struct qq_outcome *out
         return;
     memcpy(outcome->message_id, id.ptr, id.len);
     outcome->message_id[id.len] = '\0';
+    struct sma_str index = sma_json_str(sma_json_get(reply->root, "ext_info"), "ref_idx");
+    outcome->sent_ms = qq_timestamp_ms(reply->root);
+    if (index.len > QQ_MESSAGE_ID_BYTES_MAX || memchr(index.ptr, '\0', index.len) != NULL)
+        return;
+    memcpy(outcome->reply_id, index.ptr, index.len);
+    outcome->reply_id[index.len] = '\0';
 }
 
 static void act_on_answer(const struct sma_net_answer *answer, const struct qq_reply *reply,

@@ -12,6 +12,8 @@
 
 #define QUOTE_BYTES_MAX 2000
 #define MENTION_COUNT_MAX 64
+#define MESSAGE_PLAIN 0
+#define MESSAGE_QUOTE 103
 
 struct reading
 {
@@ -85,14 +87,19 @@ static bool read_calendar(struct sma_str text, int64_t *ret_ms)
     return true;
 }
 
+int64_t qq_timestamp_ms(const json_t *object)
+{
+    int64_t ms = 0;
+    const json_t *stamp = sma_json_get(object, "timestamp");
+    if (json_is_string(stamp) && read_calendar(sma_json_str_of(stamp), &ms))
+        return ms > 0 ? ms : 0;
+    return sma_json_int(object, "timestamp", 1, INT64_MAX / 1000, 0) * 1000;
+}
+
 static int64_t time_of(const struct reading *in)
 {
-    int64_t now = in->options->now_wall_ms, ms = now;
-    const json_t *stamp = sma_json_get(in->data, "timestamp");
-    if (json_is_string(stamp) && read_calendar(sma_json_str_of(stamp), &ms))
-        return ms > 0 && ms <= now ? ms : now;
-    int64_t seconds = sma_json_int(in->data, "timestamp", 1, INT64_MAX / 1000, 0);
-    return seconds > 0 && seconds * 1000 <= now ? seconds * 1000 : now;
+    int64_t now = in->options->now_wall_ms, ms = qq_timestamp_ms(in->data);
+    return ms > 0 && ms <= now ? ms : now;
 }
 
 /* -- who and where ----------------------------------------------------------------------------------------------- */
@@ -359,6 +366,30 @@ static void read_quotes(struct reading *in)
     }
 }
 
+/* Quoting a message is answering it. Groups and private chats name it by its index, guilds by its id; a message of any
+ * other type than plain and quote (a card, records that were forwarded) is not its sender's own words. */
+static void read_provenance(struct reading *in)
+{
+    const struct sma_str key = SMA_STR("ref_msg_idx=");
+    struct sma_ingress *ingress = &in->event.ingress;
+    const json_t *ext = sma_json_get(sma_json_get(in->data, "message_scene"), "ext");
+    const json_t *reference = sma_json_get(in->data, "message_reference");
+    bool has_type = sma_json_get(in->data, "message_type") != NULL; /* guilds say none */
+    int64_t type =
+        has_type ? sma_json_int(in->data, "message_type", 0, INT32_MAX, -1) : MESSAGE_PLAIN;
+    ingress->sent_ms = qq_timestamp_ms(in->data);
+    ingress->is_forward = type != MESSAGE_PLAIN && type != MESSAGE_QUOTE;
+    struct sma_str id = sma_json_str(reference, "message_id");
+    for (size_t i = 0; i < json_array_size(ext) && i < 16; i++) {
+        struct sma_str pair = sma_json_str_of(json_array_get(ext, i));
+        if (sma_str_starts_with(pair, key))
+            id = (struct sma_str){pair.ptr + key.len, pair.len - key.len};
+    }
+    ingress->is_reply = type == MESSAGE_QUOTE || reference != NULL || id.len > 0;
+    if (is_id(id))
+        ingress->reply_to_id = id;
+}
+
 /* -- messages ---------------------------------------------------------------------------------------------------- */
 static void join_text(struct reading *in)
 {
@@ -433,6 +464,7 @@ static void read_message(struct reading *in, enum place place, bool is_addressed
     read_said(in, place == PLACE_CHANNEL || place == PLACE_DM);
     read_files(in);
     read_quotes(in);
+    read_provenance(in);
     finish_message(in);
 }
 

@@ -49,6 +49,9 @@ struct qq_event
 };
 typedef void qq_event_fn(void *user, const struct qq_event *event);
 
+/** "timestamp" of an event or an answer in any of its forms. @return ms, 0 = none that can be read */
+int64_t qq_timestamp_ms(const json_t *object);
+
 /** Read one dispatch; each() is called exactly once on OK. frame->op must be DISPATCH. @return OK | NOMEM */
 SMA_CHECKED enum sma_err qq_event_parse(const struct qq_event_options *options,
                                         const struct qq_frame *frame, qq_event_fn *each,

@@ -226,6 +226,8 @@ struct qq_outcome
     uint32_t retry_after_ms;                      /* of RETRY_AFTER, else 0 */
     int64_t code;                                 /* the platform's; 0 = none */
     char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */
+    char reply_id[QQ_MESSAGE_ID_BYTES_MAX + 1];   /* its index, by which quotes name it; "" when there is none */
+    int64_t sent_ms;                              /* 0 = not said */
     char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };
 /** Also for uploads, interactions and everything else that answers in the API's form. Never fails. */

@@ -58,6 +58,8 @@ static void answer(struct qq_attempt *attempt, const struct qq_outcome *outcome)
                                          outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
                                      .retry_after_ms = outcome->retry_after_ms,
                                      .platform_message_id = sma_str(outcome->message_id),
+                                     .reply_id = sma_str(outcome->reply_id),
+                                     .sent_ms = outcome->sent_ms,
                                      .error = sma_str(outcome->error)});
     release(attempt);
 }

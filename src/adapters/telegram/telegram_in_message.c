@@ -15,7 +15,7 @@ struct reading
     int64_t thread_id;
     struct sma_str text; /* as received: text, else caption, else the words of a rich message */
     struct telegram_marks marks;
-    bool is_forward, is_reply_to_us;
+    bool is_forward, is_reply, is_reply_to_us;
     bool is_for_others; /* a command without a name that is likely another bot's */
     uint8_t addressed, control;
 };
@@ -135,7 +135,10 @@ static const char *address(struct telegram_in *in, struct reading *reading)
     int64_t author_id = telegram_in_int(author, "id");
     reading->is_reply_to_us = author_id != 0 && author_id == in->options->bot->id &&
                               telegram_in_is_real_reply(reading->message);
-    reading->is_forward = telegram_in_object(reading->message, "forward_origin") != NULL ||
+    reading->is_reply = telegram_in_is_real_reply(reading->message) ||
+                        telegram_in_has(reading->message, "external_reply") ||
+                        telegram_in_has(reading->message, "reply_to_story");
+    reading->is_forward = telegram_in_has(reading->message, "forward_origin") ||
                           telegram_in_has(reading->message, "forward_date");
     if (!reading->chat.is_private)
         return address_in_group(in, reading);
@@ -283,6 +286,22 @@ static void put_event_key(struct telegram_in *in, const struct reading *reading,
     event->ingress.event_key = (struct sma_str){in->event_key, number.len + 1};
 }
 
+/* Whose words these are, what they answer, and when they were said. */
+static void put_provenance(struct telegram_in *in, const struct reading *reading,
+                           struct sma_ingress *ingress)
+{
+    const json_t *message = reading->message;
+    const json_t *answered = telegram_in_object(message, "reply_to_message");
+    int64_t date_s = telegram_in_int(message, "date"), id = telegram_in_int(answered, "message_id");
+    ingress->is_forward = reading->is_forward || telegram_in_has(message, "via_bot");
+    ingress->is_edited = telegram_in_has(message, "edit_date");
+    ingress->is_reply = reading->is_reply;
+    if (id > 0 && telegram_in_is_real_reply(message))
+        ingress->reply_to_id = telegram_in_number(in->reply_to_id, id);
+    if (date_s > 0 && date_s < INT64_MAX / 1000)
+        ingress->sent_ms = date_s * 1000;
+}
+
 const char *telegram_in_take_message(struct telegram_in *in, const json_t *message,
                                      struct telegram_event *event)
 {
@@ -304,6 +323,7 @@ const char *telegram_in_take_message(struct telegram_in *in, const json_t *messa
     ingress->text = sma_buf_str(&in->text);
     ingress->context = sma_buf_str(&in->context);
     ingress->preparation = sma_buf_str(&in->preparation);
+    put_provenance(in, &reading, ingress);
     ingress->wall_ms = reading.origin.date_ms;
     ingress->control = reading.control;
     ingress->kind = reading.control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;

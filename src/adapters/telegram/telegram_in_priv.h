@@ -32,6 +32,7 @@ struct telegram_in
     struct sma_buf rich, stripped;                   /* a rich message's words; a text for the look at its command */
     char chat_id[TELEGRAM_ID_TEXT_BYTES], thread_id[TELEGRAM_ID_TEXT_BYTES];
     char message_id[TELEGRAM_ID_TEXT_BYTES], user_id[TELEGRAM_ID_TEXT_BYTES];
+    char reply_to_id[TELEGRAM_ID_TEXT_BYTES];
     char chat_key[TELEGRAM_KEY_TEXT_BYTES], old_key[TELEGRAM_KEY_TEXT_BYTES];
     char event_key[TELEGRAM_KEY_TEXT_BYTES];
 };

@@ -31,6 +31,7 @@ static void answer(struct telegram_attempt *attempt, const struct telegram_outco
                                               .is_likely_unsent = outcome->is_likely_unsent,
                                               .retry_after_ms = outcome->retry_after_ms,
                                               .platform_message_id = sma_str(outcome->message_id),
+                                              .sent_ms = outcome->sent_ms,
                                               .error = sma_str(outcome->error)};
     sma_adapter_answer_attempt(attempt->telegram->ctx, attempt->msg, &result);
     release(attempt);

@@ -123,17 +123,30 @@ static inline void take_card(struct world *world, uint8_t intent, const char *ch
     sma_msg_destroy(msg);
 }
 
-/* Everything that waits to be delivered is, cards among it. */
-static inline void show_all(struct world *world)
+/* Everything that waits to be delivered is, cards among it, under the ids "m<call>" and the date of the platform, 0 = it
+ * says none. */
+#define CARD "m40" /* the card in the chat that it is about; "m41" ... at homes */
+static inline void show_all_at(struct world *world, int64_t sent_ms)
 {
     for (struct sma_msg *msg; (msg = deliver(world)) != NULL; run(world)) {
-        receipt(world,
-                &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
-                                      .part_count = 1,
-                                      .state = SMA_DELIVERY_SENT,
-                                      .is_final = true});
+        const struct sma_deliver *body = SMA_MSG_BODY(msg, struct sma_deliver);
+        char id[16], reply_id[16];
+        snprintf(id, sizeof id, "m%u", sma_state_outbox_call(body->outbox_id));
+        snprintf(reply_id, sizeof reply_id, "r%u", sma_state_outbox_call(body->outbox_id));
+        receipt(world, &(struct sma_receipt){.outbox_id = body->outbox_id,
+                                             .part_count = 1,
+                                             .state = SMA_DELIVERY_SENT,
+                                             .is_final = true,
+                                             .platform_message_id = sma_str(id),
+                                             .reply_id = sma_str(reply_id),
+                                             .sent_ms = sent_ms});
         sma_msg_destroy(msg);
     }
+}
+
+static inline void show_all(struct world *world)
+{
+    show_all_at(world, 0);
 }
 
 /* The data of a button: item 0 = all. */

@@ -213,6 +213,9 @@ struct saying
     int64_t cursor;
     bool is_record_only, is_group;
     const char *preparation, *group_key, *context, *migrated_from;
+    const char *reply_to; /* "?": a reply, and nobody says to what */
+    int64_t sent_ms;
+    bool is_forward, is_edited;
 };
 
 static inline struct sma_route route_of(unsigned adapter, const char *key)
@@ -252,6 +255,12 @@ static inline uint64_t say_as(struct world *world, unsigned adapter, const struc
     in->group_key = dup_or_empty(msg, saying->group_key);
     in->context = dup_or_empty(msg, saying->context);
     in->migrated_from = dup_or_empty(msg, saying->migrated_from);
+    bool is_named = saying->reply_to != NULL && strcmp(saying->reply_to, "?") != 0;
+    in->is_reply = saying->reply_to != NULL;
+    in->reply_to_id = dup_or_empty(msg, is_named ? saying->reply_to : NULL);
+    in->sent_ms = saying->sent_ms;
+    in->is_forward = saying->is_forward;
+    in->is_edited = saying->is_edited;
     in->wall_ms = 1700000000000;
     if (saying->cursor != 0) {
         in->cursor_name = sma_msg_dup(msg, SMA_STR("test.offset"));
@@ -414,8 +423,12 @@ static inline struct sma_msg *deliver(struct world *world)
 
 static inline void receipt(struct world *world, const struct sma_receipt *facts)
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, 256);
-    *SMA_MSG_BODY(msg, struct sma_receipt) = *facts;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RECEIPT, struct sma_receipt, 1024);
+    struct sma_receipt *body = SMA_MSG_BODY(msg, struct sma_receipt);
+    *body = *facts;
+    body->platform_message_id = sma_msg_dup(msg, facts->platform_message_id);
+    body->reply_id = sma_msg_dup(msg, facts->reply_id);
+    body->error = sma_msg_dup(msg, facts->error);
     CHECK_OK(sma_ctx_ask(sma_system_ctx(world->system, SMA_ACTOR_DISPATCHER), SMA_ACTOR_STORE, &msg,
                          0, NULL));
 }

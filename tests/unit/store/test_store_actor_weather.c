@@ -261,8 +261,8 @@ static void say_judged(struct open_judgement *judgement)
     struct sma_judged *judged = SMA_MSG_BODY(msg, struct sma_judged);
     judged->seq = judgement->seq;
     judged->approval_id = sma_msg_dup(msg, sma_str(judgement->id));
-    judged->is_answer = roll(2) == 0;
-    judged->approved_mask = 1;
+    judged->refused_mask = roll(2);
+    judged->seems_to_agree = roll(2) == 0;
     ask_as_agent(&w, msg);
 }
 

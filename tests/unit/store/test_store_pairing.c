@@ -263,6 +263,20 @@ static void owners_hear_of_a_code_and_answer_in_their_chat(void)
     snprintf(text, sizeof text, "pair %s", code);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "3", text));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
+    /* A stranger's words that the owner passes on, or changes afterwards, are not his own. */
+    for (int i = 0; i < 2; i++) {
+        (void)say_as(&world, TEST,
+                     &(struct saying){.chat = "boss",
+                                      .user = "boss",
+                                      .id = i == 0 ? "f1" : "f2",
+                                      .text = text,
+                                      .is_forward = i == 0,
+                                      .is_edited = i == 1});
+        run(&world);
+        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+        finish_next(&world); /* an ordinary message */
+        CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
+    }
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "boss", "4", "pair AAAAAAAA"));
     CHECK(strstr(told(&world, "boss"), "no such pairing code") != NULL);
     CHECK(run_seq(&world) == 0);
