@@ -92,8 +92,7 @@ static enum sma_err http_create(const struct sma_config *config,
     sma_json_arena_install();
     enum sma_err err = read_options(http, block, error);
     if (err == SMA_ERR_OK) {
-        http->conns =
-            calloc(http->connection_count_max + HTTP_REFUSAL_COUNT_MAX * 2, sizeof *http->conns);
+        http->conns = calloc(HTTP_SLOT_COUNT(http->connection_count_max), sizeof *http->conns);
         err = http->conns == NULL ? SMA_ERR_NOMEM : http_tables_create(http);
         if (err != SMA_ERR_OK)
             err = sma_fail(error, err, "out of memory for the HTTP adapter");

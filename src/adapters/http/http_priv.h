@@ -26,6 +26,7 @@
 #include <uv.h>
 
 #define HTTP_REFUSAL_COUNT_MAX 32 /* connections over the limit that may hear a 503 at one time */
+#define HTTP_SLOT_COUNT(connections) ((connections) + HTTP_REFUSAL_COUNT_MAX * 2)
 #define HTTP_BUFFERED_BYTES_MAX \
     (64u * 1024 * 1024) /* request bytes of all connections; over it 503 */
 #define HTTP_RESPONSE_BYTES_MAX \
@@ -89,7 +90,9 @@ struct http_conn
     uint32_t next_free;
     uint32_t watch, watch_next, watch_previous; /* HTTP_NONE = none */
     enum http_state state;
-    bool is_refusal; /* over the connection limit: only ever hears a 503 */
+    uint64_t number, address; /* in order of arrival; whence, see http_room_address */
+    bool is_known;            /* has shown the token */
+    bool is_refusal;          /* over the connection limit: only ever hears a 503 */
     bool is_reading, is_writing, is_advancing, has_eof;
     bool is_admitted;  /* the head has passed every check */
     bool is_head_only; /* HEAD: the body is left out */
@@ -166,6 +169,9 @@ struct sma_http
     uint32_t connection_count_max;
     struct http_conn **conns;
     uint32_t conn_count, open_count, refusal_count, free_conn;
+    uint32_t closing_count; /* those whose place is not free yet */
+    bool is_accept_waiting; /* for one of these places */
+    uint64_t arrived_count;
     size_t buffered_bytes;
     struct http_pending *pendings;
     uint32_t free_pending, *pending_buckets, pending_ingress_count; /* messages and decisions */
@@ -200,10 +206,18 @@ struct http_conn *http_conn_find(struct sma_http *http, uint32_t index, uint32_t
 void http_server_tick(struct sma_http *http);
 uint64_t http_now(const struct sma_http *http);
 
+/* -- room.c: who has to leave ------------------------------------------------------------------------------------- */
+/** What stands for one machine in the count of its connections: the IPv4 address, or the first half of the other. */
+uint64_t http_room_address(const struct sockaddr_storage *peer);
+/** Close a connection that waits for nothing of ours. false: there is none. */
+bool http_room_make(struct sma_http *http);
+
 /* -- response.c ------------------------------------------------------------------------------------------------- */
 /** Append a whole response and finish the request. `extra` = further header lines, each with CR LF; may be NULL. */
 void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
                   const char *extra);
+/** The same for a file of public/. */
+void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body);
 /** {"success":false,"message":...} (reference §4.1). */
 void http_respond_error(struct http_conn *conn, int status, const char *extra, const char *format,
                         ...) SMA_PRINTF(4, 5);

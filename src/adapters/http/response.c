@@ -42,8 +42,26 @@ static const char *reason_of(int status)
     }
 }
 
-void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
-                  const char *extra)
+/* What browsers may make of an answer of the API: nothing. It is no page, no frame, and no other site's to include. */
+#define API_POLICY                                                                     \
+    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"                   \
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'; sandbox\r\n" \
+    "Cross-Origin-Resource-Policy: same-origin\r\nReferrer-Policy: no-referrer\r\n"    \
+    "X-Frame-Options: DENY\r\n"
+/* The files of public/ may have been written by anybody who writes in the project. A sandboxed page has an origin of its
+ * own ("null"), so its script is a stranger to the API, to our cookies and to our storage; its own style and script come
+ * to it from another origin, therefore cross-origin. */
+#define PAGE_POLICY                                                                  \
+    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"                 \
+    "Content-Security-Policy: sandbox allow-scripts; default-src 'none'; "           \
+    "script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "          \
+    "img-src 'self' data:; font-src data:; connect-src 'none'; form-action 'none'; " \
+    "base-uri 'none'; frame-ancestors 'none'\r\n"                                    \
+    "Cross-Origin-Resource-Policy: cross-origin\r\nReferrer-Policy: no-referrer\r\n" \
+    "X-Frame-Options: DENY\r\n"
+
+static void respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                    const char *policy, const char *extra)
 {
     struct sma_buf *out = &conn->out;
     if (status >= 400)
@@ -56,7 +74,8 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
     sma_buf_put_text(out, type);
     sma_buf_put_text(out, "\r\nContent-Length: ");
     sma_buf_put_u64(out, body.len);
-    sma_buf_put_text(out, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+    sma_buf_put_text(out, "\r\n");
+    sma_buf_put_text(out, policy);
     if (extra != NULL)
         sma_buf_put_text(out, extra);
     if (conn->closes_after)
@@ -65,6 +84,17 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
     if (!conn->is_head_only)
         sma_buf_put_str(out, body);
     http_conn_finish(conn);
+}
+
+void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                  const char *extra)
+{
+    respond(conn, status, type, body, API_POLICY, extra);
+}
+
+void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body)
+{
+    respond(conn, 200, type, body, PAGE_POLICY, NULL);
 }
 
 SMA_PRINTF(4, 0)
@@ -109,10 +139,10 @@ void http_put_stream_head(struct http_conn *conn)
 {
     conn->closes_after =
         true; /* the end of the stream is the end of the connection: no length is known */
-    sma_buf_put_text(&conn->out,
-                     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
-                     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                     "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
+    sma_buf_put_text(
+        &conn->out,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n" API_POLICY
+        "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n");
 }
 
 void http_put_event(struct http_conn *conn, const char *name, struct sma_str json)

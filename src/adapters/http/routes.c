@@ -124,7 +124,9 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (!http_auth_allows_origin(request))
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
-    if (!is_open_to_all(route) && !http_auth_has_token(&http->auth, request))
+    bool has_token = http_auth_has_token(&http->auth, request);
+    conn->is_known |= has_token;
+    if (!is_open_to_all(route) && !has_token)
         return refuse(conn, request, 401, "WWW-Authenticate: Bearer\r\n", NO_TOKEN);
     if (route == HTTP_ROUTE_NONE)
         return refuse(conn, request, 404, NULL, "");
@@ -201,7 +203,7 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
     sma_buf_init(&body, HTTP_STATIC_BYTES_MAX + 65536);
     enum sma_err err = http_static_read(conn->server, statics[which].file, &body);
     if (err == SMA_ERR_OK)
-        http_respond(conn, 200, statics[which].type, sma_buf_str(&body), NULL);
+        http_respond_page(conn, statics[which].type, sma_buf_str(&body));
     else if (err != SMA_ERR_NOTFOUND)
         http_respond_error(conn, 500, NULL, "public/%s cannot be read: %s", statics[which].file,
                            sma_err_text(err));

@@ -61,6 +61,11 @@ static void on_closed(uv_handle_t *handle)
     conn->state = HTTP_FREE;
     conn->next_free = http->free_conn;
     http->free_conn = conn->index;
+    http->closing_count--;
+    if (http->is_accept_waiting && http->is_listening) {
+        http->is_accept_waiting = false;
+        http_on_connection((uv_stream_t *)&http->listener, 0);
+    }
 }
 
 void http_conn_close(struct http_conn *conn)
@@ -70,6 +75,7 @@ void http_conn_close(struct http_conn *conn)
     http_watch_leave(conn);
     conn->state = HTTP_CLOSING;
     conn->generation++;
+    conn->server->closing_count++;
     conn->deadline_ns = UINT64_MAX;
     conn->is_reading = false;
     if (conn->is_refusal) {
@@ -450,7 +456,7 @@ static struct http_conn *take_conn(struct sma_http *http)
         conn = http->conns[http->free_conn];
         http->free_conn = conn->next_free;
     } else {
-        if (http->conn_count == http->connection_count_max + HTTP_REFUSAL_COUNT_MAX * 2)
+        if (http->conn_count == HTTP_SLOT_COUNT(http->connection_count_max))
             return NULL;
         conn = calloc(1, sizeof *conn);
         if (conn == NULL)
@@ -462,6 +468,7 @@ static struct http_conn *take_conn(struct sma_http *http)
     *conn = (struct http_conn){.server = http,
                                .index = index,
                                .generation = generation + 1,
+                               .number = ++http->arrived_count,
                                .watch = HTTP_NONE,
                                .watch_next = HTTP_NONE,
                                .watch_previous = HTTP_NONE,
@@ -499,9 +506,13 @@ void http_on_connection(uv_stream_t *listener, int status)
     struct sma_http *http = listener->data;
     if (status < 0)
         return; /* for instance no descriptor left: libuv tries again */
-    bool is_refusal = http->open_count >= http->connection_count_max;
-    struct http_conn *conn =
-        is_refusal && http->refusal_count >= HTTP_REFUSAL_COUNT_MAX ? NULL : take_conn(http);
+    bool is_refusal = http->open_count >= http->connection_count_max && !http_room_make(http);
+    bool is_too_many = is_refusal && http->refusal_count >= HTTP_REFUSAL_COUNT_MAX;
+    struct http_conn *conn = is_too_many ? NULL : take_conn(http);
+    if (conn == NULL && !is_too_many && http->closing_count > 0) {
+        http->is_accept_waiting = true; /* the queue of the system holds the others */
+        return;
+    }
     if (conn == NULL) {
         drop_connection(listener, http);
         return;
@@ -525,6 +536,10 @@ void http_on_connection(uv_stream_t *listener, int status)
         return;
     }
     (void)uv_tcp_nodelay(&conn->tcp, 1);
+    struct sockaddr_storage peer = {0};
+    int peer_bytes = sizeof peer;
+    if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&peer, &peer_bytes) == 0)
+        conn->address = http_room_address(&peer);
     if (is_refusal) {
         http_reject(conn, 503, "Retry-After: 1\r\n", "Too many connections: the limit is %u",
                     http->connection_count_max);

@@ -151,6 +151,67 @@ static void the_token_file_counts_beside_a_configured_token(void)
     harness_stop(harness);
 }
 
+static void check_policy(const struct reply *reply, bool is_page)
+{
+    static const char *const all[] = {"\r\nX-Content-Type-Options: nosniff\r\n",
+                                      "\r\nX-Frame-Options: DENY\r\n", "frame-ancestors 'none'",
+                                      "\r\nReferrer-Policy: no-referrer\r\n", "default-src 'none'"};
+    for (size_t i = 0; i < SMA_COUNT_OF(all); i++)
+        CHECK(strstr(reply->head, all[i]) != NULL);
+    CHECK(strstr(reply->head, is_page ? "\r\nContent-Security-Policy: sandbox allow-scripts; "
+                                      : "; sandbox\r\n") != NULL);
+    CHECK((strstr(reply->head, "allow-same-origin") == NULL));
+    CHECK(!is_page || strstr(reply->head, "connect-src 'none'; form-action 'none'") != NULL);
+    CHECK((strstr(reply->head, "Cross-Origin-Resource-Policy: same-origin") != NULL) == !is_page);
+    CHECK(strcasestr(reply->head, "Set-Cookie") == NULL);
+    CHECK(strcasestr(reply->head, "Access-Control-") == NULL);
+}
+
+/* What commands or the model write into public/ has an origin of its own in a browser: it is a stranger to the API. */
+static void nothing_that_is_served_may_act(void)
+{
+    struct harness *harness = harness_start(&(struct harness_options){0});
+    static const char *const names[] = {"index.html", "app.js", "styles.css"};
+    static const char *const lines[] = {"GET /", "GET /app.js", "GET /styles.css"};
+    static const char *const types[] = {
+        "\r\nContent-Type: text/html; charset=utf-8\r\n",
+        "\r\nContent-Type: application/javascript; charset=utf-8\r\n",
+        "\r\nContent-Type: text/css; charset=utf-8\r\n"};
+    static const char *const api[] = {"GET /health", "GET /api/status", "GET /metrics",
+                                      "GET /nothing", "GET /api/approvals"};
+    char path[128];
+    snprintf(path, sizeof path, "%s/public", harness_dir(harness));
+    CHECK(mkdir(path, 0700) == 0);
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        snprintf(path, sizeof path, "%s/public/%s", harness_dir(harness), names[i]);
+        FILE *file = fopen(path, "w");
+        CHECK(file != NULL && fputs("<script>fetch('/api/status')</script>", file) >= 0 &&
+              fclose(file) == 0);
+        struct reply reply = request_once(harness, lines[i], "", NULL);
+        CHECK_INT(200, reply.status);
+        CHECK(strstr(reply.head, types[i]) != NULL);
+        check_policy(&reply, true);
+        reply_free(&reply);
+        CHECK(unlink(path) == 0);
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(api); i++) {
+        struct reply reply = request_once(harness, api[i], "", NULL);
+        check_policy(&reply, false);
+        reply_free(&reply);
+    }
+    /* the page's own requests come from the origin "null", with whatever token it has been given */
+    CHECK_INT(403, request_status(harness, "POST /api/pairings/telegram:6666/approve",
+                                  "Origin: null\r\n", "{\"role\":\"owner\"}"));
+    CHECK_INT(403, request_status(harness, "OPTIONS /api/execute", "Origin: null\r\n", NULL));
+    int fd = client_connect(harness);
+    client_post(fd, harness, "Accept: text/event-stream\r\n", "{\"instructions\":\"x\"}", 20);
+    struct reply stream = {.head = client_read_until(fd, "\r\n\r\n")};
+    check_policy(&stream, false);
+    free(stream.head);
+    close(fd);
+    harness_stop(harness);
+}
+
 static void health_tells_strangers_nothing_else(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
@@ -286,6 +347,7 @@ int main(void)
     RUN(loopback_is_not_a_person);
     RUN(the_token_file_counts_beside_a_configured_token);
     RUN(health_tells_strangers_nothing_else);
+    RUN(nothing_that_is_served_may_act);
     RUN(token_file_is_closed_to_others);
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);

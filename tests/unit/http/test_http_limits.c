@@ -4,8 +4,11 @@
  */
 #include "harness.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct harness *harness;
@@ -262,26 +265,118 @@ static void two_hundred_connections_work(void)
     still_serves();
 }
 
-/* The limit is 210 here (adapters.http.connections). */
+static void await_connections(long wanted)
+{
+    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) != wanted && tries < 2000;
+         tries++)
+        wait_ms(1);
+    CHECK_INT(wanted, sma_gauge_get(SMA_GAUGE_http_connections));
+}
+
+/* The limit is 210 here (adapters.http.connections). Who waits for an answer is never closed for somebody else. */
 static void connection_limit_answers_503(void)
 {
+    static const char body[] = "{\"instructions\":\"later, all of us\"}";
     int fds[211];
-    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) > 0 && tries < 400; tries++)
-        wait_ms(10);
-    for (int i = 0; i < 210; i++)
+    unsigned before = harness_accepted_count(harness);
+    await_connections(0);
+    for (int i = 0; i < 210; i++) {
         fds[i] = client_connect(harness);
-    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) < 210 && tries < 400; tries++)
+        client_post(fds[i], harness, "", body, sizeof body - 1);
+    }
+    await_connections(210);
+    for (int tries = 0; harness_accepted_count(harness) < before + 210 && tries < 5000; tries++)
         wait_ms(1);
     fds[210] = client_connect(harness);
     struct reply reply = client_read(fds[210]);
     CHECK_INT(503, reply.status);
     CHECK(reply_has(&reply, "Too many connections") && reply_has(&reply, "Retry-After: 1"));
     reply_free(&reply);
-    for (int i = 0; i <= 210; i++)
+    struct linger at_once = {1, 0}; /* one goes, by a reset, so that the others can be released */
+    CHECK(setsockopt(fds[209], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    close(fds[209]);
+    await_connections(209);
+    CHECK_INT(200,
+              request_status(harness, "POST /api/execute", "", "{\"instructions\":\"release\"}"));
+    for (int i = 0; i < 209; i++) {
+        reply = client_read(fds[i]);
+        CHECK_INT(200, reply.status);
+        reply_free(&reply);
         close(fds[i]);
-    for (int tries = 0; sma_gauge_get(SMA_GAUGE_http_connections) > 0 && tries < 400; tries++)
-        wait_ms(10);
+    }
+    close(fds[210]);
+    await_connections(0);
     still_serves();
+}
+
+static long long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int connect_from(const char *address)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET},
+                       to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)harness_port(harness))};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval limit = {.tv_sec = 20};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(fd >= 0 && inet_pton(AF_INET, address, &from.sin_addr) == 1);
+    CHECK(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
+    CHECK(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    return fd;
+}
+
+/* 1,060 of one address, silent or in the middle of a head, against 210 places. One of another address was there first. */
+static void silent_connections_keep_nobody_out(void)
+{
+    enum
+    {
+        COUNT = 1060
+    };
+    static int fds[COUNT];
+    struct rlimit descriptors;
+    CHECK(getrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+    descriptors.rlim_cur = descriptors.rlim_max;
+    CHECK(setrlimit(RLIMIT_NOFILE, &descriptors) == 0);
+    harness = harness_start(&(struct harness_options){.json = "{\"connections\":210}"});
+    int first = connect_from("127.0.0.2"), idle = client_connect(harness);
+    static const char body[] = "{\"instructions\":\"hello\"}";
+    client_post(idle, harness, "", body, sizeof body - 1);
+    struct reply reply = client_read(idle);
+    CHECK_INT(200, reply.status);
+    reply_free(&reply);
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = client_connect(harness);
+        if (i % 2 == 1)
+            client_text(fds[i], "GET /health HTT");
+    }
+    long long begin = now_ms();
+    CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
+    CHECK(now_ms() - begin < 1000);
+    CHECK(sma_gauge_get(SMA_GAUGE_http_connections) <= 210);
+    char request[128];
+    snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: localhost:%d\r\n\r\n",
+             harness_port(harness));
+    client_text(first, request); /* the flood has pushed out itself */
+    reply = client_read(first);
+    CHECK_INT(200, reply.status);
+    reply_free(&reply);
+    client_post(idle, harness, "", body, sizeof body - 1); /* and nobody who has shown the token */
+    reply = client_read(idle);
+    CHECK_INT(200, reply.status);
+    reply_free(&reply);
+    CHECK(client_is_closed(fds[0])); /* the oldest went */
+    for (int i = 0; i < COUNT; i++)
+        close(fds[i]);
+    close(first);
+    close(idle);
+    await_connections(0);
+    harness_stop(harness);
 }
 
 /* A client that asks for much and reads nothing does not hold up the others. */
@@ -319,5 +414,6 @@ int main(void)
     RUN(connection_limit_answers_503);
     RUN(unread_answers_do_not_block);
     harness_stop(harness);
+    RUN(silent_connections_keep_nobody_out);
     return check_summary();
 }
