@@ -29,6 +29,7 @@ struct sma_config_llm
     const char *provider, *model;
     const char *base_url; /* without trailing slash; the default of the provider filled in */
     const char *api_key;  /* "" = none found */
+    const char *api_key_source; /* for people: "${LLM_API_KEY}", "OPENAI_API_KEY", ...; "none" */
     const char *anthropic_version;
     bool has_temperature, has_top_p, has_frequency_penalty, has_presence_penalty;
     double temperature, top_p, frequency_penalty, presence_penalty;

@@ -593,6 +593,9 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     model->ctx = ctx;
     if (model->target->llm->api == SMA_LLM_OFFLINE)
         return SMA_ERR_OK;
+    /* Where it came from, never what it is. */
+    sma_ctx_log(ctx, SMA_LOG_INFO, "provider %s: its key is from %s", model->target->llm->provider,
+                model->target->llm->api_key_source);
     return model_net_open(model, error);
 }
 

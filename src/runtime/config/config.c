@@ -50,6 +50,7 @@ struct loading
     char missing_path[8][128]; /* first few placeholders without a variable */
     char missing_name[8][128];
     size_t missing_count;
+    const char *key_place; /* "${NAME}" of llm.apiKey as it is written; NULL: none is named there */
     bool is_out_of_memory;
 };
 
@@ -353,6 +354,9 @@ static enum sma_err load_ship_json(struct loading *loading)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
                         where.column, where.text);
+    const char *key = json_string_value(find(loading, "llm", "apiKey"));
+    if (key != NULL && strncmp(key, "${", 2) == 0 && strlen(key) > 3 && strchr(key, '}') != NULL)
+        loading->key_place = keep_text(loading, key);
     struct sma_variables variables = {find_variable, note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
@@ -361,36 +365,41 @@ static enum sma_err load_ship_json(struct loading *loading)
 }
 
 /* -- llm -------------------------------------------------------------------------------------------------------- */
-static const char *first_variable(struct loading *loading, const char *const *names)
+/* "${name}" resolved a second time, case preserved (reference §2.2). NULL: not set, or empty. */
+static const char *resolve_named_key(struct loading *loading, const char *text)
 {
-    for (; *names != NULL; names++) {
-        const char *value = find_variable(loading, *names);
-        if (value != NULL && value[0] != '\0')
-            return value;
-    }
+    char name[256];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(loading->key_place + 2, "}"),
+                   loading->key_place + 2);
+    if (text == NULL || strncmp(text, "${", 2) == 0)
+        text = find_variable(loading, name);
+    if (text != NULL && text[0] != '\0')
+        return text;
+    if (missing_variable(loading, "llm.apiKey") == NULL)
+        note_missing(loading, "llm.apiKey", name);
     return NULL;
 }
 
-/* llm.apiKey is resolved a second time, case preserved (reference §2.2). */
-static const char *resolve_key(struct loading *loading)
+/* What ship.json names, and nothing in its place; where it names none, the variables of the configured provider. A key of
+ * another provider must not leave the house. is_elsewhere: ship.json speaks of another provider than the one in use. */
+static const char *resolve_key(struct loading *loading, bool is_elsewhere)
 {
-    const char *text = json_string_value(find(loading, "llm", "apiKey"));
-    if (text != NULL && text[0] == '$' && text[1] == '{') {
-        size_t len = strlen(text);
-        char name[256];
-        if (text[len - 1] != '}' || len - 3 >= sizeof name || len <= 3) {
-            text = NULL;
-        } else {
-            memcpy(name, text + 2, len - 3);
-            name[len - 3] = '\0';
-            text = find_variable(loading, name);
-            if (text == NULL)
-                note_missing(loading, "llm.apiKey", name);
+    struct sma_config_llm *llm = &loading->config->llm;
+    const char *text = is_elsewhere ? NULL : json_string_value(find(loading, "llm", "apiKey"));
+    llm->api_key_source = "none";
+    if (!is_elsewhere && loading->key_place != NULL) {
+        text = resolve_named_key(loading, text);
+        llm->api_key_source = text == NULL ? "none" : loading->key_place;
+    } else if (text != NULL && text[0] != '\0' && strncmp(text, "${", 2) != 0) {
+        llm->api_key_source = "llm.apiKey of ship.json";
+    } else {
+        text = NULL;
+        for (const char *const *at = sma_provider_variables(llm->provider);
+             text == NULL && *at != NULL; at++) {
+            text = find_variable(loading, *at);
+            text = text == NULL || text[0] == '\0' ? NULL : text;
+            llm->api_key_source = text == NULL ? "none" : *at;
         }
-    }
-    if (text == NULL || text[0] == '\0') {
-        static const char *const names[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "API_KEY", NULL};
-        text = first_variable(loading, names);
     }
     return text == NULL ? "" : keep_text(loading, text);
 }
@@ -429,7 +438,7 @@ static enum sma_err choose_url(struct loading *loading, const struct sma_provide
                         "%s: llm.baseUrl uses ${%s}, which is not set; put %s=... into .env",
                         loading->file, missing_variable(loading, "llm.baseUrl"),
                         missing_variable(loading, "llm.baseUrl"));
-    if (configured[0] == '\0' && llm->api == SMA_LLM_MESSAGES &&
+    if (configured[0] == '\0' && strcmp(llm->provider, "anthropic") == 0 &&
         find_variable(loading, "ANTHROPIC_BASE_URL") != NULL)
         configured = keep_text(loading, find_variable(loading, "ANTHROPIC_BASE_URL"));
     if (configured[0] == '\0' && provider == NULL)
@@ -480,30 +489,30 @@ static enum sma_err check_header_value(struct loading *loading, const char *path
     return SMA_ERR_OK;
 }
 
-static enum sma_err choose_key(struct loading *loading)
+static enum sma_err choose_key(struct loading *loading, bool is_elsewhere)
 {
     struct sma_config_llm *llm = &loading->config->llm;
-    if (llm->api == SMA_LLM_OFFLINE) {
-        llm->api_key = "";
+    llm->api_key = "";
+    llm->api_key_source = "none";
+    if (llm->api == SMA_LLM_OFFLINE)
         return SMA_ERR_OK;
-    }
-    llm->api_key = resolve_key(loading);
+    llm->api_key = resolve_key(loading, is_elsewhere);
     enum sma_err err = check_header_value(loading, "llm.apiKey", llm->api_key);
     if (err != SMA_ERR_OK)
         return err;
     if (llm->api_key[0] != '\0' || is_local_url(llm->base_url))
-        return SMA_ERR_OK;
-    const char *missing = missing_variable(loading, "llm.apiKey");
+        return SMA_ERR_OK; /* a server of this machine may need none */
+    const char *missing = is_elsewhere ? NULL : missing_variable(loading, "llm.apiKey");
     if (missing != NULL)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s: llm.apiKey uses ${%s}, which is not set; put %s=... into .env or the "
                         "environment (provider \"offline\" needs no key)",
                         loading->file, missing, missing);
     return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                    "%s: llm.apiKey is not set and neither ANTHROPIC_API_KEY, OPENAI_API_KEY nor "
-                    "API_KEY is; put LLM_API_KEY=... into .env and \"apiKey\": \"${LLM_API_KEY}\" "
+                    "%s: llm.apiKey is not set, nor is %s, the variable of provider %s; put "
+                    "LLM_API_KEY=... into .env and \"apiKey\": \"${LLM_API_KEY}\" "
                     "here (provider \"offline\" needs no key)",
-                    loading->file);
+                    loading->file, sma_provider_variables(llm->provider)[0], llm->provider);
 }
 
 static int64_t read_ms(const json_t *timeouts, const char *name)
@@ -548,7 +557,9 @@ static enum sma_err read_llm(struct loading *loading, const struct sma_config_ov
     if (err == SMA_ERR_OK)
         err = choose_model(loading, provider);
     if (err == SMA_ERR_OK)
-        err = choose_key(loading);
+        err =
+            choose_key(loading, is_forced && !is_word(loading, "llm", "provider", llm->provider) &&
+                                    get_text(loading, "llm", "baseUrl", "")[0] == '\0');
     if (err == SMA_ERR_OK)
         read_sampling(loading);
     return err;

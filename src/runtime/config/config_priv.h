@@ -42,6 +42,9 @@ struct sma_provider
 };
 /** NULL when the name is not one of ours. */
 const struct sma_provider *sma_provider_find(const char *name);
+/** The variables that hold a key of this provider, the first one first; ends with NULL. "custom" and unknown ones: what no
+ *  provider calls its own. */
+const char *const *sma_provider_variables(const char *provider);
 /** All names, comma separated, for error lines. */
 const char *sma_provider_names(void);
 

@@ -25,6 +25,25 @@ const struct sma_provider *sma_provider_find(const char *name)
     return NULL;
 }
 
+const char *const *sma_provider_variables(const char *provider)
+{
+    /* Source: the providers' own quick starts. */
+    static const struct
+    {
+        const char *provider, *variables[3];
+    } rows[] = {
+        {"anthropic", {"ANTHROPIC_API_KEY"}},   {"openai", {"OPENAI_API_KEY"}},
+        {"deepseek", {"DEEPSEEK_API_KEY"}},     {"moonshot", {"MOONSHOT_API_KEY"}},
+        {"qwen", {"DASHSCOPE_API_KEY"}},        {"zhipu", {"ZHIPUAI_API_KEY", "ZAI_API_KEY"}},
+        {"openrouter", {"OPENROUTER_API_KEY"}}, {"ollama", {"OLLAMA_API_KEY"}},
+    };
+    static const char *const others[] = {"LLM_API_KEY", "API_KEY", NULL};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        if (strcmp(rows[i].provider, provider) == 0)
+            return rows[i].variables;
+    return others;
+}
+
 const char *sma_provider_names(void)
 {
     return "anthropic, openai, custom, deepseek, moonshot, qwen, zhipu, openrouter, ollama, "

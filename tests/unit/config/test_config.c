@@ -171,6 +171,62 @@ static void what_the_env_file_brought_is_known_by_name(void)
     write_file(".env", NULL);
 }
 
+/* Both variables set is what many developers have. A key goes to the provider whose it is, or nowhere. */
+static void each_provider_gets_its_own_key_only(void)
+{
+    static const struct
+    {
+        const char *llm, *key, *source; /* key NULL: refused with the text of source */
+    } rows[] = {
+        {"\"provider\":\"openai\",\"model\":\"m\"", "of-openai", "OPENAI_API_KEY"},
+        {"\"provider\":\"anthropic\"", "of-anthropic", "ANTHROPIC_API_KEY"},
+        {"\"provider\":\"custom\",\"model\":\"m\"", "of-nobody", "API_KEY"},
+        {"\"provider\":\"deepseek\"", NULL, "nor is DEEPSEEK_API_KEY"},
+        {"\"provider\":\"moonshot\",\"model\":\"m\"", NULL, "nor is MOONSHOT_API_KEY"},
+        {"\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"", NULL,
+         "llm.apiKey uses ${LLM_API_KEY}, which is not set"},
+        {"\"provider\":\"deepseek\",\"apiKey\":\"${my_key}\"", NULL,
+         "llm.apiKey uses ${my_key}, which is not set"},
+        {"\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${LLM_API_KEY}\"", NULL,
+         "llm.apiKey uses ${LLM_API_KEY}, which is not set"},
+        {"\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${PORT_X}\"", NULL,
+         "llm.apiKey uses ${PORT_X}, which is not set"}, /* set, but empty */
+        {"\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"${ANTHROPIC_API_KEY}\"",
+         "of-anthropic", "${ANTHROPIC_API_KEY}"}, /* who writes it means it */
+        {"\"provider\":\"openai\",\"model\":\"m\",\"apiKey\":\"sk-literal\"", "sk-literal",
+         "llm.apiKey of ship.json"},
+        {"\"provider\":\"ollama\",\"model\":\"m\",\"apiKey\":\"${LLM_API_KEY}\"", "", "none"},
+        {"\"provider\":\"ollama\",\"model\":\"m\"", "", "none"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char ship[512];
+        snprintf(ship, sizeof ship, "{\"llm\":{%s}}", rows[i].llm);
+        project(ship, "OPENAI_API_KEY=of-openai\nANTHROPIC_API_KEY=of-anthropic\n"
+                      "API_KEY=of-nobody\nPORT_X=\n");
+        if (rows[i].key == NULL) {
+            refuse(rows[i].source);
+            continue;
+        }
+        struct sma_config *config = load();
+        CHECK_TEXT(rows[i].key, config->llm.api_key);
+        CHECK_TEXT(rows[i].source, config->llm.api_key_source);
+        sma_config_destroy(config);
+    }
+}
+
+/* `start --provider openai` on a project of another provider. */
+static void a_provider_of_the_command_line_does_not_get_the_files_key(void)
+{
+    struct sma_config_overrides overrides = {.provider = "openai"};
+    struct sma_config *config = NULL;
+    struct sma_error error = {0};
+    project("{\"llm\":{\"provider\":\"anthropic\",\"model\":\"m\",\"apiKey\":\"sk-literal\"}}",
+            "OPENAI_API_KEY=of-openai\n");
+    CHECK_OK(sma_config_load(dir, &overrides, NULL, NULL, &config, &error));
+    CHECK_TEXT("of-openai", config->llm.api_key);
+    sma_config_destroy(config);
+}
+
 /* Runs first: the first load of a process is the one that may touch the environment. */
 static void a_reload_reads_the_env_file_again(void)
 {
@@ -406,6 +462,8 @@ int main(void)
     RUN(placeholders_follow_the_old_rules);
     RUN(the_environment_wins_over_the_file);
     RUN(timeouts_may_be_written_as_text);
+    RUN(each_provider_gets_its_own_key_only);
+    RUN(a_provider_of_the_command_line_does_not_get_the_files_key);
     RUN(a_key_of_several_lines_is_refused);
     RUN(wires_are_chosen_as_designed);
     RUN(access_holds_for_platforms_that_do_not_say_it_themselves);
