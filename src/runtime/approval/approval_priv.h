@@ -87,13 +87,6 @@ struct launcher
     uint8_t traits;
 };
 
-/* Options by which a program runs a command or writes a file: `letters` short ones, `names` long ones, blank-separated (a
- * star at the end: whatever follows), `subcommands` first operands that do so. */
-struct danger
-{
-    const char *program, *letters, *names, *subcommands;
-};
-
 struct program
 {
     const char *name;
@@ -104,7 +97,6 @@ struct program
 struct sma_str sma_program_base(struct sma_str path);
 enum program_kind sma_program_kind(struct sma_str base);
 const struct launcher *sma_program_launcher(struct sma_str base);
-const struct danger *sma_program_danger(struct sma_str base);
 /* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 = none, as of most. */
 uint32_t sma_program_recipes(struct sma_str file);
 /* May a name made of the pattern be a recipe? */
@@ -136,9 +128,11 @@ struct sma_shell_command *sma_unwrap_child(struct sma_shell *shell, uint32_t com
 void sma_unwrap_shell(struct sma_shell *shell, uint32_t command);
 void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sma_str base);
 void sma_unwrap_awk(struct sma_shell *shell, uint32_t command);
+void sma_unwrap_find(struct sma_shell *shell, uint32_t command);
+/* The words of the child that hold `replaced` (-I of xargs, {} of find) are not known. */
+void sma_unwrap_mark_replaced(struct sma_shell *shell, const struct sma_shell_command *child,
+                              struct sma_str replaced);
 void sma_unwrap_sed(struct sma_shell *shell, uint32_t command);
-/* Is `word` (an option) one that `danger` names? */
-bool sma_unwrap_is_dangerous(const struct danger *danger, struct sma_str word);
 void sma_unwrap_add_assign(struct sma_shell *shell, uint32_t command,
                            const struct sma_shell_word *word);
 void sma_unwrap_git(struct sma_shell *shell, uint32_t command);

@@ -22,12 +22,24 @@ static void note(struct reading *reading, uint32_t index, const char *why)
     sma_unwrap_note(reading->shell, reading->command, index, why);
 }
 
+static const struct description *find_in(const struct description *table, size_t count,
+                                         struct sma_str base)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strchr(table[i].programs, base.ptr[0]) != NULL && /* most rows end here */
+            sma_list_has(table[i].programs, base))
+            return &table[i];
+    return NULL;
+}
+
 const struct description *sma_options_of(struct sma_str base)
 {
-    for (size_t i = 0; i < SMA_OPTIONS_FILES_COUNT; i++)
-        if (sma_list_has(SMA_OPTIONS_FILES[i].programs, base))
-            return &SMA_OPTIONS_FILES[i];
-    return NULL;
+    if (base.len == 0)
+        return NULL;
+    const struct description *found = find_in(SMA_OPTIONS_FILES, SMA_OPTIONS_FILES_COUNT, base);
+    if (found == NULL)
+        found = find_in(SMA_OPTIONS_NET, SMA_OPTIONS_NET_COUNT, base);
+    return found != NULL ? found : find_in(SMA_OPTIONS_BUILD, SMA_OPTIONS_BUILD_COUNT, base);
 }
 
 /* -- the description ----------------------------------------------------------------------------------------------- */
@@ -411,7 +423,9 @@ void sma_options_touch_made(struct reading *reading, enum sma_shell_touch_kind k
 
 void sma_options_touch_here(struct reading *reading)
 {
-    struct sma_shell_word here = {.text = ".", .raw = ".", .len = 1, .raw_len = 1, .fixed_len = 1};
+    struct sma_shell_word here = {.text = ".", .len = 1, .fixed_len = 1};
+    here.raw = word_at(reading, 0)->raw; /* what people are told */
+    here.raw_len = word_at(reading, 0)->raw_len;
     sma_unwrap_touch_at(reading->shell, reading->command, word_count(reading) - 1,
                         SMA_TOUCH_WRITE_BELOW, &here);
 }

@@ -56,7 +56,7 @@ struct description
     void (*finish)(struct reading *reading); /* judges the operands; NULL: they are plain text */
 };
 
-#define OPTION_MARK_COUNT_MAX 20
+#define OPTION_MARK_COUNT_MAX 24
 
 /* What was found out about one command. */
 struct reading

@@ -2,7 +2,7 @@
  * options_files.c — the options of programs that copy, move, make and remove files, and what their operands are.
  *
  * Source: cp(1), mv(1), ln(1), install(1), tee(1), touch(1), mkdir(1), rmdir(1), rm(1), truncate(1), chmod(1), chown(1),
- * chgrp(1), uniq(1), unlink(1), split(1), csplit(1), sort(1), dd(1), GNU coreutils 9.1.
+ * chgrp(1), uniq(1), unlink(1), split(1), csplit(1), sort(1), dd(1), GNU coreutils 9.1; gzip(1) 1.12, bzip2(1) 1.0.8, xz(1) 5.4.
  */
 #include "options_tables.h"
 
@@ -59,17 +59,39 @@ static void finish_copy_as(struct reading *reading, enum sma_shell_touch_kind so
         sma_options_touch_made(reading, SMA_TOUCH_WRITE_BELOW, &target, "", NULL);
 }
 
+/* `mv *.log logs/`: a name that begins with a dash is an option here. It ends in .log, so what its value names does, too,
+ * and nothing that a program runs or reads as code ends so. */
+static void vouch_for_data(struct reading *reading)
+{
+    static const char data[] = ".log .csv .tsv .png .jpg .jpeg .gif .svg .pdf .gz .tgz .zip .bak "
+                               ".tmp .out .dat";
+    for (uint32_t i = 0; i < reading->operand_count; i++) {
+        uint32_t index = 0;
+        const struct sma_shell_word *operand = sma_options_operand(reading, i, &index);
+        struct sma_str text = sma_shell_word_str(operand);
+        bool is_pattern = (operand->flags & SMA_WORD_GLOB) != 0 &&
+                          (operand->flags & (SMA_WORD_DYNAMIC | SMA_WORD_BRACE | SMA_WORD_TILDE |
+                                             SMA_WORD_QUOTED)) == 0;
+        if (is_pattern && text.len > 1 && text.ptr[0] == '*' &&
+            sma_list_has(data, (struct sma_str){text.ptr + 1, text.len - 1}))
+            reading->shell->words[reading->shell->commands[reading->command].first_word + index]
+                .flags |= SMA_WORD_VOUCHED;
+    }
+}
+
 static void finish_copy(struct reading *reading)
 {
     /* another name for a file is a way to write it later */
     bool links = sma_options_saw(reading, "l link s symbolic-link");
     finish_copy_as(reading, links ? SMA_TOUCH_WRITE : SMA_TOUCH_READ,
                    sma_options_saw(reading, "r R recursive a archive"));
+    vouch_for_data(reading);
 }
 
 static void finish_move(struct reading *reading)
 {
     finish_copy_as(reading, SMA_TOUCH_WRITE, false);
+    vouch_for_data(reading);
 }
 
 static const struct option_row CP[] = {
@@ -272,7 +294,38 @@ static void finish_dd(struct reading *reading)
     }
 }
 
+/* gzip and its kin replace their operands by others. */
+static const struct option_row GZIP[] = {
+    {OPTION_FLAG, "a ascii c stdout to-stdout d decompress uncompress f force h help k keep l list "
+                  "L license n no-name N "
+                  "name q quiet r recursive synchronous t test v verbose V version fast best "
+                  "rsyncable 0 1 2 3 4 5 6 7 8 "
+                  "9 z compress s small e extreme"},
+    {OPTION_TEXT, "T threads"},
+    {OPTION_ASK_VALUE, "S suffix"},
+};
+
+static void finish_gzip(struct reading *reading)
+{
+    if (sma_options_saw(reading, "c stdout to-stdout l list t test"))
+        return;
+    for (uint32_t i = 0; i < reading->operand_count; i++) {
+        sma_options_touch(reading, i, SMA_TOUCH_WRITE);
+        const struct sma_shell_word *word = sma_options_operand(reading, i, NULL);
+        struct sma_shell_word stem = *word; /* Makefile.gz becomes Makefile */
+        const char *dot = memrchr(word->text, '.', word->len);
+        if (dot == NULL || dot == word->text)
+            continue;
+        stem.len = (uint32_t)(dot - word->text);
+        if (stem.fixed_len > stem.len)
+            stem.fixed_len = stem.len;
+        sma_options_touch_made(reading, SMA_TOUCH_WRITE, &stem, "", NULL);
+    }
+}
+
 const struct description SMA_OPTIONS_FILES[] = {
+    DESCRIBE("gzip gunzip bzip2 bunzip2 xz unxz", GZIP, 0, "c stdout to-stdout l list t test",
+             finish_gzip),
     DESCRIBE("cp", CP, 0, COPY_MARKS, finish_copy),
     DESCRIBE("mv", MV, 0, COPY_MARKS, finish_move),
     DESCRIBE("ln", LN, 0, COPY_MARKS, finish_move),

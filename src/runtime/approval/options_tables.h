@@ -14,5 +14,9 @@
 
 extern const struct description SMA_OPTIONS_FILES[];
 extern const size_t SMA_OPTIONS_FILES_COUNT;
+extern const struct description SMA_OPTIONS_NET[];
+extern const size_t SMA_OPTIONS_NET_COUNT;
+extern const struct description SMA_OPTIONS_BUILD[];
+extern const size_t SMA_OPTIONS_BUILD_COUNT;
 
 #endif

@@ -247,10 +247,9 @@ static struct checked describe(const struct sma_shell *shell, uint32_t index)
     bool is_add = checked.kind == PROGRAM_GIT && command->word_count > 1 &&
                   sma_str_is_equal(sma_shell_word_str(&words[1]), SMA_STR("add"));
     checked.is_plain = checked.kind == PROGRAM_PLAIN || checked.kind == PROGRAM_NEUTRAL || is_add;
-    if (sma_program_danger(checked.base) != NULL && !sma_list_has("test [ printf", checked.base))
-        checked.is_plain = false;
     const struct description *description = sma_options_of(checked.base);
-    if (description != NULL && sma_options_can_harm(description))
+    if (description != NULL && sma_options_can_harm(description) &&
+        !sma_list_has("test [ printf", checked.base)) /* may_evaluate() looks at these */
         checked.is_plain = false;
     checked.shows_names_only =
         sma_list_has("echo printf ls stat file wc du basename dirname test [ :", checked.base);
@@ -272,16 +271,6 @@ static bool is_below_folder(const struct sma_shell_word *word)
             return false;
     }
     return true;
-}
-
-/* git commit -m "$(cat ...)": the value of an option, whatever it is. */
-static bool is_message(const struct checked *checked, const struct sma_shell_word *words,
-                       uint32_t index)
-{
-    return checked->kind == PROGRAM_GIT && index > 2 &&
-           (words[index].flags & SMA_WORD_SPLITS) == 0 &&
-           sma_list_has("commit tag merge", sma_shell_word_str(&words[1])) &&
-           sma_list_has("-m -am --message", sma_shell_word_str(&words[index - 1]));
 }
 
 static bool is_denied_file(const struct deciding *deciding, const struct sma_shell_word *word)
@@ -325,7 +314,7 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
 {
     const struct sma_shell_word *word = &words[index];
     struct sma_str text = sma_shell_word_str(word);
-    if (!checked->is_plain && !is_steady(word) && !is_message(checked, words, index))
+    if (!checked->is_plain && !is_steady(word))
         return "a word of it is not constant and may be an option";
     bool is_pattern = (word->flags & SMA_WORD_GLOB) != 0 && !checked->shows_names_only;
     if ((word->flags & SMA_WORD_BRACE) != 0 && !checked->shows_names_only && !is_below_folder(word))
@@ -340,9 +329,24 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
     return NULL;
 }
 
+/* `cd src && ls && cd ..`: nothing comes behind it, so that it does not matter where it goes. */
+static bool ends_text(const struct sma_shell *shell, const struct sma_shell_command *command)
+{
+    const struct sma_shell_word *last = sma_shell_words(shell, command) + command->word_count - 1;
+    const char *at = last->raw + last->raw_len, *end = shell->arena + shell->source_len;
+    if (command->parent >= 0 || command->word_count != 2 || !sma_shell_word_is_constant(last) ||
+        last->raw < shell->arena || at > end)
+        return false;
+    while (at < end && memchr(" \t\n;", *at, 4) != NULL)
+        at++;
+    return at == end;
+}
+
 static void check_folder(struct deciding *deciding, const struct sma_shell_command *command)
 {
     const struct sma_shell_word *words = sma_shell_words(deciding->shell, command);
+    if (ends_text(deciding->shell, command))
+        return;
     if (command->word_count == 2 && sma_deciding_is_harmless(deciding, &words[1], 0) &&
         words[1].text[0] != '-')
         return;
@@ -468,7 +472,9 @@ static void find_folders(struct deciding *deciding)
     const struct sma_shell *shell = deciding->shell;
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_command *command = &shell->commands[i];
-        if (command->word_count < 2 || !sma_str_is_equal(program_of(shell, command), SMA_STR("cd")))
+        if (command->word_count < 2 ||
+            !sma_str_is_equal(program_of(shell, command), SMA_STR("cd")) ||
+            ends_text(shell, command))
             continue;
         deciding->has_many_folders |= deciding->folder.len > 0;
         deciding->folder = sma_shell_word_str(sma_shell_words(shell, command) + 1);

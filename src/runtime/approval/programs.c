@@ -286,7 +286,7 @@ static const struct launcher LAUNCHERS[] = {
     {"busybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"toybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"xargs", "0rtx", "InPLsdE", "null no-run-if-empty verbose exit",
-     "replace max-args max-procs max-lines max-chars delimiter", 0,
+     "replace max-lines max-args max-procs max-chars delimiter", 0,
      LAUNCHER_ADDS_NOTHING | LAUNCHER_APPENDS},
     {"watch", "bcdegtwx", "n", "beep color differences errexit chgexit no-title no-wrap",
      "interval", 0, LAUNCHER_ADDS_NOTHING | LAUNCHER_JOINS},
@@ -303,65 +303,43 @@ static const struct launcher LAUNCHERS[] = {
     {"ssh", "46AaCfGgKkMNnqsTtVvXxYy", "BbcDEIiJLlmOpQRSWw", "", "", 1, LAUNCHER_JOINS},
 };
 
-static const struct danger DANGERS[] = {
-    {"[", "vR", "", ""},
-    {"cargo", "", "config", "install"},
-    {"clang", "", "wrapper fplugin* fuse-ld* Xclang B*", ""},
-    {"cpio", "", "rsh-command", ""},
-    {"curl", "Ko", "config output output-dir", ""},
-    {"date", "sf", "set file", ""},
-    {"file", "C", "compile", ""},
-    {"g++", "", "wrapper fplugin* fuse-ld* specs* B*", ""},
-    {"gcc", "", "wrapper fplugin* fuse-ld* specs* B*", ""},
-    {"gmake", "fICWE", "eval file makefile include-dir directory what-if assume-new", ""},
-    {"go", "", "exec toolexec vettool overlay modfile", "generate run tool install"},
-    {"hostname", "bF", "boot file", ""},
-    {"make", "fICWE", "eval file makefile include-dir directory what-if assume-new", ""},
-    {"npm", "", "script-shell node-options prefix globalconfig userconfig shell call",
-     "exec explore x edit"},
-    {"pip", "", "editable index-url extra-index-url global-option", ""},
-    {"pip3", "", "editable index-url extra-index-url global-option", ""},
-    {"pnpm", "", "script-shell shell-mode dir", "exec dlx"},
-    {"printf", "v", "", ""},
-    {"rg", "", "pre hostname-bin", ""},
-    {"rsync", "e", "rsh rsync-path", ""},
-    {"systemctl", "", "", "edit"},
-    {"tar", "IF",
-     "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command "
-     "rmt-command",
-     ""},
-    {"test", "vR", "", ""},
-    {"tree", "o", "", ""},
-    {"wait", "p", "", ""},
-    {"wget", "eOP", "execute use-askpass config output-document directory-prefix", ""},
-    {"yarn", "", "script-shell cwd", "exec dlx node"},
-    {"zip", "T", "unzip-command test", ""},
-};
-
 /* Files that say what a program runs, by name: whoever may write one may run anything where a rule allows the program. Test
  * files and the like are not among them: an allowed `npm test` runs the project, whatever it is. A star begins a suffix. */
 static const struct
 {
     const char *programs, *files;
 } RECIPES[] = {
-    {"make gmake", "Makefile makefile GNUmakefile *.mk"},
-    {"cmake ctest", "CMakeLists.txt CMakePresets.json CTestTestfile.cmake *.cmake"},
-    {"ninja", "build.ninja"},
+    {"make gmake", "Makefile makefile GNUmakefile *.mk *.mak"},
+    {"cmake ctest", "CMakeLists.txt CMakePresets.json CMakeUserPresets.json CTestTestfile.cmake "
+                    "CTestCustom.cmake *.cmake"},
+    {"ninja", "build.ninja *.ninja"},
     {"npm npx pnpm yarn node nodejs bun bunx deno tsc jest vitest eslint prettier",
-     "package.json deno.json *.config.js *.config.cjs *.config.mjs *.config.ts"},
+     "package.json deno.json deno.jsonc import_map.json bunfig.toml pnpm-workspace.yaml "
+     "pnpmfile.cjs *.config.js *.config.cjs *.config.mjs *.config.ts *.config.mts *.config.cts "
+     "babel.config.json jest.config.json vitest.workspace.ts tsconfig.json turbo.json nx.json "
+     "lerna.json binding.gyp"},
     {"pytest python python3 pip pip3 pipx pipenv poetry uv uvx tox nox",
-     "conftest.py setup.py setup.cfg pyproject.toml tox.ini pytest.ini noxfile.py "
-     "sitecustomize.py usercustomize.py"},
-    {"cargo rustc", "Cargo.toml build.rs"},
-    {"rake bundle ruby rspec", "Rakefile Gemfile *.gemspec"},
-    {"gradle gradlew mvn ant", "*.gradle *.gradle.kts pom.xml build.xml"},
+     "conftest.py setup.py setup.cfg pyproject.toml tox.ini pytest.ini noxfile.py tox.toml uv.toml "
+     "sitecustomize.py usercustomize.py Pipfile pip.conf"},
+    {"cargo rustc rustup", "Cargo.toml build.rs rust-toolchain rust-toolchain.toml"},
+    {"go", "go.work go.mod"},
+    {"rake bundle ruby rspec",
+     "Rakefile rakefile Rakefile.rb rakefile.rb *.rake Gemfile gems.rb *.gemspec"},
+    {"gradle gradlew mvn ant", "*.gradle *.gradle.kts gradle.properties gradle-wrapper.properties "
+                               "gradlew mvnw pom.xml build.xml"},
     {"composer php", "composer.json"},
-    {"just", "justfile Justfile"},
-    {"task", "Taskfile.yml Taskfile.yaml"},
-    {"docker docker-compose podman", "Dockerfile compose.yml compose.yaml docker-compose.yml "
-                                     "docker-compose.yaml"},
-    {"meson", "meson.build"},
-    {"bazel", "BUILD BUILD.bazel WORKSPACE MODULE.bazel *.bzl"},
+    {"just", "justfile Justfile *.just"},
+    {"task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml Taskfile.dist.yml "
+             "Taskfile.dist.yaml taskfile.dist.yml taskfile.dist.yaml"},
+    {"docker docker-compose podman",
+     "Dockerfile Containerfile *.dockerfile *.Dockerfile compose.yml compose.yaml "
+     "compose.override.yml compose.override.yaml docker-compose.yml docker-compose.yaml "
+     "docker-compose.override.yml docker-compose.override.yaml docker-bake.hcl docker-bake.json"},
+    {"meson", "meson.build meson_options.txt meson.options"},
+    {"bazel", "BUILD BUILD.bazel WORKSPACE WORKSPACE.bazel MODULE.bazel *.bzl"},
+    {"scons", "SConstruct Sconstruct sconstruct SConscript"},
+    {"autoconf autoreconf automake aclocal configure", "configure.ac configure.in Makefile.am "
+                                                       "aclocal.m4"},
 };
 
 static bool is_listed_file(const char *list, struct sma_str file)
@@ -472,14 +450,6 @@ const struct launcher *sma_program_launcher(struct sma_str base)
     for (size_t i = 0; i < SMA_COUNT_OF(LAUNCHERS); i++)
         if (sma_str_is_equal(base, sma_str(LAUNCHERS[i].name)))
             return &LAUNCHERS[i];
-    return NULL;
-}
-
-const struct danger *sma_program_danger(struct sma_str base)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(DANGERS); i++)
-        if (sma_str_is_equal(base, sma_str(DANGERS[i].program)))
-            return &DANGERS[i];
     return NULL;
 }
 

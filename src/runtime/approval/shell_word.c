@@ -318,10 +318,50 @@ static void parse_ansi_quotes(struct parser *parser, struct building *building)
         parser->pos++;
 }
 
+/* $(date +%F): digits, letters and -_. of which no slash, no blank and no option can come. Its end, or NULL. */
+static const char *end_of_date(const struct parser *parser)
+{
+    static const char begin[] = "$(date +";
+    size_t len = sizeof begin - 1;
+    if ((size_t)(parser->end - parser->pos) < len || memcmp(parser->pos, begin, len) != 0)
+        return NULL;
+    for (const char *at = parser->pos + len; at < parser->end; at++) {
+        if (*at == ')')
+            return at + 1;
+        if (*at == '%' && at + 1 < parser->end && memchr("FYmdHMSsjy", at[1], 10) != NULL)
+            at++;
+        else if (!is_name_start(*at) && !is_digit(*at) && *at != '-' && *at != '.')
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The date stands in the word as a star: a part of a name. The command itself is listed like any other. */
+static bool parse_date(struct parser *parser, struct building *building)
+{
+    const char *end = end_of_date(parser);
+    if (end == NULL || building->is_frozen || building->has_set)
+        return false;
+    parser->pos += 2;
+    mark(building, SMA_WORD_GLOB, building->word.len);
+    end_text(parser, building); /* what the command needs of the arena comes behind the text */
+    struct sma_str before = {building->word.text, building->word.len};
+    sma_shell_parse_paren(parser);
+    building->is_frozen = false;
+    building->word.text = parser->shell->arena + parser->shell->arena_len;
+    building->word.len = 0;
+    for (size_t i = 0; i < before.len; i++)
+        add(parser, building, before.ptr[i]);
+    add(parser, building, '*');
+    return true;
+}
+
 static void parse_dollar(struct parser *parser, struct building *building, bool is_quoted)
 {
     char next = parser->end - parser->pos > 1 ? parser->pos[1] : '\0';
-    if (next == '(') {
+    if (next == '(' && parse_date(parser, building)) {
+        return;
+    } else if (next == '(') {
         freeze(parser, building, is_quoted);
         bool is_double = parser->end - parser->pos > 2 && parser->pos[2] == '(';
         const char *end = is_double ? end_of_arithmetic(parser) : NULL;

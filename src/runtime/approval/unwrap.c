@@ -138,12 +138,10 @@ static bool take_long(const struct launcher *launcher, struct sma_str text, stru
         return equals == NULL;
     if (!sma_list_has(launcher->long_valued, name))
         return false;
-    if (sma_str_is_equal(
-            name, SMA_STR("replace"))) /* its value is optional: only the form with = is sure */
-        following =
-            equals == NULL ? SMA_STR("") : (struct sma_str){equals + 1, text.len - name.len - 3};
-    if (sma_str_is_equal(name, SMA_STR("replace")) && following.len == 0)
-        return false;
+    if (equals != NULL)
+        following = (struct sma_str){equals + 1, text.len - name.len - 3};
+    if (sma_list_has("replace max-lines", name) && (equals == NULL || following.len == 0))
+        return false; /* their value is optional: the next word may be the program */
     if ((launcher->traits & LAUNCHER_APPENDS) != 0 && sma_str_is_equal(name, SMA_STR("replace")))
         options->replaced = following;
     options->next += equals == NULL;
@@ -172,8 +170,9 @@ static bool take_options(const struct sma_shell *shell, uint32_t command,
         }
         bool is_known = text.ptr[1] == '-' ? take_long(launcher, text, options, following)
                                            : take_cluster(launcher, text, options, following);
-        if (!is_known) {
-            options->next = index;
+        bool took_next = options->next > index && index + 1 < count;
+        if (!is_known || (took_next && !sma_shell_word_is_constant(word + 1))) {
+            options->next = index; /* a pattern as value may be several words */
             return false;
         }
     }
@@ -226,8 +225,8 @@ static bool join_words(struct sma_shell *shell, uint32_t command, uint32_t from,
 }
 
 /* xargs -I R: the words that hold R are not known. */
-static void mark_replaced(struct sma_shell *shell, const struct sma_shell_command *child,
-                          struct sma_str replaced)
+void sma_unwrap_mark_replaced(struct sma_shell *shell, const struct sma_shell_command *child,
+                              struct sma_str replaced)
 {
     for (uint32_t i = 0; i < child->word_count; i++) {
         struct sma_shell_word *word = &shell->words[child->first_word + i];
@@ -313,117 +312,9 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
         return;
     shell->commands[command].is_transparent = is_transparent;
     if (options.replaced.len > 0)
-        mark_replaced(shell, child, options.replaced);
+        sma_unwrap_mark_replaced(shell, child, options.replaced);
     else
         child->has_more_words |= (launcher->traits & LAUNCHER_APPENDS) != 0;
-}
-
-/* -- find ------------------------------------------------------------------------------------------------------------- */
-/* {} becomes a path below a starting point, which does not begin with a dash when the starting points do not. */
-static void mark_found(struct sma_shell *shell, const struct sma_shell_command *child)
-{
-    for (uint32_t i = 0; i < child->word_count; i++) {
-        struct sma_shell_word *word = &shell->words[child->first_word + i];
-        if (i > 0 && word->len == 2 && memcmp(word->text, "{}", 2) == 0) {
-            word->text = "./{}";
-            word->len = 4;
-            word->fixed_len = 2;
-            word->flags |= SMA_WORD_DYNAMIC;
-        }
-    }
-    mark_replaced(shell, child, SMA_STR("{}"));
-}
-
-static void unwrap_find(struct sma_shell *shell, uint32_t command)
-{
-    uint32_t count = shell->commands[command].word_count;
-    for (uint32_t i = 1; i < count; i++) {
-        struct sma_str text = text_at(shell, command, i);
-        if (sma_list_has("-delete -fprint -fprint0 -fprintf -fls", text))
-            sma_unwrap_note(shell, command, i, "find would delete or write files");
-        if (!sma_list_has("-exec -execdir -ok -okdir", text))
-            continue;
-        uint32_t end = i + 1;
-        while (end < count && !sma_list_has("; +", text_at(shell, command, end)))
-            end++;
-        if (end == i + 1) {
-            sma_unwrap_note(shell, command, count, "find would run something that is not complete");
-            continue;
-        }
-        struct sma_shell_command *child = sma_unwrap_child(shell, command, i + 1, end);
-        if (child != NULL)
-            mark_found(shell, child);
-        i = end;
-    }
-}
-
-/* -- programs with dangerous options ------------------------------------------------------------------------------------ */
-static bool matches_name(struct sma_str name, struct sma_str option, bool may_abbreviate)
-{
-    if (name.len > 0 && name.ptr[name.len - 1] == '*')
-        return option.len >= name.len - 1 && memcmp(option.ptr, name.ptr, name.len - 1) == 0;
-    if (may_abbreviate)
-        return option.len > 0 && option.len <= name.len &&
-               memcmp(option.ptr, name.ptr, option.len) == 0;
-    return sma_str_is_equal(option, name);
-}
-
-static bool names_output(struct sma_str option)
-{
-    return sma_str_starts_with(option, SMA_STR("--o")) ||
-           sma_str_starts_with(option, SMA_STR("--d")) ||
-           (option.ptr[1] != '-' && memchr(option.ptr, 'K', option.len) == NULL &&
-            memchr(option.ptr, 'e', option.len) == NULL);
-}
-
-bool sma_unwrap_is_dangerous(const struct danger *danger, struct sma_str word)
-{
-    if (word.len < 2 || word.ptr[0] != '-')
-        return false;
-    bool is_long = word.ptr[1] == '-';
-    for (size_t i = 1; !is_long && i < word.len && word.ptr[i] != '='; i++)
-        if (strchr(danger->letters, word.ptr[i]) != NULL)
-            return true;
-    size_t skip = is_long ? 2 : 1;
-    const char *equals = memchr(word.ptr, '=', word.len);
-    struct sma_str option = {word.ptr + skip,
-                             (equals == NULL ? word.len : (size_t)(equals - word.ptr)) - skip};
-    for (const char *name = danger->names; *name != '\0';) {
-        const char *end = strchrnul(name, ' ');
-        if (matches_name((struct sma_str){name, (size_t)(end - name)}, option, is_long))
-            return true;
-        name = *end == '\0' ? end : end + 1;
-    }
-    return false;
-}
-
-static void check_danger(struct sma_shell *shell, uint32_t command, const struct danger *danger)
-{
-    bool is_make = strcmp(danger->program, "make") == 0 || strcmp(danger->program, "gmake") == 0;
-    bool is_tar = strcmp(danger->program, "tar") == 0;
-    uint32_t count = shell->commands[command].word_count;
-    for (uint32_t i = 1; i < count; i++) {
-        struct sma_str text = text_at(shell, command, i);
-        bool is_dangerous = sma_unwrap_is_dangerous(danger, text);
-        if (is_make && memchr(text.ptr, '=', text.len) != NULL)
-            is_dangerous = true;
-        for (size_t k = 0; is_tar && i == 1 && text.len > 0 && text.ptr[0] != '-' && k < text.len;
-             k++)
-            is_dangerous |= strchr(danger->letters, text.ptr[k]) != NULL;
-        if (is_dangerous) {
-            sma_unwrap_note(shell, command, i, "an option that runs a command or writes a file");
-            if (sma_list_has("curl wget", sma_str(danger->program)) && names_output(text))
-                continue; /* a file and no command: a rule that goes on to it may allow it */
-            bool has_value = memchr(text.ptr, '=', text.len) != NULL;
-            sma_unwrap_guess(shell, command, i, has_value || i + 1 == count ? i + 1 : i + 2);
-            return;
-        }
-    }
-    if (count > 1 && danger->subcommands[0] != '\0' &&
-        sma_list_has(danger->subcommands, text_at(shell, command, 1)))
-        sma_unwrap_note(shell, command,
-                        sma_list_has("exec x dlx", text_at(shell, command, 1)) ? 2 : 1,
-                        "a subcommand that runs something else");
 }
 
 /* -- runners ------------------------------------------------------------------------------------------------------------ */
@@ -444,6 +335,13 @@ static void unwrap_runner(struct sma_shell *shell, uint32_t command, struct sma_
         (void)sma_unwrap_child(shell, command, origin, count); /* a failure has raised the doubt */
     else
         sma_unwrap_guess(shell, command, 1, shell->commands[command].word_count);
+}
+
+/* docker exec web ls -l: the options are those of ls. */
+static bool starts_child(const struct sma_shell *shell, uint32_t command, struct sma_str base)
+{
+    return sma_program_kind(base) == PROGRAM_RUNNER && shell->commands[command].word_count > 1 &&
+           sma_list_has("exec run", text_at(shell, command, 1));
 }
 
 /* -- builtins of the shell ------------------------------------------------------------------------------------------------ */
@@ -508,7 +406,7 @@ static void unwrap_by_kind(struct sma_shell *shell, uint32_t command, enum progr
         sma_unwrap_sed(shell, command);
         break;
     case PROGRAM_FIND:
-        unwrap_find(shell, command);
+        sma_unwrap_find(shell, command);
         break;
     case PROGRAM_GIT:
         sma_unwrap_git(shell, command);
@@ -546,10 +444,7 @@ void sma_shell_unwrap(struct sma_shell *shell)
         struct sma_str base = sma_program_base(sma_shell_word_str(program));
         unwrap_by_kind(shell, i, sma_program_kind(base), base);
         const struct description *description = sma_options_of(base);
-        if (description != NULL)
+        if (description != NULL && !starts_child(shell, i, base))
             sma_options_read(shell, i, 1, description);
-        const struct danger *danger = sma_program_danger(base);
-        if (danger != NULL)
-            check_danger(shell, i, danger);
     }
 }

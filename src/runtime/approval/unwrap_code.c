@@ -1,5 +1,5 @@
 /*
- * unwrap_code.c — programs that take code: shells, interpreters, awk, sed. A shell's text is parsed like any command;
+ * unwrap_code.c — programs that take code: shells, interpreters, sed (awk: unwrap_awk.c). A shell's text is parsed like any command;
  * of the others only what is known to run nothing passes.
  */
 #include "approval_priv.h"
@@ -107,54 +107,6 @@ void sma_unwrap_interpreter(struct sma_shell *shell, uint32_t command, struct sm
         sma_unwrap_script(shell, command, next);
     else
         sma_unwrap_note(shell, command, count, "an interpreter with code or options of its own");
-}
-
-/* -- awk ------------------------------------------------------------------------------------------------------------------- */
-/* No pipe, no redirection, no call of a command, no file of code: only then it is reading and printing. */
-static bool is_tame_awk(struct sma_str program)
-{
-    if (memmem(program.ptr, program.len, "system", 6) != NULL ||
-        memmem(program.ptr, program.len, "getline", 7) != NULL)
-        return false;
-    for (size_t i = 0; i < program.len; i++) {
-        char byte = program.ptr[i];
-        if (byte == '|' && i + 1 < program.len && program.ptr[i + 1] == '|') {
-            i++;
-            continue;
-        }
-        if (byte == '>' && i + 1 < program.len && program.ptr[i + 1] == '=') {
-            i++;
-            continue;
-        }
-        if (byte == '|' || byte == '>' || byte == '@' || byte == '\\')
-            if (byte != '\\' || i + 1 >= program.len ||
-                memchr("nt\"/.", program.ptr[++i], 5) == NULL)
-                return false;
-    }
-    return true;
-}
-
-void sma_unwrap_awk(struct sma_shell *shell, uint32_t command)
-{
-    uint32_t count = shell->commands[command].word_count, next = 1;
-    for (; next < count; next++) {
-        struct sma_str text = sma_shell_word_str(word_at(shell, command, next));
-        if (!sma_shell_word_is_constant(word_at(shell, command, next)) || text.len == 0 ||
-            text.ptr[0] != '-')
-            break;
-        if (sma_list_has("-F -v", text))
-            next++;
-        else if (text.len < 2 || text.ptr[1] != 'F')
-            break;
-    }
-    if (next >= count && !shell->commands[command].has_more_words)
-        return; /* it says how it is used */
-    if (next >= count || !sma_shell_word_is_constant(word_at(shell, command, next)) ||
-        shell->commands[command].has_more_words ||
-        !is_tame_awk(sma_shell_word_str(word_at(shell, command, next))) ||
-        word_at(shell, command, next)->text[0] == '-')
-        sma_unwrap_note(shell, command, next < count ? next : NOTE_NEVER_COVERED,
-                        "an awk program that may run commands or write files");
 }
 
 /* -- sed ------------------------------------------------------------------------------------------------------------------- */

@@ -1,70 +1,11 @@
 /*
  * unwrap_git.c — git: options that set a pager, an editor, an alias or a transport run whatever they name.
  *
- * Source: git(1), gitremote-helpers(7), the manual page of each subcommand.
+ * The options of the subcommands are in options_git.c.  Source: git(1), gitremote-helpers(7).
  */
-#include "approval_priv.h"
+#include "options.h"
 
 #include "sma/text.h"
-
-static const struct danger SUBCOMMANDS[] = {
-    /* `program` is the subcommand; `subcommands`: operands that run something */
-    {"add", "", "", ""},
-    {"archive", "o", "output exec remote", ""},
-    {"bisect", "", "", "run visualize view"},
-    {"blame", "", "contents", ""},
-    {"branch", "", "", ""},
-    {"cat-file", "", "textconv filters", ""},
-    {"check-attr", "", "", ""},
-    {"check-ignore", "", "", ""},
-    {"checkout", "", "", ""},
-    {"cherry", "", "", ""},
-    {"cherry-pick", "", "", ""},
-    {"clone", "uc", "upload-pack config template separate-git-dir", ""},
-    {"commit", "", "", ""},
-    {"count-objects", "", "", ""},
-    {"describe", "", "", ""},
-    {"diff", "", "output ext-diff textconv", ""},
-    {"diff-tree", "", "output ext-diff textconv", ""},
-    {"fetch", "", "upload-pack", ""},
-    {"for-each-ref", "", "", ""},
-    {"format-patch", "o", "output output-directory ext-diff", ""},
-    {"fsck", "", "", ""},
-    {"gc", "", "", ""},
-    {"grep", "O", "open-files-in-pager textconv ext-grep", ""},
-    {"help", "w", "web", ""},
-    {"init", "", "template separate-git-dir", ""},
-    {"log", "", "output ext-diff textconv", ""},
-    {"ls-files", "", "", ""},
-    {"ls-remote", "", "upload-pack exec", ""},
-    {"ls-tree", "", "", ""},
-    {"merge", "s", "strategy", ""},
-    {"merge-base", "", "", ""},
-    {"mv", "", "", ""},
-    {"name-rev", "", "", ""},
-    {"pull", "s", "upload-pack strategy", ""},
-    {"push", "", "receive-pack exec", ""},
-    {"rebase", "xs", "exec strategy", ""},
-    {"reflog", "", "output ext-diff textconv", ""},
-    {"remote", "", "", ""},
-    {"reset", "", "", ""},
-    {"restore", "", "", ""},
-    {"rev-list", "", "", ""},
-    {"rev-parse", "", "", ""},
-    {"revert", "", "", ""},
-    {"rm", "", "", ""},
-    {"shortlog", "", "output", ""},
-    {"show", "", "output ext-diff textconv", ""},
-    {"show-ref", "", "", ""},
-    {"stash", "", "output ext-diff textconv", ""},
-    {"status", "", "", ""},
-    {"submodule", "", "", "foreach update"},
-    {"switch", "", "", ""},
-    {"symbolic-ref", "", "", ""},
-    {"tag", "", "", ""},
-    {"version", "", "", ""},
-    {"worktree", "", "", ""},
-};
 
 static struct sma_str text_at(const struct sma_shell *shell, uint32_t command, uint32_t index)
 {
@@ -84,14 +25,6 @@ static bool is_tame_setting(struct sma_str setting)
         if (sma_str_starts_with(setting, sma_str(names[i])))
             return true;
     return false;
-}
-
-static const struct danger *find_subcommand(struct sma_str name)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(SUBCOMMANDS); i++)
-        if (sma_str_is_equal(name, sma_str(SUBCOMMANDS[i].program)))
-            return &SUBCOMMANDS[i];
-    return NULL;
 }
 
 /* -c core.pager=..., -C folder with a configuration of its own. What it names is shown to the deny rules. */
@@ -153,25 +86,16 @@ void sma_unwrap_git(struct sma_shell *shell, uint32_t command)
         check_config(shell, command, at);
         return;
     }
-    const struct danger *danger = find_subcommand(name);
-    if (danger == NULL) {
+    const struct description *description = sma_options_of_git(name);
+    if (description == NULL) {
         sma_unwrap_note(shell, command, at, "a subcommand of git that is not known to be tame");
         return;
     }
     for (uint32_t i = at + 1; i < count; i++) {
         struct sma_str text = text_at(shell, command, i);
-        if (sma_str_is_equal(text, SMA_STR("--")))
-            break;
-        if (sma_unwrap_is_dangerous(danger, text) ||
-            (danger->subcommands[0] != '\0' && sma_list_has(danger->subcommands, text))) {
-            sma_unwrap_note(shell, command, count,
-                            "an option of git that runs a command or writes a file");
-            return;
-        }
         if (memmem(text.ptr, text.len, "::", 2) != NULL &&
-            sma_list_has("clone fetch pull push remote ls-remote submodule", name)) {
+            sma_list_has("clone fetch pull push remote ls-remote submodule", name))
             sma_unwrap_note(shell, command, i, "an address of git that runs a command");
-            return;
-        }
     }
+    sma_options_read(shell, command, at + 1, description);
 }
