@@ -58,7 +58,7 @@
     X(session_bytes, "bytes of sessions in memory")                                                \
     X(http_connections, "open HTTP connections")                                                   \
     X(commands_running, "commands of exec_shell running")                                          \
-    X(sandbox_on, "1 while commands of exec_shell run in the sandbox")                             \
+    X(sandbox_on, "0 while commands of exec_shell would run without the sandbox, else 1")          \
     X(disk_degraded, "1 while intake is stopped for want of disk")
 
 #define SMA_HISTOGRAM_MAP(X)                                                                       \

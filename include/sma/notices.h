@@ -45,6 +45,10 @@
     X(CARD_TITLE, "Approval needed", "需要确认")                                                                       \
     X(CARD_ASKED_BY, "Asked for by: ", "发起人：")                                                                     \
     X(CARD_EXEC, "Run this command:", "执行命令：")                                                                    \
+    X(CARD_NO_NETWORK, "In the sandbox, without network.", "在沙箱内运行，没有网络。")                                  \
+    X(CARD_NETWORK, "In the sandbox, with network.", "在沙箱内运行，可访问网络。")                                      \
+    X(CARD_NO_SANDBOX, "WITHOUT a sandbox: it can read what the service can read, and reach the network.",              \
+      "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。")                                                         \
     X(CARD_WRITE, "Change this file: ", "修改文件：")                                                                  \
     X(CARD_SEND, "Send to: ", "发送给：")                                                                              \
     X(CARD_OTHER, "Use this tool: ", "使用工具：")                                                                     \

@@ -3,6 +3,7 @@
  */
 #include "tools_priv.h"
 
+#include "runtime/approval/request.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
@@ -60,6 +61,10 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
             return sma_fail(error, SMA_ERR_FULL, "too many secrets to keep them out of outputs");
     err = sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
     setup->sandbox.secrets = setup->secrets;
+    sma_tool_rules_set_walls(setup->rules, !setup->sandbox.is_on ? SMA_REQUEST_WALLS_NONE
+                                           : setup->options.has_network
+                                               ? SMA_REQUEST_WALLS_ONLINE
+                                               : SMA_REQUEST_WALLS_OFFLINE);
     return err;
 }
 
@@ -179,7 +184,7 @@ static void say_belts(struct sma_tools *tools)
                                     NULL) != SMA_ERR_OK)
         sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s cannot be written", path);
     bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
-    SMA_METRIC_SET(sandbox_on, setup->options.is_possible && setup->sandbox.is_on);
+    SMA_METRIC_SET(sandbox_on, !is_open);
     const char *more =
         is_open ? "; commands can read what this user can read, and reach the network" : "";
     for (char *at = lines.ptr, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {

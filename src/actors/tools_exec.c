@@ -288,6 +288,19 @@ void tools_exec_start(struct tools_job *job)
 }
 
 /* -- end -------------------------------------------------------------------------------------------------------- */
+/* Who proposes `npm install` and who agrees to it learns why it came to nothing. */
+static bool misses_network(const struct tools_job *job)
+{
+    const struct tools_command *command = job->command;
+    if (!job->plan.is_boxed || job->setup->options.has_network || !command->has_inside)
+        return false;
+    if (command->reason == TOOLS_REASON_TIMEOUT)
+        return true;
+    bool has_failed = command->has_exit_code && command->exit_code != 0;
+    return has_failed && (sma_exec_stream_misses_network(&command->streams[0]) ||
+                          sma_exec_stream_misses_network(&command->streams[1]));
+}
+
 static void describe(const struct tools_job *job, char *note, size_t size)
 {
     const struct tools_command *command = job->command;
@@ -320,13 +333,19 @@ static void describe(const struct tools_job *job, char *note, size_t size)
         break;
     }
     size_t len = strlen(note);
-    snprintf(note + len, size - len, "%s", len == 0 && left[0] != '\0' ? left + 1 : left);
+    len += (size_t)snprintf(note + len, size - len, "%s",
+                            len == 0 && left[0] != '\0' ? left + 1 : left);
+    if (len < size && misses_network(job))
+        snprintf(note + len, size - len,
+                 "%sThere is no network in the sandbox; the owner may permit it "
+                 "(permissions.exec_shell.network in ship.json).",
+                 len == 0 ? "" : " ");
 }
 
 static void answer(struct tools_job *job)
 {
     struct tools_command *command = job->command;
-    char note[320];
+    char note[512];
     describe(job, note, sizeof note);
     struct sma_exec_outcome outcome = {
         .has_exit_code = command->has_exit_code && command->reason == TOOLS_REASON_NONE,

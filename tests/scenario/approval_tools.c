@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ALLOW ",\"exec_shell\":true"
+/* Writing is free here: what is asked about is tested elsewhere. */
+#define ALLOW ",\"write_repo\":true,\"exec_shell\":true"
 #define EXEC(command) "x [[call exec_shell {\"command\":\"" command "\"}]]"
 
 static const char *binary, *fake_model;
@@ -289,6 +290,27 @@ static void connections_stay_ours_without_one(void)
     no_connection_is_inherited(",\"exec_shell\":{\"sandbox\":\"off\",\"requiresApproval\":false}");
 }
 
+/* What holds a command is told to who agrees to it, and to who asks how the service is. */
+static void expect_walls(const char *permissions, const char *said, const char *health)
+{
+    struct telegram_world world;
+    start(&world, permissions);
+    int64_t card = approval_ask(&world, ANN, ANN, EXEC("echo x > walls.txt"), said);
+    json_t *root = approval_api(&world, "/health", NULL, 200);
+    CHECK_TEXT(health, talk_text(root, "sandbox"));
+    json_decref(root);
+    approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+static void cards_and_health_tell_the_walls(void)
+{
+    expect_walls(",\"exec_shell\":{\"sandbox\":\"require\"}", "In the sandbox, without network",
+                 "on");
+    expect_walls(",\"exec_shell\":{\"sandbox\":\"off\"}", "WITHOUT a sandbox", "off");
+}
+
 static void a_timeout_leaves_nobody_in_the_sandbox(void)
 {
     timeout_leaves_nobody(ALLOW);
@@ -353,6 +375,7 @@ int main(int argc, char **argv)
     RUN(files_are_read_inside_the_project_only);
     RUN(calls_of_one_step_run_beside_each_other);
     RUN(results_say_what_happened);
+    RUN(cards_and_health_tell_the_walls);
     RUN(connections_stay_out_of_the_sandbox);
     RUN(connections_stay_ours_without_one);
     RUN(a_timeout_leaves_nobody_in_the_sandbox);

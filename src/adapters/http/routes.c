@@ -174,7 +174,8 @@ static void respond_health(struct http_conn *conn)
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
     put_timestamp(http, &body);
-    sma_buf_put_char(&body, '}');
+    sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\"}"
+                                                                     : ",\"sandbox\":\"off\"}");
     http_respond(conn, is_well ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);
 }
@@ -303,6 +304,8 @@ static void respond_status(struct http_conn *conn, struct sma_str store_json)
     struct sma_buf body;
     sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
     sma_buf_put_text(&body, "{\"name\":\"shipmyagent\",\"status\":\"running\"");
+    sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\""
+                                                                     : ",\"sandbox\":\"off\"");
     put_timestamp(http, &body);
     sma_buf_put_json_key(&body, "agent");
     sma_buf_put_json_string(&body, sma_str(http->config->name));

@@ -23,6 +23,11 @@ enum sma_request_outcome
 /** "pending" "approved" "rejected" "expired" "cancelled". */
 const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 
+/* Member "sandbox" of the details of a command: the walls that it will run between. */
+#define SMA_REQUEST_WALLS_OFFLINE "no-network"
+#define SMA_REQUEST_WALLS_ONLINE "network"
+#define SMA_REQUEST_WALLS_NONE "off"
+
 struct sma_request_item
 {
     uint32_t call;       /* index of the call in its answer */

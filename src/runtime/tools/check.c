@@ -27,6 +27,7 @@ struct sma_tool_rules
     struct sma_policy *policy;
     struct sma_file_tools *files;
     char *project_dir;
+    const char *walls; /* SMA_REQUEST_WALLS_*, NULL: not known */
 };
 
 /* One check while it is made. */
@@ -72,6 +73,11 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
     sma_file_tools_destroy(rules->files);
     free(rules->project_dir);
     free(rules);
+}
+
+void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
+{
+    rules->walls = walls;
 }
 
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)
@@ -386,7 +392,8 @@ static enum sma_err check_command(struct checking *checking)
     struct item_texts texts;
     init_texts(&texts);
     put_line(checking, &texts.title, checking->args.command, TITLE_BYTES_MAX);
-    put_details(checking, &texts.details, "command", checking->args.command, NULL, SMA_STR(""));
+    put_details(checking, &texts.details, "command", checking->args.command,
+                rules->walls == NULL ? NULL : "sandbox", sma_str(rules->walls));
     checking->is_owner_only = checking->check.decision.is_owner_only;
     if (!checking->is_owner_only)
         put_command_grant(checking, &query, &texts.grant_rule);

@@ -80,6 +80,34 @@ void sma_exec_stream_put(struct sma_exec_stream *stream, const struct sma_secret
         clean->err = err;
 }
 
+bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream)
+{
+    static const char *const signs[] = {"Could not resolve",
+                                        "name resolution",
+                                        "Name or service not known",
+                                        "Network is unreachable",
+                                        "unreachable",
+                                        "ENOTFOUND",
+                                        "EAI_AGAIN",
+                                        "ENETUNREACH",
+                                        "ECONNREFUSED",
+                                        "getaddrinfo",
+                                        "Connection refused",
+                                        "connection refused",
+                                        "no such host",
+                                        "network",
+                                        "Network"};
+    const struct sma_str parts[] = {
+        sma_buf_str(&stream->head),
+        {stream->tail,
+         stream->tail == NULL ? 0 : stream->tail_len}}; /* the seam of the ring may hide one */
+    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++)
+        for (size_t j = 0; parts[i].len > 0 && j < SMA_COUNT_OF(signs); j++)
+            if (memmem(parts[i].ptr, parts[i].len, signs[j], strlen(signs[j])) != NULL)
+                return true;
+    return false;
+}
+
 /* -- the result ------------------------------------------------------------------------------------------------- */
 /* Bytes that the character at text takes in a JSON string, at most; *ret_len: its own bytes. */
 static size_t json_cost(struct sma_str text, size_t *ret_len)

@@ -28,6 +28,9 @@ void sma_exec_stream_fini(struct sma_exec_stream *stream); /* accepts a zeroed s
 void sma_exec_stream_put(struct sma_exec_stream *stream, const struct sma_secrets *secrets,
                          struct sma_str piece, bool is_end, struct sma_buf *clean);
 
+/** Does what was kept look like a program that found no network? */
+bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream);
+
 struct sma_exec_outcome
 {
     bool has_exit_code;

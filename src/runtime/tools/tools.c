@@ -66,9 +66,13 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
                 "\"path\",\"old_text\",\"new_text\"")},
     [SMA_TOOL_EXEC_SHELL] =
         {SMA_STR("exec_shell"),
-         SMA_STR("Run a shell command (sh -c) in the project's folder and get exit code, stdout "
-                 "and stderr. No input is possible. Some commands must be agreed to by a person "
-                 "first: keep commands short and plain."),
+         SMA_STR(
+             "Run a shell command (sh -c) in the project's folder and get exit code, stdout "
+             "and stderr. No input is possible. Commands usually run in a sandbox: only the "
+             "project's folder and /tmp are writable, and there is no network unless the project "
+             "allows it, so that downloads, installations and git pull or push fail there; the "
+             "result says so. Some commands must be agreed to by a person "
+             "first: keep commands short and plain."),
          OBJECT(TEXT("command", "the command line") "," NUMBER("timeout", "0", "3600000",
                                                                "milliseconds, default 30000"),
                 "\"command\"")},

@@ -112,6 +112,36 @@ static void check_button(const struct sma_card *card, uint32_t index, const char
     CHECK_INT(action, press.action);
 }
 
+/* With the command: may it reach anything, and what holds it? */
+static void the_walls_are_told(void)
+{
+    static const struct
+    {
+        const char *details, *en, *zh;
+    } rows[] = {
+        {"{\"command\":\"ls\",\"sandbox\":\"no-network\"}", "In the sandbox, without network.\n",
+         "在沙箱内运行，没有网络。\n"},
+        {"{\"command\":\"ls\",\"sandbox\":\"network\"}", "In the sandbox, with network.\n",
+         "在沙箱内运行，可访问网络。\n"},
+        {"{\"command\":\"ls\",\"sandbox\":\"off\"}",
+         "WITHOUT a sandbox: it can read what the service can read, and reach the network.\n",
+         "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。\n"},
+        {"{\"command\":\"ls\",\"sandbox\":\"other\"}", "ls\n", "ls\n"},
+    };
+    for (size_t i = 0; i < 2 * SMA_COUNT_OF(rows); i++) {
+        struct sma_request request = {.item_count = 1};
+        struct sma_buf buf;
+        request.items[0] = item_of("exec_shell", "exec_shell", "ls", rows[i / 2].details);
+        struct sma_card_facts facts = facts_of(&request);
+        facts.language = i % 2 == 0 ? SMA_LANGUAGE_EN : SMA_LANGUAGE_ZH;
+        struct sma_card card = make(&buf, &facts);
+        const char *wanted = i % 2 == 0 ? rows[i / 2].en : rows[i / 2].zh;
+        CHECK(has(card.text, wanted) && has(card.plain, wanted));
+        sma_card_fini(&card);
+        sma_buf_fini(&buf);
+    }
+}
+
 /* -- what is asked ----------------------------------------------------------------------------------------------- */
 static void one_command_is_asked_about(void)
 {
@@ -426,6 +456,7 @@ int main(void)
 {
     RUN(presses_are_signed);
     RUN(no_byte_of_a_press_can_be_changed);
+    RUN(the_walls_are_told);
     RUN(one_command_is_asked_about);
     RUN(several_items_are_answered_one_by_one);
     RUN(buttons_have_an_end);

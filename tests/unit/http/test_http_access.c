@@ -217,7 +217,8 @@ static void health_tells_strangers_nothing_else(void)
     struct harness *harness = harness_start(&(struct harness_options){0});
     struct reply reply = request_once(harness, "GET /health", "", NULL);
     CHECK(strncmp(reply.body, "{\"status\":\"ok\",\"timestamp\":\"", 28) == 0);
-    CHECK_INT(28 + 24 + 2, (long long)reply.body_len);
+    CHECK(reply_has(&reply, "\",\"sandbox\":\"off\"}")); /* no commands here, and so no walls */
+    CHECK_INT(28 + 24 + 1 + 16 + 1, (long long)reply.body_len);
     reply_free(&reply);
     harness_stop(harness);
 }

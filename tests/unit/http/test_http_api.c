@@ -228,7 +228,8 @@ static void small_routes_answer(void)
     CHECK(reply_has(&reply, "Content-Length: ") && reply.body_len == 0);
     reply_free(&reply);
     reply = request_once(harness, "GET /api/status", "", NULL);
-    CHECK(reply_has(&reply, "{\"name\":\"shipmyagent\",\"status\":\"running\",\"timestamp\":\"") &&
+    CHECK(reply_has(&reply, "{\"name\":\"shipmyagent\",\"status\":\"running\",\"sandbox\":\"off\","
+                            "\"timestamp\":\"") &&
           reply_has(&reply, "\"store\":{\"queue\":7}"));
     reply_free(&reply);
     reply = request_once(harness, "GET /metrics", "", NULL);

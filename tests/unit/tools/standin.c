@@ -34,6 +34,12 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules)
     free(rules);
 }
 
+void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
+{
+    (void)rules;
+    (void)walls;
+}
+
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)
 {
     (void)rules;

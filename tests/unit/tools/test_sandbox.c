@@ -209,6 +209,27 @@ static void there_is_no_network(void)
     close(fd);
 }
 
+/* A command that fails or hangs for want of a network says so; others do not. */
+static void a_missing_network_is_told(void)
+{
+    static const char SIGN[] = "There is no network in the sandbox";
+    struct world *world = world_create(REQUIRE);
+    const struct world_record *record =
+        world_do(world, "git clone -q https://host.invalid/x.git; exit $?");
+    CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
+    record = world_await(world, world_run(world, "sleep 30", 300));
+    CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
+    record = world_do(world, "echo 'no such file' >&2; exit 2");
+    CHECK_TEXT("", world_member(world, record, "note"));
+    record = world_do(world, "echo network");
+    CHECK_TEXT("", world_member(world, record, "note"));
+    world_destroy(world);
+    world = world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"network\":true}}");
+    record = world_do(world, "echo 'Network is unreachable'; exit 1");
+    CHECK_TEXT("", world_member(world, record, "note"));
+    world_destroy(world);
+}
+
 static void sockets_of_the_machine_are_hidden(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -347,6 +368,7 @@ int main(int argc, char **argv)
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
     RUN(there_is_no_network);
+    RUN(a_missing_network_is_told);
     RUN(sockets_of_the_machine_are_hidden);
     RUN(keys_in_home_are_hidden);
     RUN(the_belts_are_named);
