@@ -103,6 +103,11 @@
 #define SMA_PAIRING_COUNT_MAX 1000            /* codes shown and not answered; the oldest goes */
 #define SMA_PAIRING_S 86400                   /* a code is good for this long */
 
+#define SMA_STRANGER_TEXT_BYTES_MAX 2048      /* kept of a message of somebody whom nobody knows */
+#define SMA_STRANGER_MESSAGE_COUNT_MAX 50     /* of one of them in a day; more are claimed and not kept */
+#define SMA_STRANGERS_MESSAGE_COUNT_MAX 5000  /* of all of them in a day */
+#define SMA_STRANGERS_CHAT_COUNT_MAX 2000     /* new chats of theirs in a day; in others nothing is kept at all */
+
 /* -- delivery --------------------------------------------------------------------------------------------------- */
 #define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */
 #define SMA_ATTEMPT_COUNT_MAX 24              /* attempts of one part, about 80 minutes of back-off; then given up */

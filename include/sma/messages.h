@@ -550,14 +550,17 @@ struct sma_history_lines
 };
 struct sma_contact_ask
 {
-    struct sma_str user_name;
+    struct sma_str user_name; /* or an actor key, "telegram:1001", when several share a name */
     struct sma_str channel; /* empty = any */
 };
 struct sma_contact_result
 {
     bool is_found;
     struct sma_route route;      /* of the contact's last message */
-    struct sma_str contact_json; /* reference §7.6 */
+    struct sma_str contact_json; /* reference §7.6, and "standing"; of several a list */
+    uint32_t count;              /* people who have this name: of more than one none is meant */
+    bool is_doubtful;            /* a stranger, or somebody who has another name by now: sending is always asked */
+    struct sma_str whom;         /* for people: "member, telegram:1001" */
 };
 
 /* -- working tools ---------------------------------------------------------------------------------------------- */
@@ -578,6 +581,7 @@ struct sma_tool_ask
     struct sma_str name, arguments; /* arguments: JSON that the schema allows */
     struct sma_str chat_key;        /* whose run it is */
     struct sma_str receiver;        /* sends elsewhere: chat key it goes to, then a blank and the name for people */
+    bool is_receiver_doubtful;      /* as in struct sma_contact_result */
     uint32_t grant_count;
     struct sma_grant *grants;
 };

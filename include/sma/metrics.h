@@ -41,6 +41,7 @@
     X(platform_failures_total, "polls and connections to chat platforms that failed")              \
     X(attachments_fetched_total, "attachments downloaded")                                         \
     X(attachments_failed_total, "attachments that could not be downloaded")                        \
+    X(strangers_dropped_total, "messages of strangers beyond their bounds: claimed, not kept")    \
     X(http_requests_total, "HTTP requests")                                                        \
     X(http_rejected_total, "HTTP requests refused before the core")                                \
     X(commands_total, "commands of exec_shell started")                                            \

@@ -3,6 +3,7 @@
  * the open transaction, and its answer is kept until that is durable.
  */
 #include "store_approval.h"
+#include "store_stranger.h"
 
 #include <stdlib.h>
 
@@ -89,7 +90,7 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
         .is_judged = how->is_judged,
         .request_id = how->request_id,
         /* The line would give back something else than what came, or there is none. */
-        .has_text = how->is_press || !sma_utf8_is_valid(in->text),
+        .has_text = how->is_press || how->is_unkept || !sma_utf8_is_valid(in->text),
         .text = in->text,
     };
     if (facts.route.message_id.len == 0)
@@ -98,11 +99,14 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
     sma_store_facts_put(&store->facts_buf, &facts);
 }
 
+/* Strangers write no contacts: names are free, and one who bears another's would get what is meant for the other. */
 static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
+                                                const struct store_chat *chat,
                                                 const struct sma_ingress *in)
 {
     const struct sma_route *route = &in->route;
-    if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")))
+    if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
+        sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
         return SMA_ERR_OK;
     store->has_contact_change = store->has_unflushed = true;
     return sma_state_contact_put(store->state,
@@ -132,7 +136,7 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
                                                 const struct store_acceptance *how,
                                                 int64_t *ret_offset)
 {
-    if (how->is_press || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
+    if (how->is_press || how->is_unkept || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
         *ret_offset = SMA_STATE_NO_LINE;
         sma_buf_clear(&store->line_buf);
         return SMA_ERR_OK;
@@ -191,7 +195,7 @@ enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *cha
                                                        .facts = sma_buf_str(&store->facts_buf)},
                            ret_seq);
     if (err == SMA_ERR_OK)
-        err = remember_person(store, in);
+        err = remember_person(store, chat, in);
     return err;
 }
 
@@ -243,15 +247,23 @@ static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
-/* Claimed and in the history, and that is all. */
+/* Claimed and in the history, and that is all; of strangers not without end. */
 static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_chat *chat,
                                        struct sma_msg *msg)
 {
-    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE;
-    struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE};
+    struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
+    const struct sma_ingress *in = &said.in;
+    bool is_stranger;
     uint64_t seq;
-    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
+    enum sma_err err = sma_store_is_stranger(store, in, &is_stranger);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (is_stranger)
+        sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
+    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == STORE_STRANGER_KEPT;
+    struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
+                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
+    err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err != SMA_ERR_OK)
         return err;
     if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
@@ -267,23 +279,40 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
     return SMA_ERR_OK;
 }
 
-/* He may not, or not yet: a stranger's message is kept until his pairing. */
+/* What he is told who may not. */
+static SMA_CHECKED enum sma_err tell_turned_away(struct sma_store *store, struct store_chat *chat,
+                                                 const struct store_stranger *said,
+                                                 const struct sma_access_outcome *outcome,
+                                                 uint64_t seq)
+{
+    const struct sma_ingress *in = &said->in;
+    if (said->fate == STORE_STRANGER_SILENT)
+        return SMA_ERR_OK;
+    if (outcome->decision == SMA_ACCESS_PAIR)
+        return sma_store_ask_pairing(store, chat, in, seq, said->fate == STORE_STRANGER_KEPT);
+    if (!in->is_group || outcome->is_outside)
+        return sma_store_stranger_notice(store, chat, in, seq);
+    return sma_store_refusal_notice(store, chat, &in->route, seq);
+}
+
+/* He may not, or not yet: a stranger's message is kept until his pairing, if it is not too much. */
 static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_chat *chat,
                                           struct sma_msg *msg,
                                           const struct sma_access_outcome *outcome)
 {
-    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    bool is_kept =
-        outcome->decision == SMA_ACCESS_PAIR && in->kind == SMA_EVENT_MESSAGE && !in->is_group;
-    struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY};
+    struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
+    const struct sma_ingress *in = &said.in;
+    bool is_of_pairing = outcome->decision == SMA_ACCESS_PAIR;
+    if (is_of_pairing || outcome->is_outside || !in->is_group)
+        sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
+    bool is_kept = is_of_pairing && in->kind == SMA_EVENT_MESSAGE && !in->is_group &&
+                   said.fate == STORE_STRANGER_KEPT;
+    struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY,
+                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
-    if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_PAIR)
-        err = sma_store_ask_pairing(store, chat, in, seq);
-    else if (err == SMA_ERR_OK && (!in->is_group || outcome->is_outside))
-        err = sma_store_stranger_notice(store, chat, in, seq);
-    else if (err == SMA_ERR_OK)
-        err = sma_store_refusal_notice(store, chat, &in->route, seq);
+    if (err == SMA_ERR_OK)
+        err = tell_turned_away(store, chat, &said, outcome, seq);
     if (err == SMA_ERR_OK)
         sma_store_accept_later(store, msg,
                                &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
@@ -424,6 +453,15 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     return err;
 }
 
+/* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over in the same way. */
+static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
+{
+    enum sma_err err = save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED});
+    return err;
+}
+
 static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
@@ -431,7 +469,12 @@ static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_m
     if (err != SMA_ERR_OK)
         return err;
     struct sma_state_chat *state_chat;
-    err = sma_state_chat_open(store->state, in->route.chat_key, in->route.channel, &state_chat);
+    bool may_open;
+    err = sma_store_may_open_chat(store, in, &may_open);
+    if (err == SMA_ERR_OK && !may_open)
+        return pass_over(store, *msg);
+    if (err == SMA_ERR_OK)
+        err = sma_state_chat_open(store->state, in->route.chat_key, in->route.channel, &state_chat);
     if (err != SMA_ERR_OK)
         return err;
     struct store_chat *chat = sma_store_chat(store, state_chat);

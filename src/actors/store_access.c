@@ -6,6 +6,7 @@
  * platform said a while ago; they are kept in memory for ten minutes.
  */
 #include "store_people.h"
+#include "store_stranger.h"
 
 #include <stdlib.h>
 
@@ -91,6 +92,7 @@ void sma_store_free_rules(struct sma_store *store)
     for (uint32_t i = 0; i < store->adapter_count; i++)
         sma_access_rules_destroy(store->adapters[i].rules);
     sma_access_roles_destroy(store->named);
+    sma_store_free_strangers(store);
     if (store->people == NULL)
         return;
     sma_buf_fini(&store->people->key);

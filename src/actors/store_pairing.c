@@ -326,12 +326,12 @@ static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct 
 
 /* The message is run when the code is confirmed, if there are not too many already. */
 static SMA_CHECKED enum sma_err keep_message(struct sma_store *store, struct store_pairing *pairing,
-                                             uint64_t seq)
+                                             uint64_t seq, bool is_whole)
 {
     json_t *kept = json_object_get(pairing->root, "kept");
     if (pairing->has_more)
         return SMA_ERR_OK;
-    bool is_full = json_array_size(kept) >= STORE_KEPT_COUNT_MAX;
+    bool is_full = !is_whole || json_array_size(kept) >= STORE_KEPT_COUNT_MAX;
     int failed = is_full ? json_object_set_new(pairing->root, "more", json_true())
                          : json_array_append_new(kept, json_integer((json_int_t)seq));
     return failed != 0 ? SMA_ERR_NOMEM : write_root(store, pairing);
@@ -399,7 +399,7 @@ static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_
 }
 
 enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *chat,
-                                   const struct sma_ingress *in, uint64_t seq)
+                                   const struct sma_ingress *in, uint64_t seq, bool is_whole)
 {
     if (in->route.user_id.len == 0)
         return sma_store_stranger_notice(store, chat, in, seq);
@@ -409,7 +409,7 @@ enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *c
     if (is_new)
         err = make_code(store, &in->route, in->is_group, seq, &pairing);
     if (err == SMA_ERR_OK && in->kind == SMA_EVENT_MESSAGE && !in->is_group)
-        err = keep_message(store, &pairing, seq);
+        err = keep_message(store, &pairing, seq, is_whole);
     if (err == SMA_ERR_OK)
         err = show_code(store, chat, &in->route, &pairing, seq);
     if (err == SMA_ERR_OK && is_new)

@@ -10,6 +10,7 @@
  *   store_people.c  standing, where people can be reached
  *   store_pairing.c strangers and their codes
  *   store_let_in.c  groups that the owner's side has let in
+ *   store_stranger.c  how much is kept of strangers
  *   store_known.c   who was there before people were paired
  *   store_prepare.c PREPARE and PREPARED: what must be fetched before a message starts
  *   store_group.c   albums: messages that are one message
@@ -92,7 +93,8 @@ struct store_facts
     bool may_answer; /* may be the answer to a request, once the role of its author is known */
     bool is_else_ignored; /* ... and when it is not, it is only recorded */
     bool is_judged;       /* the agent is asked whether it is the answer to a request */
-    struct sma_str request_id; /* may_answer, is_judged: the request that it means; empty: a press, which says it */
+    struct sma_str
+        request_id; /* may_answer, is_judged: the request that it means; empty: a press, which says it */
 };
 
 /* What the store keeps in memory of a chat that is busy in some way; hangs on sma_state_chat.user. */
@@ -398,11 +400,12 @@ struct sma_store
 
     /* what waits for its preparation */
     struct sma_access_rules *default_rules;
-    struct sma_access_roles *named; /* permissions.roles */
-    struct store_people *people;    /* what is remembered of people: store_people.h */
-    struct store_map questions;     /* seq -> store_question */
-    struct store_map groups;        /* hash -> store_group; full ones are not in it */
-    struct store_map leaders;       /* seq -> store_group */
+    struct sma_access_roles *named;    /* permissions.roles */
+    struct store_strangers *strangers; /* counted today: store_stranger.c */
+    struct store_people *people;       /* what is remembered of people: store_people.h */
+    struct store_map questions;        /* seq -> store_question */
+    struct store_map groups;           /* hash -> store_group; full ones are not in it */
+    struct store_map leaders;          /* seq -> store_group */
     struct store_groups gathering, gathered;
     uint32_t group_count;
     struct store_role roles[STORE_ROLE_COUNT];
@@ -488,7 +491,8 @@ struct store_acceptance
     enum sma_row_state row_state;
     uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
     bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
-    bool is_press; /* no history line; its data is kept in the facts */
+    bool is_press;             /* no history line; its data is kept in the facts */
+    bool is_unkept;            /* no history line: only claimed */
     struct sma_str request_id; /* as in store_facts */
 };
 /** Claim, row, line, cursor, contact; in the open transaction. */
@@ -566,9 +570,10 @@ uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
 /** DECIDE of kind PAIRING. Takes *question; DECIDED follows the commit. */
 void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question);
 /** A stranger wrote: show a code. In private the message is kept for his pairing; in a group the code is the group's.
- *  In the open transaction. */
+ *  is_whole: it may run as it is kept. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *chat,
-                                               const struct sma_ingress *in, uint64_t seq);
+                                               const struct sma_ingress *in, uint64_t seq,
+                                               bool is_whole);
 /** Say to a stranger that he may not talk here; once in a while. Inside the transaction. */
 SMA_CHECKED enum sma_err sma_store_stranger_notice(struct sma_store *store, struct store_chat *chat,
                                                    const struct sma_ingress *in, uint64_t seq);

@@ -401,8 +401,30 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
 }
 
 /* -- CONTACT ---------------------------------------------------------------------------------------------------- */
-static void answer_contact(struct sma_store *store, const struct sma_msg *question,
-                           const struct sma_state_contact *found)
+static struct sma_route route_of_contact(const struct sma_state_contact *found)
+{
+    return (struct sma_route){.channel = found->channel,
+                              .chat_key = found->chat_key,
+                              .chat_id = found->chat_id,
+                              .chat_type = found->chat_type,
+                              .thread_id = found->thread_id,
+                              .message_id = found->message_id,
+                              .user_id = found->user_id,
+                              .user_name = found->user_name};
+}
+
+/* What he is by himself: the place where he was last seen gives a contact no rank. */
+static const char *standing_of_contact(struct sma_store *store,
+                                       const struct sma_state_contact *found)
+{
+    struct sma_route route = route_of_contact(found);
+    return sma_access_standing_name(
+        (enum sma_access_standing)sma_store_standing(store, NULL, &route, false));
+}
+
+/* The reference's object, with one member more. */
+static void put_contact(struct sma_store *store, struct sma_buf *json,
+                        const struct sma_state_contact *found)
 {
     struct sma_contact contact = {.channel = found->channel,
                                   .chat_id = found->chat_id,
@@ -414,35 +436,88 @@ static void answer_contact(struct sma_store *store, const struct sma_msg *questi
                                   .updated_ms = found->wall_ms};
     if (sma_parse_i64(found->thread_id, 1, INT64_MAX, &contact.thread_id) != SMA_ERR_OK)
         contact.thread_id = 0; /* not a number: not in the JSON, but in the route */
-    struct sma_route route = {.channel = found->channel,
-                              .chat_key = found->chat_key,
-                              .chat_id = found->chat_id,
-                              .chat_type = found->chat_type,
-                              .thread_id = found->thread_id,
-                              .message_id = found->message_id,
-                              .user_id = found->user_id,
-                              .user_name = found->user_name};
+    sma_contact_format(json, &contact);
+    if (json->err == SMA_ERR_OK && json->len > 0)
+        json->len--; /* its brace */
+    sma_buf_put_json_member(json, "standing", sma_str(standing_of_contact(store, found)));
+    sma_buf_put_char(json, '}');
+}
+
+/* Names change hands: the person bears another one by now. */
+static bool has_another_name(struct sma_store *store, const struct sma_state_contact *found)
+{
+    struct sma_state_contact newest;
+    return sma_state_contact_of(store->state, found->channel, found->user_id, &newest) ==
+               SMA_ERR_OK &&
+           !sma_str_is_equal_nocase(newest.user_name, found->user_name);
+}
+
+static void answer_contact(struct sma_store *store, const struct sma_msg *question,
+                           const struct sma_state_contact *found)
+{
+    struct sma_route route = route_of_contact(found);
     int adapter = sma_store_adapter_of(store, &route);
     route.adapter = adapter < 0 ? 0 : (uint8_t)store->adapters[adapter].adapter->actor;
+    const char *standing = standing_of_contact(store, found);
     sma_buf_clear(&store->text_buf);
-    sma_contact_format(&store->text_buf, &contact);
-    struct sma_str json =
-        store->text_buf.err == SMA_ERR_OK ? sma_buf_str(&store->text_buf) : SMA_STR("{}");
+    put_contact(store, &store->text_buf, found);
+    size_t json_len = store->text_buf.len;
+    sma_buf_printf(&store->text_buf, "%s, %.*s:%.*s", standing, (int)found->channel.len,
+                   found->channel.ptr, (int)found->user_id.len, found->user_id.ptr);
+    bool is_good = store->text_buf.err == SMA_ERR_OK;
+    struct sma_str json = is_good ? (struct sma_str){store->text_buf.ptr, json_len} : SMA_STR("{}");
+    struct sma_str whom =
+        is_good ? (struct sma_str){store->text_buf.ptr + json_len, store->text_buf.len - json_len}
+                : SMA_STR("");
     struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result,
-                                       sma_route_space(&route) + json.len + 1);
+                                       sma_route_space(&route) + json.len + whom.len + 2);
     struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
     result->is_found = true;
+    result->count = 1;
+    result->is_doubtful = strcmp(standing, sma_access_standing_name(SMA_ACCESS_STRANGER)) == 0 ||
+                          has_another_name(store, found);
     result->route = sma_route_dup(answer, &route);
     result->contact_json = sma_msg_dup(answer, json);
+    result->whom = sma_msg_dup(answer, whom);
+    sma_ctx_answer(store->ctx, question, &answer);
+}
+
+/* Several people have the name: which one is meant is for the user to say. */
+static void answer_namesakes(struct sma_store *store, const struct sma_msg *question,
+                             const struct sma_state_contact *found, uint32_t count)
+{
+    struct sma_buf *json = &store->text_buf;
+    sma_buf_clear(json);
+    for (uint32_t i = 0; i < count; i++) {
+        sma_buf_put_char(json, i == 0 ? '[' : ',');
+        put_contact(store, json, &found[i]);
+    }
+    sma_buf_put_char(json, ']');
+    struct sma_str list = json->err == SMA_ERR_OK ? sma_buf_str(json) : SMA_STR("[]");
+    struct sma_msg *answer =
+        STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result, list.len + 1);
+    struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
+    result->count = count;
+    result->contact_json = sma_msg_dup(answer, list);
     sma_ctx_answer(store->ctx, question, &answer);
 }
 
 void sma_store_contact(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_contact_ask *ask = SMA_MSG_BODY(*msg, struct sma_contact_ask);
-    struct sma_state_contact found;
-    if (sma_state_contact_find(store->state, ask->channel, ask->user_name, &found) == SMA_ERR_OK) {
-        answer_contact(store, *msg, &found);
+    struct sma_state_contact found[SMA_STATE_NAMESAKE_COUNT_MAX];
+    struct sma_str channel, chat, user;
+    uint32_t count = sma_state_contacts_named(store->state, ask->channel, ask->user_name, found,
+                                              SMA_COUNT_OF(found));
+    if (count == 0 && sma_access_key_split(sma_str_trim(ask->user_name), &channel, &chat, &user) &&
+        chat.len == 0)
+        count = sma_state_contact_of(store->state, channel, user, found) == SMA_ERR_OK;
+    if (count == 1) {
+        answer_contact(store, *msg, found);
+        return;
+    }
+    if (count > 1) {
+        answer_namesakes(store, *msg, found, count);
         return;
     }
     struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result, 0);

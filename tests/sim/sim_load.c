@@ -80,7 +80,9 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     struct sma_ctx *ctx = sma_system_ctx(world->system, world->adapters[event->platform].actor);
     const char *channel = world->adapter_ops[event->platform].channel;
     char chat[8], chat_key[64];
-    char former_key[64] = "";
+    char former_key[64] = "", name[16];
+    /* A name that two people share is nobody's: who is told is of the first platform. */
+    snprintf(name, sizeof name, "%s%s", event->platform > 0 ? "other-" : "", event->user);
     snprintf(chat, sizeof chat, "%u", event->place);
     if (event->type == EVENT_MOVE)
         snprintf(former_key, sizeof former_key, "%s:chat:%u", channel, event->chat);
@@ -91,7 +93,7 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
                                     .chat_id = sma_str(chat),
                                     .message_id = sma_str(event->id),
                                     .user_id = sma_str(event->user),
-                                    .user_name = sma_str(event->user)};
+                                    .user_name = sma_str(name)};
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_INGRESS, struct sma_ingress,
                                       sma_route_space(&route) + sizeof event->text + 256);

@@ -97,6 +97,7 @@ static bool read_bot(struct telegram *telegram, const json_t *result)
     telegram->bot = (struct telegram_bot){
         .id = json_integer_value(id),
         .username = sma_str(telegram->bot_name),
+        .joins_groups = json_is_true(json_object_get(result, "can_join_groups")),
         .reads_all = json_is_true(json_object_get(result, "can_read_all_group_messages")),
     };
     return true;
@@ -166,6 +167,11 @@ static void tell_ready(struct telegram *telegram)
                 : settings->webhook_url[0] != '\0'
                     ? "webhook set; requests are taken at /webhooks/telegram"
                     : "requests are taken at /webhooks/telegram");
+    if (telegram->bot.joins_groups && settings->is_paired)
+        sma_ctx_log(telegram->ctx, SMA_LOG_WARN,
+                    "telegram: anybody may take this bot into a group; there it answers nobody "
+                    "until an owner lets the group in. /setjoingroups of @BotFather forbids it "
+                    "altogether");
 }
 
 static void start_step(struct telegram *telegram, const char *method, struct sma_str body,

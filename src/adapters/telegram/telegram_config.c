@@ -3,6 +3,7 @@
 
 #include "adapters/common/settings.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 
 #define SECRET_LEN_MIN 16
@@ -106,6 +107,8 @@ static SMA_CHECKED enum sma_err read_words(struct telegram_settings *settings,
         err = sma_settings_word(block, "progress", progresses, &progress);
     settings->is_webhook = mode == 1;
     settings->backlog_records = backlog == 1;
+    const char *opening = json_string_value(json_object_get(block->root, "access"));
+    settings->is_paired = opening == NULL || strcmp(opening, "anyone") != 0;
     settings->progress = (uint8_t)progress;
     return err;
 }

@@ -15,30 +15,38 @@
 
 #include "sma/messages.h"
 
-#define TELEGRAM_UPDATES_COUNT_MAX 1024    /* of one getUpdates answer (the platform sends 100); over it BADINPUT */
-#define TELEGRAM_CALLBACK_BYTES_MAX 64     /* of a button's data; over it the press is answered and not handed on */
-#define TELEGRAM_FILE_ID_BYTES_MAX 512     /* over it the file is named, not fetched */
-#define TELEGRAM_FILE_COUNT_MAX 4          /* of one message: a document, a photo, a voice, an audio */
-#define TELEGRAM_BACKLOG_AGE_MS INT64_C(86400000) /* messages older than this are recorded, never run */
-#define TELEGRAM_CACHE_FOLDER ".ship/.cache/telegram/" /* where attachments go, relative to the project */
+#define TELEGRAM_UPDATES_COUNT_MAX \
+    1024 /* of one getUpdates answer (the platform sends 100); over it BADINPUT */
+#define TELEGRAM_CALLBACK_BYTES_MAX \
+    64 /* of a button's data; over it the press is answered and not handed on */
+#define TELEGRAM_FILE_ID_BYTES_MAX 512 /* over it the file is named, not fetched */
+#define TELEGRAM_FILE_COUNT_MAX 4      /* of one message: a document, a photo, a voice, an audio */
+#define TELEGRAM_BACKLOG_AGE_MS \
+    INT64_C(86400000) /* messages older than this are recorded, never run */
+#define TELEGRAM_CACHE_FOLDER \
+    ".ship/.cache/telegram/" /* where attachments go, relative to the project */
 
 /* Who we are, from getMe. An empty user name: no mention and no "/command@name" is ours. */
 struct telegram_bot
 {
     int64_t id;
     struct sma_str username; /* without '@' */
-    bool reads_all;          /* can_read_all_group_messages: a bare unknown command in a group may be another bot's */
+    bool joins_groups;       /* can_join_groups: anybody may take it into a group */
+    bool
+        reads_all; /* can_read_all_group_messages: a bare unknown command in a group may be another bot's */
 };
 
 struct telegram_in_options
 {
     const struct telegram_bot *bot;
-    uint8_t adapter;           /* route.adapter of every event */
-    int64_t now_wall_ms;       /* "now" for ages; a date in the future counts as this */
-    uint64_t read_ns;          /* stamps.read_ns of every event */
-    bool backlog_records;      /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
+    uint8_t adapter;     /* route.adapter of every event */
+    int64_t now_wall_ms; /* "now" for ages; a date in the future counts as this */
+    uint64_t read_ns;    /* stamps.read_ns of every event */
+    bool
+        backlog_records; /* adapters.telegram.backlog = record: dated before start_wall_ms is recorded only */
     int64_t start_wall_ms;
-    size_t attachment_bytes_max; /* a file said to be larger is named in the text, not fetched; 0 = the default */
+    size_t
+        attachment_bytes_max; /* a file said to be larger is named in the text, not fetched; 0 = the default */
 };
 
 enum telegram_event_kind
@@ -67,9 +75,10 @@ struct telegram_event
 {
     int64_t update_id; /* > 0; 0 = the update carries none */
     enum telegram_event_kind kind;
-    const char *why; /* IGNORED: constant text for logs; "" otherwise */
+    const char *why;            /* IGNORED: constant text for logs; "" otherwise */
     struct sma_ingress ingress; /* slices are valid during the callback only */
-    struct sma_str callback_id; /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
+    struct sma_str
+        callback_id; /* to be answered with answerCallbackQuery, also when IGNORED; "" = none */
 };
 typedef void telegram_event_fn(void *user, const struct telegram_event *event);
 
@@ -100,9 +109,10 @@ struct telegram_file
 {
     struct sma_str kind;    /* "document" "photo" "voice" "audio" */
     struct sma_str file_id; /* for getFile */
-    struct sma_str path;    /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
-    int64_t size;           /* as the platform said; -1 = not said */
-    struct sma_str name;    /* as the sender called it, cut; untrusted */
+    struct sma_str
+        path;     /* relative to the project; always TELEGRAM_CACHE_FOLDER and one plain name */
+    int64_t size; /* as the platform said; -1 = not said */
+    struct sma_str name; /* as the sender called it, cut; untrusted */
 };
 struct telegram_preparation
 {
@@ -121,6 +131,7 @@ SMA_CHECKED enum sma_err telegram_preparation_parse(struct sma_str preparation,
 void telegram_preparation_fini(struct telegram_preparation *preparation);
 
 /** Append the context line for the model when a file could not be fetched; `reason` in plain words, no final dot. */
-void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file, const char *reason);
+void telegram_prepare_note(struct sma_buf *buf, const struct telegram_file *file,
+                           const char *reason);
 
 #endif

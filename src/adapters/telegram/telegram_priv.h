@@ -35,7 +35,8 @@
 #define TELEGRAM_HOOK_COUNT_MAX SMA_ASK_WEBHOOK_COUNT_MAX
 #define TELEGRAM_CALLBACK_ID_BYTES_MAX 128
 #define TELEGRAM_CALLBACK_LATE_S 5 /* a button's wheel turns this long at most */
-#define TELEGRAM_CALLBACK_CALL_COUNT_MAX 16 /* answers to buttons in flight; the rest waits in line */
+#define TELEGRAM_CALLBACK_CALL_COUNT_MAX \
+    16 /* answers to buttons in flight; the rest waits in line */
 #define TELEGRAM_CALLBACK_LINE_COUNT_MAX \
     256 /* in line; beyond, the oldest goes: the platform takes no late answers */
 #define TELEGRAM_CALLBACK_MS 10000
@@ -53,7 +54,7 @@
 #define TELEGRAM_JOB_COUNT_MAX SMA_ASK_PREPARE_COUNT_MAX
 #define TELEGRAM_FETCH_COUNT_MAX 4 /* downloads at once; the rest waits in line */
 #define TELEGRAM_FETCH_TRY_COUNT_MAX 3
-#define TELEGRAM_FETCH_SILENT_S 10 /* a download that grows no more is begun again */
+#define TELEGRAM_FETCH_SILENT_S 10          /* a download that grows no more is begun again */
 #define TELEGRAM_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
 #define TELEGRAM_RUN_COUNT_MAX SMA_CONCURRENCY_MAX
 #define TELEGRAM_RUN_S 300 /* a run that says nothing for so long shows nothing any more */
@@ -80,7 +81,8 @@ struct telegram_settings
     char *token, *api_root, *webhook_url,
         *webhook_secret; /* never NULL; "" = not given; root without trailing slash */
     bool is_webhook, is_cloud, backlog_records;
-    uint8_t progress;                                       /* enum telegram_progress_mode */
+    bool is_paired;   /* access is not "anyone": strangers get no further than to a code */
+    uint8_t progress; /* enum telegram_progress_mode */
     uint32_t per_second, per_chat_minute, per_group_minute; /* 0 = none */
     uint32_t poll_timeout_s;
     size_t attachment_bytes_max;
@@ -102,7 +104,7 @@ struct telegram_call_options
     struct sma_str body;                /* JSON, copied */
     const struct sma_net_field *fields; /* multipart instead; borrowed until done */
     size_t field_count;
-    int file; /* as in sma_net_ask */
+    int file;     /* as in sma_net_ask */
     bool is_once; /* a message: sent twice it is there twice */
     uint32_t total_ms;
     size_t answer_bytes_max; /* 0 = 256 KiB */
@@ -275,7 +277,7 @@ struct telegram_fetch
     uint64_t due_ns; /* of the next try; of a download: when it must have grown */
     int64_t grown_bytes;
     struct telegram_call *call;
-    void *copy; /* a file being copied on this machine */
+    void *copy;                 /* a file being copied on this machine */
     struct sma_fetch_temp temp; /* beside the file, while it grows */
 };
 struct telegram_job

@@ -34,9 +34,12 @@ read_group_access(const json_t *block, struct sma_access_rules *rules, struct sm
                     "groupAccess must be \"initiator_or_admin\" or \"anyone\"");
 }
 
+/* "@ann" is a name, which changes hands, and never an id. */
 static bool is_user_id(const json_t *item)
 {
-    return json_is_integer(item) || (json_is_string(item) && json_string_length(item) > 0);
+    return json_is_integer(item) ||
+           (json_is_string(item) && json_string_length(item) > 0 &&
+            json_string_value(item)[0] != '@' && strstr(json_string_value(item), ":@") == NULL);
 }
 
 static SMA_CHECKED enum sma_err read_opening(const json_t *block, struct sma_access_rules *rules,
@@ -57,7 +60,7 @@ static SMA_CHECKED enum sma_err read_opening(const json_t *block, struct sma_acc
     if (!is_good)
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "access must be \"paired\", \"anyone\" or a list of user ids such as "
-                        "[\"1001\"]");
+                        "[\"1001\"], not of names such as \"@ann\"");
     rules->opening = SMA_ACCESS_OPEN_LIST;
     rules->listed = json_incref(value);
     return SMA_ERR_OK;

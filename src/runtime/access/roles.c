@@ -104,6 +104,12 @@ static int compare_entries(const void *left, const void *right)
     return order != 0 ? order : (int)b->standing - (int)a->standing;
 }
 
+static bool is_number(struct sma_str user)
+{
+    int64_t number;
+    return sma_parse_i64(user, INT64_MIN, INT64_MAX, &number) == SMA_ERR_OK;
+}
+
 static SMA_CHECKED enum sma_err read_entry(const char *role, size_t index, const json_t *item,
                                            struct entry *ret_entry, struct sma_error *error)
 {
@@ -117,6 +123,14 @@ static SMA_CHECKED enum sma_err read_entry(const char *role, size_t index, const
                         "permissions.roles.%s[%zu] \"%.80s\" names nobody; write "
                         "\"<channel>:<user id>\", for example \"telegram:1001\"",
                         role, index, key.ptr);
+    if (ret_entry->user.ptr[0] == '@' ||
+        (sma_str_is_equal(ret_entry->channel, SMA_STR("telegram")) && !is_number(ret_entry->user)))
+        return sma_fail(
+            error, SMA_ERR_BADINPUT,
+            "permissions.roles.%s[%zu] \"%.80s\" names nobody: user names change hands "
+            "and are no ids; write the number, for example \"telegram:1001\" (`shipmyagent "
+            "pair` lists the ids of those who have written)",
+            role, index, key.ptr);
     if (sma_access_is_trusted_channel(ret_entry->channel))
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "permissions.roles.%s[%zu] \"%.80s\": who comes by api, cli or web is an "

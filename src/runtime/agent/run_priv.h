@@ -50,6 +50,8 @@ struct run_call
     const struct sma_stored_decision *agreed; /* is_approved: to this */
     uint32_t delivery;                        /* index + 1 of its delivery in the step; 0 = none */
     struct sma_route route; /* of the receiver; slices in route_text or in the stored answer */
+    struct sma_str whom;    /* who that is, for people; likewise */
+    bool is_doubtful;       /* whether it is who was meant */
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;

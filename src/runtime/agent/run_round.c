@@ -466,8 +466,9 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 
 /* -- results arrive ----------------------------------------------------------------------------------------------- */
 /* The result outlives the message that brought it: its strings move into the call. */
-static bool keep_route(struct run_call *call, const struct sma_route *route)
+static bool keep_route(struct run_call *call, const struct sma_contact_result *contact)
 {
+    const struct sma_route *route = &contact->route;
     const struct sma_str *from[] = {&route->channel,   &route->chat_key,  &route->chat_id,
                                     &route->chat_type, &route->thread_id, &route->message_id,
                                     &route->user_id,   &route->user_name, &route->language};
@@ -477,6 +478,7 @@ static bool keep_route(struct run_call *call, const struct sma_route *route)
                             &call->route.user_id,   &call->route.user_name, &call->route.language};
     for (size_t i = 0; i < SMA_COUNT_OF(from); i++)
         sma_buf_put_str(&call->route_text, *from[i]);
+    sma_buf_put_str(&call->route_text, contact->whom);
     if (call->route_text.err != SMA_ERR_OK)
         return false;
     const char *at = call->route_text.ptr;
@@ -485,6 +487,8 @@ static bool keep_route(struct run_call *call, const struct sma_route *route)
         if (at != NULL)
             at += to[i]->len;
     }
+    call->whom = (struct sma_str){at, contact->whom.len};
+    call->is_doubtful = contact->is_doubtful;
     return true;
 }
 
@@ -496,13 +500,16 @@ void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_r
     struct run_call *call = run_close_call(run, index, CALL_CONTACT);
     if (call == NULL)
         return;
-    if (!contact->is_found) {
+    if (contact->count > 1) {
+        sma_tool_put_namesakes(&call->result, call->args.user_name, contact->contact_json);
+        run_set_result(call, true);
+    } else if (!contact->is_found) {
         sma_tool_put_no_contact(&call->result, call->args.user_name);
         run_set_result(call, true);
     } else if (!is_checking) {
         sma_tool_put_contact(&call->result, contact->contact_json);
         run_set_result(call, false);
-    } else if (!keep_route(call, &contact->route)) {
+    } else if (!keep_route(call, contact)) {
         run_set_error(call, SMA_STR("Out of memory."));
     } else {
         run_ask_tool(run, index, SMA_TOOL_CHECK);

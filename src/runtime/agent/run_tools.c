@@ -17,7 +17,8 @@ bool run_is_send(enum sma_tool tool)
 }
 
 /* -- questions to the tools --------------------------------------------------------------------------------------- */
-/* "<chat key> <name>", for sends elsewhere. The same for the check, the request and the check after consent. */
+/* "<chat key> <name> (<who>)", for sends elsewhere. The chat key is the same for the check, the request and the check
+ * after consent; who it is a resumed run does not know. */
 static struct sma_str put_receiver(struct sma_run *run, const struct run_call *call)
 {
     sma_buf_clear(&run->scratch);
@@ -28,6 +29,11 @@ static struct sma_str put_receiver(struct sma_run *run, const struct run_call *c
     sma_buf_put_char(&run->scratch, ' ');
     sma_buf_put_str(&run->scratch,
                     route->user_name.len > 0 ? route->user_name : call->args.user_name);
+    if (call->whom.len > 0) {
+        sma_buf_put_text(&run->scratch, " (");
+        sma_buf_put_str(&run->scratch, call->whom);
+        sma_buf_put_char(&run->scratch, ')');
+    }
     return sma_buf_str(&run->scratch);
 }
 
@@ -62,6 +68,7 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
                                          .arguments = stored->arguments,
                                          .chat_key = run->order->route.chat_key,
                                          .receiver = receiver,
+                                         .is_receiver_doubtful = call->is_doubtful,
                                          .grant_count = run->order->grant_count,
                                          .grants = run->order->grants};
     if (call->is_approved) {

@@ -352,7 +352,8 @@ struct sma_state_delivery
     bool is_part_begun; /* part number part_done_count was begun: a repeat must say so */
     uint32_t renderer_version, part_done_count, part_count, attempt_count;
     struct sma_str error; /* of the last attempt; also the platform's message id when SENT */
-    uint64_t salt; /* of the row's idempotency keys: made when it is added, 0 = by an older version */
+    uint64_t
+        salt; /* of the row's idempotency keys: made when it is added, 0 = by an older version */
 };
 /** Add a delivery and set its salt. @return OK | EXISTS (stored already: nothing changed) | BADINPUT | ... */
 SMA_CHECKED enum sma_err sma_state_outbox_add(struct sma_state *state,
@@ -423,11 +424,14 @@ SMA_CHECKED enum sma_err sma_state_cursor_get(struct sma_state *state, struct sm
 /* Who was seen where last (reference §7.6). Slices given by find live until the next call on this state. */
 struct sma_state_contact
 {
-    struct sma_str channel, user_name; /* the key: channel + lower-cased trimmed ASCII name */
+    struct sma_str channel,
+        user_name; /* the key: channel + lower-cased trimmed ASCII name + person */
     struct sma_str chat_id, chat_key, chat_type, thread_id, user_id, message_id;
     int64_t wall_ms; /* last seen */
 };
-/** Remember a contact; the last one wins. Where somebody is, is durable with this commit; a changed message id and
+#define SMA_STATE_NAMESAKE_COUNT_MAX \
+    8 /* people of one channel that share a name; the longest unseen goes */
+/** Remember a contact; the last one of a person wins. Two people with one name are two contacts. Where somebody is, is durable with this commit; a changed message id and
  *  time alone ride on a later one. Visible to find at once, undone with the transaction. Empty channel, chat or name: ignored. */
 SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state,
                                                const struct sma_state_contact *contact);
@@ -435,6 +439,14 @@ SMA_CHECKED enum sma_err sma_state_contact_put(struct sma_state *state,
 SMA_CHECKED enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str channel,
                                                 struct sma_str user_name,
                                                 struct sma_state_contact *ret_contact);
+/** Everybody with this name, newest first; channel empty = any. @return how many, at most max. Slices as of find. */
+uint32_t sma_state_contacts_named(struct sma_state *state, struct sma_str channel,
+                                  struct sma_str user_name, struct sma_state_contact *ret_contacts,
+                                  uint32_t max);
+/** The person with this id, as last seen. Looks at every contact. @return OK | NOTFOUND */
+SMA_CHECKED enum sma_err sma_state_contact_of(struct sma_state *state, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              struct sma_state_contact *ret_contact);
 typedef enum sma_err sma_state_contact_fn(void *user, const struct sma_state_contact *contact);
 /** Every contact, in no order. The callback must not change contacts. */
 SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each,

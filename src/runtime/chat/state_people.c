@@ -206,6 +206,36 @@ static struct sma_state_contact_entry *find_contact(struct sma_state *state, str
     return best;
 }
 
+/* Where an old file does not say who it is, the chat tells. */
+static bool is_same_person(const struct sma_state_contact *a, const struct sma_state_contact *b)
+{
+    if ((a->user_id.len == 0) != (b->user_id.len == 0))
+        return sma_str_is_equal(a->chat_id, b->chat_id);
+    return sma_str_is_equal(a->user_id, b->user_id);
+}
+
+/* What this one takes the place of: the same person under the same name or, when too many share it, the longest unseen. */
+static struct sma_state_contact_entry *find_former(struct sma_state *state,
+                                                   const struct sma_state_contact *contact)
+{
+    if (state->contact_bucket_count == 0)
+        return NULL;
+    uint64_t hash = hash_name(state, contact->user_name);
+    struct sma_state_contact_entry *oldest = NULL;
+    uint32_t count = 0;
+    for (struct sma_state_contact_entry *at = *bucket_of(state, hash); at != NULL; at = at->next) {
+        if (at->hash != hash || !sma_str_is_equal(at->pub.channel, contact->channel) ||
+            !sma_str_is_equal_nocase(at->pub.user_name, contact->user_name))
+            continue;
+        if (is_same_person(&at->pub, contact))
+            return at;
+        count++;
+        if (oldest == NULL || at->pub.wall_ms < oldest->pub.wall_ms)
+            oldest = at;
+    }
+    return count >= SMA_STATE_NAMESAKE_COUNT_MAX ? oldest : NULL;
+}
+
 static struct sma_str append(char **at, struct sma_str from)
 {
     struct sma_str to = {*at, from.len};
@@ -358,7 +388,7 @@ enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_sta
     if (wanted.user_name.len == 0 || wanted.user_name.len > NAME_BYTES_MAX ||
         wanted.channel.len == 0 || wanted.chat_key.len == 0 || wanted.chat_id.len == 0)
         return SMA_ERR_OK;
-    struct sma_state_contact_entry *known = find_contact(state, wanted.channel, wanted.user_name);
+    struct sma_state_contact_entry *known = find_former(state, &wanted);
     if (known != NULL && is_same_place(&known->pub, &wanted) &&
         wanted.message_id.len <= known->message_id_capacity)
         return touch(state, known, &wanted);
@@ -391,6 +421,50 @@ enum sma_err sma_state_contact_find(struct sma_state *state, struct sma_str chan
     if (found == NULL)
         return SMA_ERR_NOTFOUND;
     *ret_contact = found->pub;
+    return SMA_ERR_OK;
+}
+
+uint32_t sma_state_contacts_named(struct sma_state *state, struct sma_str channel,
+                                  struct sma_str user_name, struct sma_state_contact *ret_contacts,
+                                  uint32_t max)
+{
+    uint32_t count = 0;
+    user_name = sma_str_trim(user_name);
+    if (state->contact_bucket_count == 0)
+        return 0;
+    uint64_t hash = hash_name(state, user_name);
+    for (struct sma_state_contact_entry *at = *bucket_of(state, hash); at != NULL; at = at->next) {
+        if (at->hash != hash || !sma_str_is_equal_nocase(at->pub.user_name, user_name) ||
+            (channel.len > 0 && !sma_str_is_equal(at->pub.channel, channel)))
+            continue;
+        uint32_t place = count < max ? count : max;
+        while (place > 0 && ret_contacts[place - 1].wall_ms < at->pub.wall_ms) {
+            if (place < max)
+                ret_contacts[place] = ret_contacts[place - 1];
+            place--;
+        }
+        if (place < max)
+            ret_contacts[place] = at->pub;
+        count += count < max;
+    }
+    return count;
+}
+
+enum sma_err sma_state_contact_of(struct sma_state *state, struct sma_str channel,
+                                  struct sma_str user_id, struct sma_state_contact *ret_contact)
+{
+    const struct sma_state_contact_entry *best = NULL;
+    for (size_t i = 0; i < state->contact_bucket_count; i++) {
+        const struct sma_state_contact_entry *at = state->contact_buckets[i];
+        for (; at != NULL; at = at->next)
+            if (sma_str_is_equal(at->pub.user_id, user_id) &&
+                sma_str_is_equal(at->pub.channel, channel) &&
+                (best == NULL || at->pub.wall_ms > best->pub.wall_ms))
+                best = at;
+    }
+    if (best == NULL || user_id.len == 0)
+        return SMA_ERR_NOTFOUND;
+    *ret_contact = best->pub;
     return SMA_ERR_OK;
 }
 

@@ -533,7 +533,8 @@ static void decide_send(struct checking *checking, struct sma_str chat_key)
                          "ship.json): nothing was sent.");
         return;
     }
-    if (verdict == SMA_FILE_ALLOW) {
+    bool is_doubtful = checking->ask->is_receiver_doubtful;
+    if (verdict == SMA_FILE_ALLOW && !is_doubtful) {
         decide(checking, SMA_TOOL_ALLOWED, "permissions.send_elsewhere: allow",
                "sending to other chats is allowed");
         return;
@@ -551,7 +552,8 @@ static void decide_send(struct checking *checking, struct sma_str chat_key)
         }
     }
     decide(checking, SMA_TOOL_ASKS, "permissions.send_elsewhere",
-           "sending to another chat must be agreed to");
+           is_doubtful ? "the receiver is a stranger, or has another name by now"
+                       : "sending to another chat must be agreed to");
 }
 
 static enum sma_err check_send(struct checking *checking)

@@ -124,6 +124,17 @@ void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json)
     sma_buf_put_char(buf, '}');
 }
 
+void sma_tool_put_namesakes(struct sma_buf *buf, struct sma_str user_name,
+                            struct sma_str contacts_json)
+{
+    sma_buf_put_text(buf, "{\"success\":false,\"error\":\"Several people are called ");
+    sma_buf_put_json_escaped(buf, user_name);
+    sma_buf_put_text(buf, ". Ask the user which one is meant, then give \\\"channel:userId\\\" of "
+                          "that one as username.\",\"contacts\":");
+    sma_buf_put_str(buf, contacts_json.len > 0 ? contacts_json : SMA_STR("[]"));
+    sma_buf_put_char(buf, '}');
+}
+
 void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name)
 {
     sma_buf_put_text(buf, "{\"success\":false,\"error\":\"No contact named ");

@@ -19,10 +19,11 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
     [SMA_TOOL_CONTACT_LOOKUP] =
         {SMA_STR("chat_contact_lookup"),
          SMA_STR("Find a person who has talked to this agent before, by user name. Returns where "
-                 "they were last seen."),
+                 "they were last seen, and all of them when several people have the name."),
          SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\","
                  "\"description\":"
-                 "\"user name, without @\"}},\"required\":[\"username\"]," SCHEMA_END)},
+                 "\"user name, without @, or "
+                 "channel:userId\"}},\"required\":[\"username\"]," SCHEMA_END)},
     [SMA_TOOL_CONTACT_SEND] =
         {SMA_STR("chat_contact_send"),
          SMA_STR("Send a text to another person, in the chat where they were last seen. Only when "
@@ -30,8 +31,8 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
                  "it. It does not answer the user of this chat."),
          SMA_STR("{\"type\":\"object\",\"properties\":{\"username\":{\"type\":\"string\","
                  "\"description\":"
-                 "\"user name of the receiver, without "
-                 "@\"},\"text\":{\"type\":\"string\",\"description\":"
+                 "\"user name of the receiver, without @, or channel:userId when several have "
+                 "the name\"},\"text\":{\"type\":\"string\",\"description\":"
                  "\"the text to send\"}},\"required\":[\"username\",\"text\"]," SCHEMA_END)},
     [SMA_TOOL_LOAD_HISTORY] = {SMA_STR("chat_load_history"),
                                SMA_STR("Read earlier messages of this chat that are not in the "

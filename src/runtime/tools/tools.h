@@ -109,6 +109,9 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
 void sma_tool_put_history(struct sma_buf *buf, const struct sma_history_lines *lines,
                           struct sma_str keyword, bool has_speakers);
 void sma_tool_put_contact(struct sma_buf *buf, struct sma_str contact_json);
+/** contacts_json: a list of those who have this name. */
+void sma_tool_put_namesakes(struct sma_buf *buf, struct sma_str user_name,
+                            struct sma_str contacts_json);
 void sma_tool_put_no_contact(struct sma_buf *buf, struct sma_str user_name);
 
 #endif

@@ -33,6 +33,8 @@ static void rules_have_defaults_and_are_checked(void)
         "{\"access\":[true]}",
         "{\"access\":[\"\"]}",
         "{\"access\":[[\"1\"]]}",
+        "{\"access\":[\"@ann\"]}",
+        "{\"access\":[\"telegram:@ann\"]}",
         "{\"groups\":\"-1001\"}",
         "{\"groups\":true}",
         "{\"groups\":[\"\"]}",

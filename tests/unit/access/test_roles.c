@@ -105,6 +105,12 @@ static void wrong_entries_are_named_with_the_remedy(void)
         {"{\"roles\":{\"owner\":[\"telegram:chat::user:5\"]}}", "owner[0]", "<channel>:<user id>"},
         {"{\"roles\":{\"owner\":[\"telegram:chat:5:user:\"]}}", "owner[0]", "<channel>:<user id>"},
         {"{\"roles\":{\"owner\":[\"telegram:chat:5:topic:2:user:1\"]}}", "owner[0]", "topic"},
+        {"{\"roles\":{\"owner\":[\"telegram:@alice\"]}}", "owner[0] \"telegram:@alice\"",
+         "write the number"},
+        {"{\"roles\":{\"owner\":[\"telegram:alice\"]}}", "owner[0]", "write the number"},
+        {"{\"roles\":{\"admin\":[\"telegram:chat:-5:user:@alice\"]}}", "admin[0]",
+         "write the number"},
+        {"{\"roles\":{\"owner\":[\"feishu:@alice\"]}}", "owner[0]", "no ids"},
         {"{\"roles\":{\"member\":[\"api:me\"]}}", "member[0] \"api:me\"", "take the entry out"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {

@@ -305,6 +305,25 @@ static void lookup_comes_after_the_step(void)
     driver_fini(&d);
 }
 
+static void namesakes_are_asked_about(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    static const struct driver_call calls[] = {
+        {"c1", "chat_contact_send", "{\"username\":\"bob\",\"text\":\"yo\"}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    struct sma_contact_result both = {
+        .count = 2,
+        .contact_json = SMA_STR("[{\"username\":\"bob\",\"userId\":\"7\"},{\"userId\":\"8\"}]")};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &both});
+    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    CHECK(request_has(&d, "Several people are called bob"));
+    CHECK(request_has(&d, "\\\"userId\\\":\\\"8\\\""));
+    driver_fini(&d);
+}
+
 static void blank_ends_are_said(void)
 {
     struct driver d;
@@ -748,6 +767,7 @@ int main(void)
     RUN(calls_over_the_bound_are_refused);
     RUN(a_truncated_answer_runs_no_calls);
     RUN(contact_send_resolves_before_the_step);
+    RUN(namesakes_are_asked_about);
     RUN(lookup_comes_after_the_step);
     RUN(blank_ends_are_said);
     RUN(thirty_rounds_and_no_more);

@@ -598,7 +598,7 @@ static void damaged_decisions_allow_nothing(void)
         }
         if (i == 5) { /* neither yes nor no */
             driver_decide(&d, twice, 1);
-            ((char *)(uintptr_t)d.steps[1].data.ptr)[13] = 2;
+            ((char *)(uintptr_t)d.steps[1].data.ptr)[13] = 3;
         }
         driver_start(&d);
         check_kinds(&d, "gD");

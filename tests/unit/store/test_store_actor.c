@@ -398,6 +398,8 @@ static void an_api_caller_gets_texts_results_and_command_replies(void)
 static void questions_are_answered(void)
 {
     make_world(&w);
+    w.config.permissions_json =
+        "{\"roles\":{\"member\":[\"test:u1\"]}}"; /* strangers are no contacts */
     open_world(&w);
     say(&w, "a", "1", "the first thing");
     run(&w);
@@ -475,6 +477,8 @@ static void questions_are_answered(void)
 static void an_idle_store_sets_no_wake_up(void)
 {
     make_world(&w);
+    w.config.permissions_json =
+        "{\"roles\":{\"member\":[\"test:u1\"]}}"; /* strangers are no contacts */
     open_world(&w);
     say(&w, "a", "1", "x");
     run(&w);

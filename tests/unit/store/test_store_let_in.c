@@ -312,8 +312,122 @@ static void a_group_keeps_its_place_under_another_id(void)
     end_world(&w);
 }
 
+/* -- how much of strangers is kept ------------------------------------------------------------------------------ */
+static size_t bytes_of_history(const char *file)
+{
+    return strlen(history(&w, file));
+}
+
+/* A long message is kept in part, never runs, and its author is asked to send it again when he is let in. */
+static void a_strangers_long_message_is_cut(void)
+{
+    static char text[100001];
+    start_paired(&w);
+    memset(text, 'x', sizeof text - 1);
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", "1", text));
+    CHECK(bytes_of_history("test%3Achat%3Aeve") < SMA_STRANGER_TEXT_BYTES_MAX + 512);
+    CHECK(strstr(history(&w, "test%3Achat%3Aeve"), "xxx [...]") != NULL);
+    char code[16];
+    snprintf(code, sizeof code, "%s", code_in(told(&w, "eve")));
+    CHECK_INT(SMA_VERDICT_DUPLICATE, write_as(&w, "eve", "1", text));
+    CHECK_INT(200, approve(&w, code));
+    CHECK(strstr(told(&w, "eve"), "send again") != NULL);
+    CHECK(!has_run());
+    /* who is known is bound by nothing of this */
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "eve", "2", text));
+    struct sma_msg *msg = next_run(&w);
+    CHECK_INT((int)sizeof text - 1, (int)SMA_MSG_BODY(msg, struct sma_run_order)->text.len);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
+static void an_attachment_of_a_stranger_is_not_fetched(void)
+{
+    start_paired(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(&(struct saying){
+                  .chat = "eve", .user = "eve", .id = "1", .text = "see", .preparation = "[1]"}));
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              hear(GROUP("eve", MENTION, .id = "2", .text = "see", .preparation = "[1]")));
+    CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
+    restart_world(&w);
+    CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
+    end_world(&w);
+}
+
+/* At the bound the text goes, the claim stays; the next day begins anew. */
+static void a_flood_of_one_stranger_is_not_kept(void)
+{
+    start_paired(&w);
+    char id[16];
+    for (int i = 0; i < SMA_STRANGER_MESSAGE_COUNT_MAX + 30; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", id, "flood"));
+        (void)told(&w, "eve");
+    }
+    CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX,
+              (int)count_of(history(&w, "test%3Achat%3Aeve"), "\"role\":\"user\""));
+    CHECK_INT(SMA_VERDICT_DUPLICATE, write_as(&w, "eve", id, "flood"));
+    /* another one is not touched by it */
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "mallory", "m", "hello"));
+    CHECK(strstr(told(&w, "mallory"), "pair approve") != NULL);
+    pass(&w, 86401);
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", "next day", "hello"));
+    CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX + 1,
+              (int)count_of(history(&w, "test%3Achat%3Aeve"), "\"role\":\"user\""));
+    end_world(&w);
+}
+
+/* What nobody addresses to the bot in a group of strangers, which it may have to hear, is bound too; with access "anyone" as
+ * well. In a group that is let in everything is kept. */
+static void chatter_of_a_strange_group_is_not_kept_without_end(void)
+{
+    for (int i = 0; i < 2; i++) {
+        make_world(&w);
+        w.test_json = i == 0 ? "{\"groups\":[\"g\"]}" : EVERYBODY;
+        open_world(&w);
+        for (int k = 0; k < SMA_STRANGER_MESSAGE_COUNT_MAX + 20; k++) {
+            char id[16];
+            snprintf(id, sizeof id, "%d", k);
+            CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", NONE, .id = id, .text = "chatter")));
+            struct saying ours = *GROUP("eve", NONE, .id = id, .text = "chatter");
+            ours.chat = "g";
+            CHECK_INT(SMA_VERDICT_IGNORED, hear(&ours));
+        }
+        CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX,
+                  (int)count_of(history(&w, "test%3Achat%3Ax"), "chatter"));
+        CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX + 20,
+                  (int)count_of(history(&w, "test%3Achat%3Ag"), "chatter"));
+        end_world(&w);
+    }
+}
+
+/* Each stranger comes once, in a chat of his own: beyond the bound not even a chat is remembered of him. */
+static void many_strangers_leave_no_more_than_a_bound(void)
+{
+    start_paired(&w);
+    char who[16];
+    for (int i = 0; i < SMA_STRANGERS_CHAT_COUNT_MAX + 20; i++) {
+        snprintf(who, sizeof who, "e%d", i);
+        CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, who, "1", "hello"));
+        drop_kept(&w.dispatcher);
+    }
+    CHECK(sma_state_chat_get(w.store->state, SMA_STR("test:chat:e0")) != NULL);
+    char key[64];
+    snprintf(key, sizeof key, "test:chat:%s", who);
+    CHECK(sma_state_chat_get(w.store->state, sma_str(key)) == NULL);
+    /* an owner is none of them */
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "1", "hello"));
+    end_world(&w);
+}
+
 int main(void)
 {
+    RUN(a_strangers_long_message_is_cut);
+    RUN(an_attachment_of_a_stranger_is_not_fetched);
+    RUN(a_flood_of_one_stranger_is_not_kept);
+    RUN(chatter_of_a_strange_group_is_not_kept_without_end);
+    RUN(many_strangers_leave_no_more_than_a_bound);
     RUN(a_strangers_own_group_gives_him_nothing);
     RUN(the_code_of_a_group_is_not_shown_for_ever);
     RUN(a_member_is_answered_as_what_he_is);

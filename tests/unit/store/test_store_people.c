@@ -196,8 +196,118 @@ static void anyone_may_talk_and_is_nobody_by_it(void)
     end_world(&world);
 }
 
+/* -- contacts --------------------------------------------------------------------------------------------------- */
+/* Everybody here is called Ann. Who is found: "" nobody, else "<count> <chat key> <whom> doubtful". In static memory. */
+static const char *look_up(struct world *world, const char *name)
+{
+    static char text[512];
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_CONTACT, struct sma_contact_ask, 64);
+    SMA_MSG_BODY(msg, struct sma_contact_ask)->user_name = sma_msg_dup(msg, sma_str(name));
+    ask_as_agent(world, msg);
+    run(world);
+    struct sma_msg *answer = take(&world->agent, SMA_MSG_CONTACT_RESULT);
+    CHECK(answer != NULL);
+    const struct sma_contact_result *found = SMA_MSG_BODY(answer, struct sma_contact_result);
+    text[0] = '\0';
+    if (found->count > 0)
+        snprintf(text, sizeof text, "%u %.*s %.*s%s", found->count, (int)found->route.chat_key.len,
+                 found->route.chat_key.len == 0 ? "" : found->route.chat_key.ptr,
+                 (int)found->whom.len, found->whom.len == 0 ? "" : found->whom.ptr,
+                 found->is_doubtful ? " doubtful" : "");
+    CHECK(found->is_found == (found->count == 1));
+    json_t *root = json_loadb(found->contact_json.ptr, found->contact_json.len, 0, NULL);
+    CHECK_INT(found->count > 1 ? (int)found->count : 0, (int)json_array_size(root));
+    CHECK(found->count == 0 || found->count > 1 ||
+          json_string_length(json_object_get(root, "standing")) > 0);
+    json_decref(root);
+    sma_msg_destroy(answer);
+    return text;
+}
+
+static int say_in_strange_group(struct world *world, const char *who, const char *id)
+{
+    (void)say_as(world, TEST,
+                 &(struct saying){.chat = "hers",
+                                  .user = who,
+                                  .id = id,
+                                  .text = "hi",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_MENTION,
+                                  .role = SMA_ROLE_ADMIN});
+    run(world);
+    return accepted(&world->test).verdict;
+}
+
+static void a_stranger_takes_nobodys_name(void)
+{
+    struct world world;
+    start_paired(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "1", "hello"));
+    CHECK_TEXT("", look_up(&world, "Ann"));
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "boss", "2", "hello"));
+    finish_next(&world);
+    CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "ann"));
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "3", "hello"));
+    CHECK_INT(SMA_VERDICT_IGNORED,
+              say_in_strange_group(&world, "eve", "4")); /* nor from a group of her own */
+    CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "ann"));
+    CHECK_TEXT("", look_up(&world, "test:eve"));
+    restart_world(&world);
+    CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, " ANN "));
+    end_world(&world);
+}
+
+static void two_people_with_one_name_are_asked_about(void)
+{
+    struct world world;
+    make_world(&world);
+    world.test_json = "{}";
+    world.config.permissions_json =
+        "{\"roles\":{\"owner\":[\"test:boss\"],\"member\":[\"test:mem\"]}}";
+    open_world(&world);
+    (void)write_as(&world, "boss", "1", "hello");
+    finish_next(&world);
+    (void)write_as(&world, "mem", "2", "hello");
+    finish_next(&world);
+    CHECK_TEXT("2  ", look_up(&world, "ann"));
+    CHECK_TEXT("1 test:chat:mem member, test:mem", look_up(&world, "test:mem"));
+    CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "test:boss"));
+    crash_world(&world);
+    CHECK_TEXT("2  ", look_up(&world, "ann"));
+    end_world(&world);
+}
+
+/* Whoever was a member and is no more, and whoever has another name by now, is never sent to without a question. */
+static void who_is_meant_is_in_doubt(void)
+{
+    struct world world;
+    start_paired(&world);
+    CHECK_OK(sma_store_begin(world.store));
+    struct sma_state_contact contact = {.channel = SMA_STR("test"),
+                                        .user_name = SMA_STR("old"),
+                                        .chat_id = SMA_STR("1"),
+                                        .chat_key = SMA_STR("test:chat:1"),
+                                        .user_id = SMA_STR("boss"),
+                                        .wall_ms = 1};
+    CHECK_OK(sma_state_contact_put(world.store->state, &contact));
+    contact.user_name = SMA_STR("gone");
+    contact.user_id = SMA_STR("eve");
+    CHECK_OK(sma_state_contact_put(world.store->state, &contact));
+    sma_store_end_batch(world.store);
+    CHECK_TEXT("1 test:chat:1 owner, test:boss", look_up(&world, "old"));
+    CHECK_TEXT("1 test:chat:1 stranger, test:eve doubtful", look_up(&world, "gone"));
+    (void)write_as(&world, "boss", "1", "hello"); /* as Ann */
+    finish_next(&world);
+    CHECK_TEXT("1 test:chat:1 owner, test:boss doubtful", look_up(&world, "old"));
+    CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "ann"));
+    end_world(&world);
+}
+
 int main(void)
 {
+    RUN(a_stranger_takes_nobodys_name);
+    RUN(two_people_with_one_name_are_asked_about);
+    RUN(who_is_meant_is_in_doubt);
     RUN(homes_are_owners_then_administrators);
     RUN(a_home_is_written_when_it_changes);
     RUN(standing_is_the_highest_that_somebody_has);

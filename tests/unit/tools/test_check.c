@@ -25,6 +25,7 @@ struct call
     const char *name, *arguments, *receiver;
     enum sma_standing standing;
     struct sma_grant grant; /* tool empty: none */
+    bool is_doubtful;       /* the receiver */
 };
 
 static void check_call(const struct project *project, const struct call *call,
@@ -37,6 +38,7 @@ static void check_call(const struct project *project, const struct call *call,
     struct sma_tool_ask ask = {.name = sma_str(call->name),
                                .arguments = sma_str(call->arguments),
                                .receiver = sma_str(call->receiver),
+                               .is_receiver_doubtful = call->is_doubtful,
                                .chat_key = SMA_STR("telegram-chat-1"),
                                .standing = (uint8_t)call->standing,
                                .grants = grants,
@@ -96,8 +98,8 @@ static void strangers_get_no_tool(void)
                  "{\"exec_shell\":true,\"write_repo\":true,\"send_elsewhere\":\"allow\"}");
     project_put(&project, "a", "x");
     for (size_t i = 0; i < SMA_COUNT_OF(calls); i++) {
-        struct call call = {
-            calls[i][0], calls[i][1], "key bob", SMA_STANDING_STRANGER, {.until_ms = 0}};
+        struct call call = {calls[i][0],           calls[i][1],     "key bob",
+                            SMA_STANDING_STRANGER, {.until_ms = 0}, false};
         struct outcome outcome;
         check_call(&project, &call, &outcome);
         CHECK_OK(outcome.err);
@@ -482,7 +484,8 @@ static void grants_spare_the_question(void)
             rows[i].arguments,
             "key2 Bob",
             SMA_STANDING_MEMBER,
-            {SMA_STR("id"), sma_str(rows[i].tool), sma_str(rows[i].rule), rows[i].until_ms}};
+            {SMA_STR("id"), sma_str(rows[i].tool), sma_str(rows[i].rule), rows[i].until_ms},
+            false};
         struct outcome outcome;
         check_call(&project, &call, &outcome);
         CHECK_OK(outcome.err);
@@ -510,6 +513,17 @@ static void the_own_chat_is_not_elsewhere(void)
     call.receiver = "key2 Bob";
     check_call(&project, &call, &outcome);
     CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
+    project_close(&project);
+    /* "allow" is meant for people whom one knows by their names */
+    project_open(&project, "{\"send_elsewhere\":\"allow\"}");
+    call.receiver = "key2 Bob (member, telegram:7)";
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
+    call.is_doubtful = true;
+    check_call(&project, &call, &outcome);
+    CHECK_INT(SMA_TOOL_ASKS, outcome.check.verdict);
+    CHECK_STR("Bob (member, telegram:7)", outcome.request.items[0].title);
+    sma_request_fini(&outcome.request);
     project_close(&project);
 }
 
