@@ -51,7 +51,9 @@ static void plan_command(struct tools_job *job, const char *command, const char 
     const struct tools_setup *setup = job->setup;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct sma_sandbox_limits limits = {
-        .cpu_s = (job->timeout_ms / 1000 + 1) * (processors < 1 ? 1 : processors) + 5};
+        .cpu_s = (job->timeout_ms / 1000 + 1) * (processors < 1 ? 1 : processors) + 5,
+        .is_by_owner = is_agreed(job) && job->ask->is_by_owner,
+        .policy = sma_tool_rules_policy(setup->rules)};
     if (geteuid() != 0) {
         struct sma_process_table table = {.items = NULL};
         if (sma_processes_scan(&table) == SMA_ERR_OK)

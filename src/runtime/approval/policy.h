@@ -104,6 +104,9 @@ void sma_policy_decide_granted(const struct sma_policy *policy, struct sma_shell
 enum sma_policy_write sma_policy_judge_script(const struct sma_policy *policy, struct sma_str path);
 /** The same for one grant's rule, by its words: rather too often than too seldom. */
 enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct sma_str path);
+size_t sma_policy_allow_count(const struct sma_policy *policy);
+/** The script or program file that allow rule `index` lets run, as written there; NULL: none. */
+const char *sma_policy_script(const struct sma_policy *policy, size_t index);
 /** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a shell, an interpreter or a
  *  launcher run anything. */
 SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);

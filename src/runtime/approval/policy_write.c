@@ -138,6 +138,17 @@ enum sma_policy_write sma_policy_judge_script(const struct sma_policy *policy, s
     return judge_rules(&policy->allow, path);
 }
 
+size_t sma_policy_allow_count(const struct sma_policy *policy)
+{
+    return policy->allow.count;
+}
+
+const char *sma_policy_script(const struct sma_policy *policy, size_t index)
+{
+    SMA_ASSERT(index < policy->allow.count);
+    return policy->allow.items[index].script;
+}
+
 enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct sma_str path)
 {
     enum sma_policy_write worst = SMA_POLICY_WRITE_FREE;

@@ -80,6 +80,11 @@ void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
     rules->walls = walls;
 }
 
+const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules)
+{
+    return rules->policy;
+}
+
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)
 {
     sma_buf_put_text(buf, "commands: ");

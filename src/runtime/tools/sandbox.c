@@ -3,6 +3,8 @@
  */
 #include "sandbox.h"
 
+#include "sandbox_priv.h"
+
 #include "sma/limits.h"
 
 #include <dirent.h>
@@ -310,7 +312,18 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
         err = hide_env(plan, &project, error);
     if (err == SMA_ERR_OK)
         err = show_ship_json(plan, &project, secrets, error);
-    return err == SMA_ERR_OK ? keep_from_writing(plan, &project, "Agent.md", error) : err;
+    return err;
+}
+
+enum sma_err sandbox_keep(struct sma_sandbox_plan *plan, const char *path, struct sma_error *error)
+{
+    add_bind(plan, "--ro-bind", path, path);
+    return guard(plan, path, error);
+}
+
+void sandbox_pin(struct sma_sandbox_plan *plan, const char *path)
+{
+    add_bind(plan, "--bind", path, path);
 }
 
 void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned placeholders)
@@ -469,11 +482,13 @@ static void add_limits(struct sma_sandbox_plan *plan, const struct sma_exec_opti
 
 static enum sma_err fill(struct sma_sandbox_plan *plan, const struct sma_config *config,
                          const struct sma_exec_options *options, const struct sma_sandbox *sandbox,
-                         struct sma_error *error)
+                         const struct sma_sandbox_limits *limits, struct sma_error *error)
 {
     add(plan, sandbox->path);
     add_machine(plan, options, sandbox);
     enum sma_err err = add_project(plan, config, sandbox->secrets, error);
+    if (err == SMA_ERR_OK && !limits->is_by_owner)
+        err = sandbox_keep_owner_files(plan, config->project_dir, limits->policy, error);
     if (err != SMA_ERR_OK)
         return err;
     hide_secrets(plan, config);
@@ -491,7 +506,8 @@ enum sma_err sma_sandbox_plan_create(const struct sma_config *config,
                                      struct sma_sandbox_plan *ret_plan, struct sma_error *error)
 {
     struct sma_sandbox_plan plan = {.is_boxed = sandbox->is_on};
-    enum sma_err err = sandbox->is_on ? fill(&plan, config, options, sandbox, error) : SMA_ERR_OK;
+    enum sma_err err =
+        sandbox->is_on ? fill(&plan, config, options, sandbox, limits, error) : SMA_ERR_OK;
     add_limits(&plan, options, limits);
     add_all(&plan, (const char *const[]){"sh", "-c", "--", NULL});
     if (sandbox->is_on) {

@@ -3,7 +3,8 @@
  *
  * In the sandbox: / read-only, the project writable, /tmp /var/tmp /run /dev/shm private, no other process to be seen, no
  * network unless permitted, no capabilities. Not there: `.env*`, .ship's database, token, approvals and sockets, the folders of
- * keys in HOME. Read-only: ship.json, Agent.md, the rest of .ship. `.ship` is laid out anew for each command, so that what
+ * keys in HOME. Read-only: ship.json, the rest of .ship, and, unless an owner
+ * has agreed to the command, what only owners may change (sandbox_owner.c). `.ship` is laid out anew for each command, so that what
  * appears in it later is not there either; for `.env` and `ship.json` an empty file is put into the project while commands run
  * when there is none, so that no command can make one.
  * Everything in it ends with the first process of its pid namespace, and that with the service.
@@ -21,6 +22,8 @@
 #define SMA_SANDBOX_INFO_FD 3 /* bubblewrap says there who is inside */
 #define SMA_SANDBOX_DATA_COUNT_MAX 2
 #define SMA_SANDBOX_STATE_FD 4 /* our shell around the command says there what it left behind */
+
+struct sma_policy;
 
 struct sma_sandbox
 {
@@ -75,6 +78,9 @@ struct sma_sandbox_limits
 {
     int64_t cpu_s;
     size_t task_count; /* 0 = no limit (root is exempt anyway) */
+    bool
+        is_by_owner; /* an owner has agreed to it: what only he may change is writable, but .env, .ship and ship.json */
+    const struct sma_policy *policy; /* whose scripts are kept; may be NULL */
 };
 
 /**

@@ -13,7 +13,7 @@
 
 struct sma_tool_rules
 {
-    int unused;
+    struct sma_policy *policy;
 };
 struct sma_file_tools
 {
@@ -26,11 +26,15 @@ enum sma_err sma_tool_rules_create(const struct sma_config *config,
     if (strstr(config->permissions_json, "\"broken\"") != NULL)
         return sma_fail(error, SMA_ERR_BADINPUT, "permissions.broken is wrong");
     *ret_rules = calloc(1, sizeof **ret_rules);
-    return *ret_rules == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    return *ret_rules == NULL
+               ? SMA_ERR_NOMEM
+               : sma_policy_load(config->permissions_json, &(*ret_rules)->policy, error);
 }
 
 void sma_tool_rules_destroy(struct sma_tool_rules *rules)
 {
+    if (rules != NULL)
+        sma_policy_destroy(rules->policy);
     free(rules);
 }
 
@@ -38,6 +42,11 @@ void sma_tool_rules_set_walls(struct sma_tool_rules *rules, const char *walls)
 {
     (void)rules;
     (void)walls;
+}
+
+const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules)
+{
+    return rules->policy;
 }
 
 void sma_tool_rules_describe(const struct sma_tool_rules *rules, struct sma_buf *buf)

@@ -191,6 +191,113 @@ static bool was_called(int fd, int wait_ms)
     return poll(&watch, 1, wait_ms) == 1;
 }
 
+static const char WITH_SCRIPT[] =
+    "{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"python3 scripts/report.py\"]}}";
+static const char *const OF_OWNERS[] = {"Makefile",          "package.json",   "Agent.md",
+                                        ".github/a.yml",     ".husky/commit",  ".git/hooks/a",
+                                        ".git/config",       "scripts/a.py",   ".gitlab-ci.yml",
+                                        "hooked/pre-commit", "CMakeLists.txt", "Makefile.am"};
+
+static struct world *create_with_owner_files(void)
+{
+    static const char *const folders[] = {".github",    ".husky",  ".git",
+                                          ".git/hooks", "scripts", "hooked"};
+    struct world *world = world_create(WITH_SCRIPT);
+    char path[256];
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", world_dir(world), folders[i]);
+        CHECK(mkdir(path, 0755) == 0);
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(OF_OWNERS); i++)
+        world_put_file(world, OF_OWNERS[i], "kept");
+    world_put_file(world, ".git/config", "[core]\n\tbare = false\n\thooksPath = hooked\n");
+    return world;
+}
+
+/* Agreed to: the stand-in asks about everything, and the answer is there. */
+static const struct world_record *do_agreed(struct world *world, const char *command,
+                                            bool is_by_owner)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "{\"command\":\"%s\",\"verdict\":\"ask\",\"digest\":7}", command);
+    struct sma_tool_ask ask = {.mode = SMA_TOOL_RUN,
+                               .standing = SMA_STANDING_MEMBER,
+                               .is_approved = true,
+                               .is_by_owner = is_by_owner,
+                               .digest = {7},
+                               .name = SMA_STR("exec_shell"),
+                               .arguments = sma_str(text),
+                               .chat_key = SMA_STR("test:1")};
+    return world_await(world, world_ask(world, &ask));
+}
+
+/* Whatever the program is: the policy cannot see what it does by itself. */
+static void what_is_an_owners_is_not_written(void)
+{
+    struct world *world = create_with_owner_files();
+    for (size_t i = 0; i < SMA_COUNT_OF(OF_OWNERS); i++) {
+        const char *name = OF_OWNERS[i];
+        bool is_config = strcmp(name, ".git/config") == 0;
+        char command[512];
+        snprintf(command, sizeof command,
+                 "echo x > %s; echo x >> %s; rm -f %s; echo y > new; mv -f new %s; ln -f new %s; "
+                 "chmod 777 %s; cp new %s; mv $(dirname %s) moved; true",
+                 name, name, name, name, name, name, name, name);
+        (void)world_do(world, command);
+        const char *text = world_get_file(world, name);
+        if (is_config ? strstr(text, "hooked") == NULL : strcmp(text, "kept") != 0)
+            fprintf(stderr, "%s is %s\n", name, text);
+        CHECK(is_config ? strstr(text, "hooked") != NULL : strcmp(text, "kept") == 0);
+    }
+    (void)do_agreed(world, "echo x > Makefile", false); /* an administrator is no owner */
+    CHECK_TEXT("kept", world_get_file(world, "Makefile"));
+    (void)world_do(world,
+                   "echo x > scripts/json.py; mv .git old; mv scripts old; mkdir .git/hooks/x");
+    CHECK(!world_has_file(world, "scripts/json.py") && !world_has_file(world, "old"));
+    CHECK(!world_has_file(world, ".git/hooks/x"));
+    (void)world_do(world, "echo fine > notes.txt; echo fine > .git/index");
+    CHECK_TEXT("fine\n", world_get_file(world, "notes.txt"));
+    CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
+    world_destroy(world);
+}
+
+static void an_owner_lets_a_command_write_it(void)
+{
+    struct world *world = create_with_owner_files();
+    world_put_file(world, "ship.json", "{}");
+    world_put_file(world, ".env", "kept");
+    for (size_t i = 0; i < SMA_COUNT_OF(OF_OWNERS); i++) {
+        char command[256];
+        snprintf(command, sizeof command, "echo new > %s", OF_OWNERS[i]);
+        (void)do_agreed(world, command, true);
+        if (strcmp(world_get_file(world, OF_OWNERS[i]), "new\n") != 0)
+            fprintf(stderr, "%s\n", OF_OWNERS[i]);
+        CHECK_TEXT("new\n", world_get_file(world, OF_OWNERS[i]));
+    }
+    (void)do_agreed(world, "echo x > ship.json; echo x > .env", true);
+    CHECK_TEXT("{}", world_get_file(world, "ship.json"));
+    CHECK_TEXT("kept", world_get_file(world, ".env"));
+    world_destroy(world);
+}
+
+static void commits_are_made_all_the_same(void)
+{
+    struct world *world = world_create(REQUIRE);
+    const struct world_record *made = world_do(world, "git init -q . && echo a > a.txt");
+    if (strstr(made->content, "\"exitCode\":0") == NULL)
+        fprintf(stderr, "%s\n", made->content);
+    CHECK(strstr(made->content, "\"exitCode\":0") != NULL);
+    made =
+        world_do(world, "git add a.txt && git -c user.name=a -c user.email=a@b commit -qm one && "
+                        "git switch -qc side && git log --oneline");
+    if (strstr(made->content, "\"exitCode\":0") == NULL)
+        fprintf(stderr, "%s\n", made->content);
+    CHECK(strstr(made->content, "\"exitCode\":0") != NULL && strstr(made->content, " one") != NULL);
+    made = world_do(world, "git config core.fsmonitor 'touch PWNED'");
+    CHECK(strstr(made->content, "\"exitCode\":0") == NULL);
+    world_destroy(world);
+}
+
 static void there_is_no_network(void)
 {
     int port;
@@ -367,6 +474,9 @@ int main(int argc, char **argv)
     RUN(what_comes_later_is_invisible_too);
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
+    RUN(what_is_an_owners_is_not_written);
+    RUN(an_owner_lets_a_command_write_it);
+    RUN(commits_are_made_all_the_same);
     RUN(there_is_no_network);
     RUN(a_missing_network_is_told);
     RUN(sockets_of_the_machine_are_hidden);
