@@ -148,6 +148,28 @@ static void a_changed_script_is_asked_about_again(void)
     telegram_world_stop(&world);
 }
 
+/* Nor is a Makefile that became another one: somebody else's command may have written it. */
+static void a_changed_recipe_is_asked_about_again(void)
+{
+    struct telegram_world world;
+    start(&world, NULL, NULL);
+    folder_write(&world.world.folder, "Makefile", "all:\n\techo done >> count\n");
+    int64_t card = approval_ask(&world, ANN, ANN, WANT("make all"), "make all");
+    folder_write(&world.world.folder, "Makefile", "all:\n\techo other >> other\n");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    telegram_expect(&world, ANN, "Result: ");
+    telegram_settle(&world);
+    CHECK_INT(0, approval_lines(&world, "count"));
+    CHECK_INT(0, approval_lines(&world, "other"));
+    CHECK(telegram_asked(&world, "changed") > 0);
+    card = approval_ask(&world, ANN, ANN, WANT("make all"), "make all");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    telegram_expect(&world, ANN, "Result: {\"success\":true");
+    telegram_settle(&world);
+    CHECK_INT(1, approval_lines(&world, "other"));
+    telegram_world_stop(&world);
+}
+
 /* Killed after the decision was stored, while the command runs: never again, and everybody is told. */
 static void a_killed_command_is_not_repeated(void)
 {
@@ -194,6 +216,7 @@ int main(int argc, char **argv)
     RUN(stop_takes_the_question_back);
     RUN(time_runs_out);
     RUN(a_changed_script_is_asked_about_again);
+    RUN(a_changed_recipe_is_asked_about_again);
     RUN(a_killed_command_is_not_repeated);
     RUN(stop_ends_a_running_command);
     return check_summary();

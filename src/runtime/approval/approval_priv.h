@@ -101,6 +101,12 @@ const struct launcher *sma_program_launcher(struct sma_str base);
 uint32_t sma_program_recipes(struct sma_str file);
 /* May a name made of the pattern be a recipe? */
 bool sma_program_may_be_recipe(struct sma_str pattern);
+/* What `program` loads beside the file `script` that it runs: suffixes, blank-separated (policy_write.c). */
+const char *sma_script_suffixes(struct sma_str program, struct sma_str script);
+/* The part of a path behind the last dot of its last name; empty: none. */
+struct sma_str sma_path_suffix(struct sma_str path);
+/* Does `program` run what some such file says at all? */
+bool sma_program_has_recipes(struct sma_str program);
 /* Does `program` run what such a file says? */
 bool sma_program_reads(struct sma_str program, uint32_t recipes);
 /* For the test of the tables: in order, and every launcher described. */

@@ -23,7 +23,10 @@ struct sma_policy;
     1024 /* deny and allow together; beyond it the policy is refused */
 #define SMA_POLICY_RULE_BYTES_MAX 4096 /* of one rule; beyond it the policy is refused */
 #define SMA_POLICY_SCRIPT_BYTES_MAX (4 * 1024 * 1024) /* beyond it a binding is incomplete */
-#define SMA_POLICY_SCRIPT_COUNT_MAX 16                /* likewise */
+#define SMA_POLICY_SCRIPT_COUNT_MAX 64                /* likewise, modules and recipes among them */
+#define SMA_POLICY_BOUND_BYTES_MAX (16 * 1024 * 1024) /* of all of them together; likewise */
+#define SMA_POLICY_FOLDER_COUNT_MAX 24                /* looked into for them; likewise */
+#define SMA_POLICY_FOLDER_NAME_COUNT_MAX 4096         /* in one of them; likewise */
 
 enum sma_policy_verdict
 {
@@ -129,15 +132,28 @@ struct sma_policy_binding
 typedef enum sma_err sma_policy_read_fn(void *user, const char *path, size_t max, char **ret_bytes,
                                         size_t *ret_len);
 
+/* The names in a folder, in any order, "." and ".." left out, those of folders with a slash at the end; `path` as for read.
+ * *ret_names is a malloc'ed list of NUL-terminated texts, ended by an empty one. NOTFOUND (no folder) | TOOBIG (more names
+ * than max) | IO | NOMEM. */
+typedef enum sma_err sma_policy_list_fn(void *user, const char *path, size_t max, char **ret_names);
+
+struct sma_policy_files
+{
+    sma_policy_read_fn *read;
+    sma_policy_list_fn *list;
+    void *user;
+};
+
 /**
- * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the contents of the scripts it
- * runs. A script that does not exist is bound as missing; one that cannot be read leaves the binding incomplete. Programs
- * found by PATH or in a folder of the system are bound by name.
+ * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the contents of what it runs: the
+ * scripts it names, what interpreters may load beside them, and the recipes of its programs (the Makefile of `make`) in the
+ * directory, where it goes with cd, and in folders it names. What does not exist is bound as missing; what cannot be read, or
+ * is beyond the limits, leaves the binding incomplete. Programs found by PATH or in a folder of the system are bound by name.
  * @return OK | NOMEM
- * Thread: the owner of `shell`.   Blocks: only in read.
+ * Thread: the owner of `shell`.   Blocks: only in read and list.
  */
 SMA_CHECKED enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str directory,
-                                         sma_policy_read_fn *read, void *user,
+                                         const struct sma_policy_files *files,
                                          struct sma_policy_binding *ret_binding);
 
 #endif

@@ -35,7 +35,7 @@ static const struct
     {"", "sh bash zsh ksh inc env"}, /* shells, and what says itself what it is */
 };
 
-static struct sma_str suffix_of(struct sma_str path)
+struct sma_str sma_path_suffix(struct sma_str path)
 {
     struct sma_str base = sma_program_base(path);
     const char *dot = base.len == 0 ? NULL : memrchr(base.ptr, '.', base.len);
@@ -44,12 +44,12 @@ static struct sma_str suffix_of(struct sma_str path)
     return (struct sma_str){dot + 1, (size_t)(base.ptr + base.len - dot - 1)};
 }
 
-static const char *suffixes_for(struct sma_str program, struct sma_str script)
+const char *sma_script_suffixes(struct sma_str program, struct sma_str script)
 {
     program = sma_program_base(program);
     while (program.len > 0 && strchr("0123456789.-", program.ptr[program.len - 1]) != NULL)
         program.len--;
-    struct sma_str suffix = suffix_of(script);
+    struct sma_str suffix = sma_path_suffix(script);
     for (size_t i = 0; i < SMA_COUNT_OF(LANGUAGES); i++)
         if ((program.len > 0 && sma_list_has(LANGUAGES[i].programs, program)) ||
             (suffix.len > 0 && sma_list_has(LANGUAGES[i].suffixes, suffix)))
@@ -111,8 +111,8 @@ static enum sma_policy_write judge_script(struct sma_str program, struct sma_str
     }
     if (!is_below(path, folder))
         return SMA_POLICY_WRITE_FREE;
-    struct sma_str suffix = suffix_of(path);
-    if (sma_list_has(suffixes_for(program, script), suffix) ||
+    struct sma_str suffix = sma_path_suffix(path);
+    if (sma_list_has(sma_script_suffixes(program, script), suffix) ||
         (suffix.len > 0 && has_wildcard(suffix)))
         return SMA_POLICY_WRITE_OWNER; /* it may be loaded: scripts/json.py */
     return folder.len > 0 && sma_str_is_equal(above, folder) ? SMA_POLICY_WRITE_ASKED
@@ -160,7 +160,7 @@ enum sma_policy_write sma_policy_grant_judge_script(struct sma_str rule, struct 
         from = i + 1;
         if (word.len == 0)
             continue;
-        bool is_file = memchr(word.ptr, '/', word.len) != NULL || suffix_of(word).len > 0;
+        bool is_file = memchr(word.ptr, '/', word.len) != NULL || sma_path_suffix(word).len > 0;
         enum sma_policy_write found =
             is_file ? judge_script(before, word, path) : SMA_POLICY_WRITE_FREE;
         worst = found > worst ? found : worst;

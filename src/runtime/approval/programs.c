@@ -386,6 +386,11 @@ bool sma_program_may_be_recipe(struct sma_str pattern)
     return false;
 }
 
+bool sma_program_has_recipes(struct sma_str program)
+{
+    return sma_program_reads(program, UINT32_MAX >> (32 - SMA_COUNT_OF(RECIPES)));
+}
+
 bool sma_program_reads(struct sma_str program, uint32_t recipes)
 {
     program = sma_program_base(program);

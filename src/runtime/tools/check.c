@@ -8,6 +8,7 @@
 #include "runtime/tools/write_judge.h"
 #include "sma/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -330,6 +331,39 @@ static enum sma_err read_script(void *user, const char *path, size_t max, char *
     return SMA_ERR_OK;
 }
 
+/* The names of a folder, folders with a slash. */
+static enum sma_err list_folder(void *user, const char *path, size_t max, char **ret_names)
+{
+    (void)user;
+    DIR *dir = opendir(path);
+    struct sma_buf names;
+    size_t count = 0;
+    if (dir == NULL)
+        return errno == ENOENT || errno == ENOTDIR ? SMA_ERR_NOTFOUND : SMA_ERR_IO;
+    sma_buf_init(&names, max * 260);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL && count <= max;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        count++;
+        sma_buf_put_text(&names, entry->d_name);
+        if (entry->d_type == DT_DIR)
+            sma_buf_put_char(&names, '/');
+        sma_buf_put_char(&names, '\0');
+    }
+    closedir(dir);
+    sma_buf_put_char(&names, '\0');
+    enum sma_err err = count > max ? SMA_ERR_TOOBIG : names.err;
+    char *copy = err == SMA_ERR_OK ? malloc(names.len) : NULL;
+    if (copy != NULL)
+        memcpy(copy, names.ptr, names.len);
+    else if (err == SMA_ERR_OK)
+        err = SMA_ERR_NOMEM;
+    sma_buf_fini(&names);
+    if (err == SMA_ERR_OK)
+        *ret_names = copy;
+    return err;
+}
+
 static void tell_refused(struct checking *checking)
 {
     const struct sma_policy_decision *decision = &checking->check.decision;
@@ -386,8 +420,8 @@ static enum sma_err check_command(struct checking *checking)
         return SMA_ERR_OK;
     }
     struct sma_policy_binding binding;
-    enum sma_err err =
-        sma_policy_bind(checking->shell, query.project_dir, read_script, NULL, &binding);
+    const struct sma_policy_files files = {.read = read_script, .list = list_folder};
+    enum sma_err err = sma_policy_bind(checking->shell, query.project_dir, &files, &binding);
     if (err != SMA_ERR_OK)
         return err;
     memcpy(checking->check.digest, binding.digest, sizeof binding.digest);

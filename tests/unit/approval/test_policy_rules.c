@@ -321,7 +321,8 @@ static struct sma_policy_binding bind(const char *command, const char *directory
     struct sma_policy_binding binding;
     sma_shell_parse(shell, sma_str(command));
     sma_shell_unwrap(shell);
-    CHECK_OK(sma_policy_bind(shell, sma_str(directory), read_script, &disk, &binding));
+    const struct sma_policy_files files = {.read = read_script, .user = &disk};
+    CHECK_OK(sma_policy_bind(shell, sma_str(directory), &files, &binding));
     return binding;
 }
 
@@ -363,7 +364,130 @@ static void bindings_say_when_they_do_not_bind_everything(void)
     struct sma_policy_binding binding;
     sma_shell_parse(shell, SMA_STR("sh x.sh"));
     sma_shell_unwrap(shell);
-    CHECK_ERR(SMA_ERR_NOMEM, sma_policy_bind(shell, SMA_STR("/p"), read_script, &full, &binding));
+    const struct sma_policy_files files = {.read = read_script, .user = &full};
+    CHECK_ERR(SMA_ERR_NOMEM, sma_policy_bind(shell, SMA_STR("/p"), &files, &binding));
+}
+
+/* -- recipes and modules ------------------------------------------------------------------------------------------- */
+/* A project by path; a file may be changed. */
+struct tree
+{
+    const char *changed; /* its contents are others */
+    const char *files[12];
+};
+
+static enum sma_err read_tree(void *user, const char *path, size_t max, char **ret_bytes,
+                              size_t *ret_len)
+{
+    const struct tree *tree = user;
+    (void)max;
+    for (size_t i = 0; i < SMA_COUNT_OF(tree->files) && tree->files[i] != NULL; i++) {
+        if (strcmp(path, tree->files[i]) != 0)
+            continue;
+        bool is_changed = tree->changed != NULL && strcmp(path, tree->changed) == 0;
+        *ret_bytes = strdup(is_changed ? "other" : "same");
+        *ret_len = strlen(*ret_bytes);
+        return SMA_ERR_OK;
+    }
+    return SMA_ERR_NOTFOUND;
+}
+
+static enum sma_err list_tree(void *user, const char *path, size_t max, char **ret_names)
+{
+    const struct tree *tree = user;
+    char *names = calloc(1, 4096), *at = names;
+    size_t len = strlen(path);
+    CHECK(names != NULL && max == SMA_POLICY_FOLDER_NAME_COUNT_MAX);
+    if (len > 1 && strcmp(path + len - 2, "/.") == 0)
+        len -= 2;
+    for (size_t i = 0; i < SMA_COUNT_OF(tree->files) && tree->files[i] != NULL; i++) {
+        const char *file = tree->files[i];
+        if (strncmp(file, path, len) != 0 || file[len] != '/')
+            continue;
+        const char *slash = strchr(file + len + 1, '/'); /* a folder's name ends with it */
+        at += 1 + snprintf(at, 200, "%.*s",
+                           slash == NULL ? 200 : (int)(slash + 1 - file - (ptrdiff_t)len - 1),
+                           file + len + 1);
+    }
+    if (at == names) {
+        free(names);
+        return SMA_ERR_NOTFOUND;
+    }
+    *ret_names = names;
+    return SMA_ERR_OK;
+}
+
+static bool binds(const char *command, const char *changed)
+{
+    struct tree tree = {NULL,
+                        {"/p/Makefile", "/p/package.json", "/p/sub/Makefile", "/p/x.py",
+                         "/p/s/a.py", "/p/s/json.py", "/p/s/pack/b.py", "/p/s/notes.txt",
+                         "/p/rules.mk", "/p/other", "/p/t/c.js", "/p/a.txt"}};
+    struct sma_policy_binding first, second;
+    sma_shell_parse(shell, sma_str(command));
+    sma_shell_unwrap(shell);
+    struct sma_policy_files files = {.read = read_tree, .list = list_tree, .user = &tree};
+    CHECK_OK(sma_policy_bind(shell, SMA_STR("/p"), &files, &first));
+    tree.changed = changed;
+    CHECK_OK(sma_policy_bind(shell, SMA_STR("/p"), &files, &second));
+    return !is_same(first, second);
+}
+
+static void bindings_hold_recipes_and_modules(void)
+{
+    static const struct
+    {
+        const char *command, *changed;
+        bool is_bound;
+    } rows[] = {
+        {"make", "/p/Makefile", true},
+        {"make -j4 test", "/p/rules.mk", true},
+        {"timeout 60 make", "/p/Makefile", true},
+        {"ls && make", "/p/Makefile", true},
+        {"sh -c 'make test'", "/p/Makefile", true},
+        {"cd sub && make", "/p/sub/Makefile", true},
+        {"make -C sub", "/p/sub/Makefile", true},
+        {"npm test", "/p/package.json", true},
+        {"npm test", "/p/Makefile", false},
+        {"make", "/p/a.txt", false},
+        {"ls", "/p/Makefile", false},
+        {"python3 s/a.py", "/p/s/a.py", true},
+        {"python3 s/a.py", "/p/s/json.py", true},
+        {"python3 s/a.py", "/p/s/pack/b.py", true},
+        {"python3 s/a.py", "/p/s/notes.txt", false},
+        {"python3 s/a.py", "/p/t/c.js", false},
+        {"node t/d.js", "/p/t/c.js", true},
+        {"python3 x.py", "/p/s/a.py", true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        bool is_bound = binds(rows[i].command, rows[i].changed);
+        if (is_bound != rows[i].is_bound)
+            fprintf(stderr, "%s: %s\n", rows[i].command, rows[i].changed);
+        CHECK_INT(rows[i].is_bound, is_bound);
+    }
+}
+
+/* A folder of more than can be read is said to be so. */
+static enum sma_err list_many(void *user, const char *path, size_t max, char **ret_names)
+{
+    (void)user, (void)path, (void)max;
+    char *names = calloc(1, 4096), *at = names;
+    CHECK(names != NULL);
+    for (size_t i = 0; i <= SMA_POLICY_SCRIPT_COUNT_MAX; i++)
+        at += 1 + snprintf(at, 32, "m%zu.py", i);
+    *ret_names = names;
+    return SMA_ERR_OK;
+}
+
+static void bindings_of_too_much_say_so(void)
+{
+    struct tree tree = {NULL, {"/p/s/a.py"}};
+    struct sma_policy_files files = {.read = read_tree, .list = list_many, .user = &tree};
+    struct sma_policy_binding binding;
+    sma_shell_parse(shell, SMA_STR("python3 s/a.py"));
+    sma_shell_unwrap(shell);
+    CHECK_OK(sma_policy_bind(shell, SMA_STR("/p"), &files, &binding));
+    CHECK(!binding.is_complete && binding.script_count == SMA_POLICY_SCRIPT_COUNT_MAX);
 }
 
 /* -- tables ------------------------------------------------------------------------------------------------------------ */
@@ -393,6 +517,8 @@ int main(void)
     RUN(rule_counts_and_lengths_have_a_limit);
     RUN(bindings_change_with_what_they_bind);
     RUN(bindings_say_when_they_do_not_bind_everything);
+    RUN(bindings_hold_recipes_and_modules);
+    RUN(bindings_of_too_much_say_so);
     RUN(every_known_program_is_found);
     sma_shell_destroy(shell);
     return check_summary();
