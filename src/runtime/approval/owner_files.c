@@ -97,8 +97,8 @@ bool sma_file_is_owner_only(struct sma_str path)
 {
     struct sma_str part, folder = SMA_STR(""), base = SMA_STR("");
     for (size_t at = 0; next_part(path, &at, &part);) {
-        if (is_owner_name(part))
-            return true;
+        if (is_owner_name(part) || sma_program_recipes(part) != 0)
+            return true; /* mkdir -p Makefile/x replaces one, too */
         folder = base;
         base = part;
     }
