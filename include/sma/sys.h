@@ -46,8 +46,10 @@ SMA_CHECKED enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, co
  *  which do not block, and for what can be had again. */
 SMA_CHECKED enum sma_err sma_sys_write_file_unsynced(const struct sma_sys *sys, const char *path, struct sma_str bytes,
                                                      mode_t mode, struct sma_error *error);
-/** mkdir -p. */
+/** mkdir -p, for ourselves alone: what is made has mode 0700. */
 SMA_CHECKED enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error);
+/** The same for what is not ours alone, a new project: with the modes that the umask leaves. */
+SMA_CHECKED enum sma_err sma_sys_make_shared_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error);
 /** fsync the directory that holds path. */
 SMA_CHECKED enum sma_err sma_sys_sync_parent(const struct sma_sys *sys, const char *path, struct sma_error *error);
 

@@ -262,7 +262,8 @@ enum sma_err sma_sys_write_file_unsynced(const struct sma_sys *sys, const char *
     return replace(sys, path, bytes, mode, false, error);
 }
 
-enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error)
+static enum sma_err make_dirs(const struct sma_sys *sys, const char *path, mode_t mode,
+                              struct sma_error *error)
 {
     SMA_AUTO(sma_freep) char *copy = strdup(path);
     if (copy == NULL)
@@ -273,11 +274,22 @@ enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, stru
             continue;
         char kept = copy[i];
         copy[i] = '\0';
-        if (sys->mkdir(sys->self, copy, 0777) != 0 && errno != EEXIST)
+        if (sys->mkdir(sys->self, copy, mode) != 0 && errno != EEXIST)
             return sma_fail_os(error, errno, "cannot create directory %s", copy);
         copy[i] = kept;
     }
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_sys_make_dirs(const struct sma_sys *sys, const char *path, struct sma_error *error)
+{
+    return make_dirs(sys, path, 0700, error);
+}
+
+enum sma_err sma_sys_make_shared_dirs(const struct sma_sys *sys, const char *path,
+                                      struct sma_error *error)
+{
+    return make_dirs(sys, path, 0777, error);
 }
 
 /* -- crash points ----------------------------------------------------------------------------------------------- */

@@ -326,7 +326,7 @@ int sma_cli_init(int argc, char **argv)
     if (status != 0)
         return status;
     struct sma_error error;
-    if (sma_sys_make_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
+    if (sma_sys_make_shared_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
         return sma_cli_fail("init: %s", error.text);
     char real[PATH_MAX];
     if (answers.name[0] == '\0' && realpath(answers.dir, real) != NULL)

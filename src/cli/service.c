@@ -10,6 +10,7 @@
 #include "adapters/http/http.h"
 #include "chat_screen.h"
 #include "lock.h"
+#include "private.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
 
@@ -233,6 +234,7 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     err = sma_lock_take(service->config->state_dir, &service->lock_fd, error);
     if (err != SMA_ERR_OK)
         return err;
+    sma_private_close(service->config, warn_on_stderr, NULL);
     /* The first mailbox registers for membarrier(), which takes the kernel 8 ms once there is a second thread, and the
      * store brings one. */
     struct sma_system_options system = {.sys = sma_sys_real()};

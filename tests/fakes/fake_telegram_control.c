@@ -526,8 +526,9 @@ static json_t *list_commands(struct fake_telegram *fake, const json_t *command)
 /* -- weather ---------------------------------------------------------------------------------------------------------------- */
 static json_t *add_fault(struct fake_telegram *fake, const json_t *command)
 {
-    static const char *const kinds[] = {"none", "close", "half_open", "lose_answer", "cut",
-                                        "slow", "delay", "status",    "html",        "garbage"};
+    static const char *const kinds[] = {"none", "close",   "half_open", "lose_answer",
+                                        "cut",  "slow",    "delay",     "status",
+                                        "html", "garbage", "other_chat"};
     const char *kind = text_of(command, "kind", "");
     struct fault fault = {.times = 1, .ms = 1, .bytes = 1, .status = 502};
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++)

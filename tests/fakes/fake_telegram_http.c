@@ -102,6 +102,9 @@ void fake_respond(struct fake_telegram *fake, struct connection *connection, int
     }
     if (fault->kind == FAULT_GARBAGE)
         body = SMA_STR("<<this is no JSON>>");
+    if (fault->kind == FAULT_OTHER_CHAT)
+        body = SMA_STR("{\"ok\":true,\"result\":{\"message_id\":4711,\"date\":1784600000,"
+                       "\"chat\":{\"id\":99000099,\"type\":\"private\"},\"text\":\"x\"}}");
     sma_buf_printf(
         out,
         "HTTP/1.1 %d Status\r\nServer: nginx\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s\r\n",

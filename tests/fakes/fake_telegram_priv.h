@@ -110,6 +110,7 @@ enum fault_kind
     FAULT_STATUS,      /* not done: this status in the platform's shape */
     FAULT_HTML,        /* not done: a proxy's page with this status */
     FAULT_GARBAGE,     /* done, and the answer is no JSON */
+    FAULT_OTHER_CHAT,  /* done, and the answer is a message of another chat */
 };
 struct fault
 {

@@ -106,6 +106,8 @@ static void take_success(const struct reading *reading, struct telegram_outcome 
     if (json_is_integer(id))
         snprintf(outcome->message_id, sizeof outcome->message_id, "%" PRId64,
                  (int64_t)json_integer_value(id));
+    outcome->chat_id =
+        (int64_t)json_integer_value(json_object_get(json_object_get(message, "chat"), "id"));
     json_t *date = json_object_get(message, "date");
     if (json_is_integer(date) && json_integer_value(date) > 0 &&
         json_integer_value(date) < INT64_MAX / 1000)

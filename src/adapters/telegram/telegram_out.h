@@ -151,6 +151,7 @@ struct telegram_outcome
     int64_t migrate_to; /* 0 unless is_migrated */
     uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
     char message_id[24]; /* "" when there is none */
+    int64_t chat_id;     /* where that message is; 0 = not said */
     int64_t sent_ms;     /* the message's date; 0 = not said */
     char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };

@@ -133,6 +133,23 @@ static bool mend(struct telegram_attempt *attempt, const struct telegram_outcome
     return false;
 }
 
+/* A message of another chat than the one asked for is not believed: it would be changed later on as if it were ours. It is
+ * not asked for again either, for something was sent. */
+static void check_chat(const struct telegram_attempt *attempt, struct telegram_outcome *outcome)
+{
+    const struct sma_attempt *asked = SMA_MSG_BODY(attempt->msg, struct sma_attempt);
+    int64_t chat_id = attempt->moved_to;
+    bool is_number = chat_id != 0 || sma_parse_i64(asked->route.chat_id, INT64_MIN, INT64_MAX,
+                                                   &chat_id) == SMA_ERR_OK;
+    if (outcome->attempt_class != SMA_ATTEMPT_SENT || outcome->chat_id == 0 || !is_number ||
+        outcome->chat_id == chat_id)
+        return;
+    outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
+    outcome->message_id[0] = '\0';
+    snprintf(outcome->error, sizeof outcome->error,
+             "Telegram answered with a message of another chat");
+}
+
 static void on_sent(struct telegram *telegram, void *user, const struct sma_net_answer *net_answer)
 {
     struct telegram_attempt *attempt = user;
@@ -141,6 +158,7 @@ static void on_sent(struct telegram *telegram, void *user, const struct sma_net_
     attempt->call = NULL;
     SMA_CRASH_POINT("telegram.after_send");
     telegram_classify(net_answer, &outcome);
+    check_chat(attempt, &outcome);
     uint64_t now_ns = sma_ctx_now(telegram->ctx);
     if (is_edit(attempt) && outcome.attempt_class == SMA_ATTEMPT_SENT)
         snprintf(outcome.message_id, sizeof outcome.message_id, "%.*s",

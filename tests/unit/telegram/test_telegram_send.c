@@ -143,6 +143,19 @@ static void a_lost_answer_is_the_one_window(void)
     world_close();
 }
 
+/* Whatever the reason: that message is not ours to change later, and nothing is sent twice. */
+static void an_answer_of_another_chat_is_not_believed(void)
+{
+    world_open("");
+    fault("sendMessage", "other_chat", 0, "");
+    struct world_receipt receipt = receipt_of(world_deliver(1, ADA, "", "", "for Ada"));
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
+    CHECK(strstr(receipt.error, "another chat") != NULL);
+    CHECK_INT(1, world_shown(WORLD_ADA, "for Ada"));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(2, ADA, "", "", "the next")).state);
+    world_close();
+}
+
 static void a_refused_connection_is_no_window(void)
 {
     world_open("");
@@ -272,6 +285,7 @@ int main(void)
     RUN(a_limit_is_waited_for);
     RUN(what_will_never_work_is_given_up_with_a_reason);
     RUN(a_lost_answer_is_the_one_window);
+    RUN(an_answer_of_another_chat_is_not_believed);
     RUN(a_refused_connection_is_no_window);
     RUN(many_attempts_are_open_at_once);
     RUN(files_of_the_project_are_uploaded);
