@@ -125,6 +125,17 @@ static bool may_begin(struct sma_str pattern, struct sma_str head)
                                    (struct sma_str){head.ptr, len});
 }
 
+/* The same by what stands behind the last wildcard. */
+static bool may_end(struct sma_str pattern, struct sma_str name)
+{
+    size_t tail = pattern.len;
+    while (tail > 0 && memchr("*?]\\", pattern.ptr[tail - 1], 4) == NULL)
+        tail--;
+    size_t len = pattern.len - tail < name.len ? pattern.len - tail : name.len;
+    return sma_str_is_equal_nocase((struct sma_str){pattern.ptr + pattern.len - len, len},
+                                   (struct sma_str){name.ptr + name.len - len, len});
+}
+
 /* Any character for a class: shells and fnmatch differ about [^x] and ranges. */
 static void copy_pattern(char *to, struct sma_str pattern)
 {
@@ -153,6 +164,9 @@ bool sma_pattern_may_be(struct sma_str pattern, const char *name)
         size_t common = pattern.len - tail < len - 1 ? pattern.len - tail : len - 1;
         return memcmp(pattern.ptr + pattern.len - common, name + len - common, common) == 0;
     }
+    struct sma_str wanted = {name, len};
+    if (!may_begin(pattern, wanted) || !may_end(pattern, wanted))
+        return false;                                      /* most end here */
     if (memmem(pattern.ptr, pattern.len, "[[", 2) != NULL) /* [[:alpha:]] */
         return may_begin(pattern, (struct sma_str){name, len});
     copy_pattern(text, pattern);
