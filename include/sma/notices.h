@@ -78,6 +78,10 @@
     X(CARD_IS_CANCELLED, "Cancelled", "已取消")                                                                        \
     X(CARD_IS_DECIDED, "Decided", "已决定")                                                                            \
     X(CARD_DECIDED_BY, "Decided by: ", "决定人：") \
+    X(CARD_HOW_CUT, "It is not shown whole: it can be approved by the button only. `shipmyagent approvals` shows all of it.", \
+      "以上内容未完整显示：只能点击按钮同意。完整内容请用 `shipmyagent approvals` 查看。")                             \
+    X(APPROVAL_CUT, "I could not show all of it, so words do not approve it: %s. Please press its button, or use `shipmyagent approvals`, which shows all of it.", \
+      "该请求未能完整显示，不能用文字同意：%s。请点击对应的按钮，或用 `shipmyagent approvals` 查看完整内容。")          \
     X(APPROVAL_WAITING, "I am waiting for a decision about: %s. I have your message and will answer it after that.",   \
       "我正在等待确认：%s。你的消息已收到，之后会回复。")                                                              \
     X(APPROVAL_NOT_YOURS, "This is for an owner or administrator to decide.", "这需要由所有者或管理员决定。")          \

@@ -19,6 +19,7 @@ struct reading
     struct sma_answer answer;
     uint64_t permitted;
     bool is_role_open;
+    bool is_cut; /* its card does not show all of it */
 };
 
 static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store_approval *approval,
@@ -31,6 +32,8 @@ static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store
     sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
     ret_reading->is_role_open = false;
     ret_reading->permitted = 0;
+    ret_reading->is_cut =
+        ret_reading->answer.approved_mask != 0 && sma_card_is_cut(&ret_reading->it.request);
     if (ret_reading->answer.kind != SMA_ANSWER_NO)
         ret_reading->permitted =
             sma_store_permitted(store, &ret_reading->it, route, &ret_reading->is_role_open);
@@ -364,6 +367,8 @@ enum what_to_do
 static bool is_enough(const struct reading *reading, enum store_meant_how how)
 {
     bool is_refusal = reading->answer.approved_mask == 0;
+    if (reading->is_cut)
+        return false;
     return how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW ||
            (how == STORE_MEANT_MENTION && is_refusal);
 }
@@ -411,6 +416,17 @@ static struct sma_str open_title(const struct store_case *it)
     return mask == 0 ? SMA_STR("") : it->request.items[__builtin_ctzll(mask)].title;
 }
 
+static SMA_CHECKED enum sma_err ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                            const struct sma_route *route, uint64_t seq,
+                                            const struct store_case *it)
+{
+    enum sma_notice notice =
+        sma_card_is_cut(&it->request) ? SMA_NOTICE_APPROVAL_CUT : SMA_NOTICE_APPROVAL_PLAINLY;
+    struct sma_str title = open_title(it);
+    return sma_store_ask_plainly(store, chat, route, seq,
+                                 &(struct store_plea){.notice = notice, .title = title});
+}
+
 static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct store_chat *chat,
                                              struct sma_msg *msg, struct reading *reading,
                                              const struct weighing *weighing, bool *ret_is_taken)
@@ -430,8 +446,7 @@ static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct sto
         return tell_unclear(store, chat, &in->route, is_one ? &reading->it : NULL);
     }
     if (what == WORDS_ARE_TOO_LITTLE)
-        return sma_store_ask_plainly(store, chat, &in->route, sma_state_next_seq(store->state),
-                                     open_title(&reading->it));
+        return ask_plainly(store, chat, &in->route, sma_state_next_seq(store->state), &reading->it);
     if (!*ret_is_taken)
         return SMA_ERR_OK;
     if (what == WORDS_DECIDE)
@@ -630,9 +645,8 @@ static SMA_CHECKED enum sma_err make_ordinary(struct sma_store *store, struct st
     sma_queue_set_held(store->queue, chat->id, seq, false);
     if (err != SMA_ERR_OK)
         return err;
-    return agreed_to != NULL
-               ? sma_store_ask_plainly(store, chat, &held->facts.route, seq, open_title(agreed_to))
-               : sma_store_remind(store, chat, &held->facts.route, seq);
+    return agreed_to != NULL ? ask_plainly(store, chat, &held->facts.route, seq, agreed_to)
+                             : sma_store_remind(store, chat, &held->facts.route, seq);
 }
 
 static SMA_CHECKED enum sma_err act_on_judgement(struct sma_store *store, struct store_chat *chat,

@@ -99,16 +99,15 @@ enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *cha
 
 enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
                                    const struct sma_route *route, uint64_t seq,
-                                   struct sma_str title)
+                                   const struct store_plea *plea)
 {
     if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
     char about[256];
-    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
-             title.len == 0 ? "" : title.ptr);
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(plea->title, sizeof about - 1),
+             plea->title.len == 0 ? "" : plea->title.ptr);
     sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route),
-                      SMA_NOTICE_APPROVAL_PLAINLY, about);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), plea->notice, about);
     return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
 }
 

@@ -526,10 +526,15 @@ SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_
 SMA_CHECKED enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
                                              const struct sma_route *route, uint64_t seq,
                                              const struct sma_str *about);
+struct store_plea
+{
+    enum sma_notice notice; /* takes the title */
+    struct sma_str title;
+};
 /** Words that do not decide, of somebody who may: how to say it so that it does. Once in a while; in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
                                                const struct sma_route *route, uint64_t seq,
-                                               struct sma_str title);
+                                               const struct store_plea *plea);
 /** May a person hear again in this chat that he may not? At most once in a while. */
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
 /** A line for the audit, logged after the commit. details: a JSON object. */

@@ -75,6 +75,9 @@ struct sma_card_facts
     int64_t expire_s;     /* 0 = never */
     bool may_chat_decide; /* false: somebody else decides; the card says who and has no buttons */
 };
+/** Is what is asked for longer than a card shows? Then nobody who has read the card has read all of it: words do not agree
+ *  to it, only the button does, or who decides where the whole is shown. */
+bool sma_card_is_cut(const struct sma_request *request);
 /** Append the card of a request as JSON. */
 void sma_card_put_request(struct sma_buf *buf, const struct sma_card_facts *facts);
 /** Append the card of an outcome. outcomes[i] of item i; by: who decided, empty for expiry. */

@@ -9,6 +9,8 @@
 #define COMMAND_BYTES_MAX 2400u /* of the only item; several share twice as much */
 #define SHARE_BYTES_MIN 300u
 #define LINE_BYTES_MAX 200u
+#define WHOLE_UNITS_MAX \
+    3000u /* of what is asked, in UTF-16: with all the rest it fits into one message everywhere */
 #define ROW_COUNT_ITEMS 2u
 #define BUTTON_ITEMS_MAX ((SMA_CARD_BUTTON_COUNT_MAX - 2u) / 2u)
 
@@ -18,6 +20,7 @@ struct writer
     struct sma_buf *buf;
     enum sma_language language;
     bool is_markdown;
+    bool is_cut; /* something that is asked for is not shown whole */
 };
 
 static void say(struct writer *writer, enum sma_notice notice)
@@ -32,16 +35,18 @@ static void end_line(struct writer *writer)
 
 static void show(struct writer *writer, struct sma_str text)
 {
-    if (writer->is_markdown)
-        sma_talk_show_span(writer->buf, text, LINE_BYTES_MAX, writer->language);
-    else
-        sma_talk_show(writer->buf, text, LINE_BYTES_MAX, false, writer->language);
+    bool is_cut = writer->is_markdown
+                      ? sma_talk_show_span(writer->buf, text, LINE_BYTES_MAX, writer->language)
+                      : sma_talk_show(writer->buf, text, LINE_BYTES_MAX, false, writer->language);
+    writer->is_cut = writer->is_cut || is_cut;
 }
 
 static void show_block(struct writer *writer, struct sma_str text, size_t bytes_max,
                        const char *info)
 {
-    sma_talk_show_block(writer->buf, text, bytes_max, info, writer->is_markdown, writer->language);
+    bool is_cut = sma_talk_show_block(writer->buf, text, bytes_max, info, writer->is_markdown,
+                                      writer->language);
+    writer->is_cut = writer->is_cut || is_cut;
 }
 
 static void say_line(struct writer *writer, enum sma_notice notice, struct sma_str text)
@@ -179,9 +184,26 @@ static void put_how(struct writer *writer, const struct sma_request *request)
     end_line(writer);
 }
 
+bool sma_card_is_cut(const struct sma_request *request)
+{
+    bool is_cut = false;
+    for (int i = 0; i < 2 && !is_cut; i++) {
+        struct sma_buf text;
+        sma_buf_init(&text, CARD_BYTES_MAX);
+        struct writer writer = {&text, SMA_LANGUAGE_EN, i == 0, false};
+        for (uint32_t k = 0; k < request->item_count; k++)
+            put_what(&writer, &request->items[k], request->item_count);
+        is_cut = writer.is_cut || text.err != SMA_ERR_OK ||
+                 sma_utf16_length(sma_buf_str(&text)) > WHOLE_UNITS_MAX;
+        sma_buf_fini(&text);
+    }
+    return is_cut;
+}
+
 static void write_request(struct writer *writer, const struct sma_card_facts *facts)
 {
     const struct sma_request *request = facts->request;
+    bool is_cut = sma_card_is_cut(request);
     for (uint32_t i = 0; i < request->item_count; i++) {
         if (request->item_count > 1)
             put_number(writer, i);
@@ -197,6 +219,9 @@ static void write_request(struct writer *writer, const struct sma_card_facts *fa
     put_expiry(writer, facts->expire_s);
     if (!facts->may_chat_decide) {
         say(writer, SMA_NOTICE_CARD_OTHERS_DECIDE);
+        end_line(writer);
+    } else if (is_cut) {
+        say(writer, SMA_NOTICE_CARD_HOW_CUT);
         end_line(writer);
     } else if (!writer->is_markdown || request->item_count > BUTTON_ITEMS_MAX) {
         put_how(writer, request); /* what has no buttons is answered by words */
@@ -301,8 +326,8 @@ void sma_card_put_request(struct sma_buf *buf, const struct sma_card_facts *fact
     sma_notice_format(&texts.title, facts->language, SMA_NOTICE_CARD_TITLE);
     if (facts->request->item_count > 1)
         sma_buf_printf(&texts.title, " (%u)", facts->request->item_count);
-    write_request(&(struct writer){&texts.text, facts->language, true}, facts);
-    write_request(&(struct writer){&texts.plain, facts->language, false}, facts);
+    write_request(&(struct writer){&texts.text, facts->language, true, false}, facts);
+    write_request(&(struct writer){&texts.plain, facts->language, false, false}, facts);
     if (facts->may_chat_decide)
         add_buttons(&board);
     for (uint32_t i = 0; i < card.button_count; i++) {
@@ -355,7 +380,8 @@ void sma_card_put_outcome(struct sma_buf *buf, const struct sma_card_facts *fact
             title = SMA_NOTICE_CARD_IS_DECIDED;
     init_texts(&texts, facts->id);
     sma_notice_format(&texts.title, facts->language, title);
-    write_outcome(&(struct writer){&texts.text, facts->language, true}, facts, outcomes, by);
-    write_outcome(&(struct writer){&texts.plain, facts->language, false}, facts, outcomes, by);
+    write_outcome(&(struct writer){&texts.text, facts->language, true, false}, facts, outcomes, by);
+    write_outcome(&(struct writer){&texts.plain, facts->language, false, false}, facts, outcomes,
+                  by);
     put_card(buf, &card, &texts);
 }

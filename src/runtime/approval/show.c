@@ -5,6 +5,7 @@
 #include "sma/text.h"
 
 #define FENCE_LEN_MAX 64u
+#define BLANK_RUN_MAX 40u /* deeper than anybody indents */
 
 struct range
 {
@@ -70,17 +71,55 @@ static void put_point(struct sma_buf *buf, struct sma_str text, bool keeps_lines
         sma_buf_printf(buf, "\\u{%04X}", point);
 }
 
-void sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
+/* Blanks that push what follows out of sight are counted instead of shown. */
+static void put_collapsed(struct sma_buf *buf, struct sma_str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        size_t run = 0;
+        while (at + run < text.len && memchr(" \t\n\r\v\f", text.ptr[at + run], 6) != NULL)
+            run++;
+        if (run > BLANK_RUN_MAX)
+            sma_buf_printf(buf, "[%zu blanks]", run);
+        else if (run > 0)
+            sma_buf_put(buf, text.ptr + at, run);
+        else
+            sma_buf_put_char(buf, text.ptr[at]);
+        at += run > 0 ? run : 1;
+    }
+}
+
+static void put_points(struct sma_buf *buf, struct sma_str text, bool keeps_lines)
+{
+    for (size_t at = 0; at < text.len;)
+        put_point(buf, text, keeps_lines, &at);
+}
+
+/* What a command does may stand at its end: of what is too long both ends are shown. */
+bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
                    enum sma_language language)
 {
-    size_t end = text.len <= bytes_max ? text.len : sma_utf8_cut(text, bytes_max);
-    struct sma_str shown = {text.ptr, end};
-    for (size_t at = 0; at < end;)
-        put_point(buf, shown, keeps_lines, &at);
-    if (end == text.len)
-        return;
-    sma_buf_put_char(buf, keeps_lines ? '\n' : ' ');
-    sma_notice_format(buf, language, SMA_NOTICE_CARD_CUT, (unsigned)(text.len - end));
+    struct sma_buf collapsed;
+    sma_buf_init(&collapsed, text.len + 64);
+    put_collapsed(&collapsed, text);
+    struct sma_str whole = sma_buf_str(&collapsed);
+    bool is_cut = whole.len > bytes_max;
+    if (collapsed.err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
+        buf->err = collapsed.err;
+    if (!is_cut) {
+        put_points(buf, whole, keeps_lines);
+    } else {
+        size_t head = sma_utf8_cut(whole, bytes_max - bytes_max / 3);
+        size_t tail = whole.len - (bytes_max - head);
+        while (tail < whole.len && ((unsigned char)whole.ptr[tail] & 0xC0) == 0x80)
+            tail++; /* not in the middle of a character */
+        put_points(buf, (struct sma_str){whole.ptr, head}, keeps_lines);
+        sma_buf_put_char(buf, keeps_lines ? '\n' : ' ');
+        sma_notice_format(buf, language, SMA_NOTICE_CARD_CUT, (unsigned)(tail - head));
+        sma_buf_put_char(buf, keeps_lines ? '\n' : ' ');
+        put_points(buf, (struct sma_str){whole.ptr + tail, whole.len - tail}, keeps_lines);
+    }
+    sma_buf_fini(&collapsed);
+    return is_cut;
 }
 
 static size_t longest_run(struct sma_str text)
@@ -113,12 +152,12 @@ static void put_unfenced(struct sma_buf *buf, struct sma_str text)
     }
 }
 
-void sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+bool sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
                         enum sma_language language)
 {
     struct sma_buf shown;
     sma_buf_init(&shown, 16 * bytes_max + 256);
-    sma_talk_show(&shown, text, bytes_max, false, language);
+    bool is_cut = sma_talk_show(&shown, text, bytes_max, false, language);
     size_t fence = longest_run(sma_buf_str(&shown)) + 1;
     fence = fence > FENCE_LEN_MAX ? FENCE_LEN_MAX : fence;
     put_fence(buf, fence);
@@ -132,6 +171,7 @@ void sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_m
     if (shown.err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
         buf->err = shown.err;
     sma_buf_fini(&shown);
+    return is_cut;
 }
 
 static void put_behind_bars(struct sma_buf *buf, struct sma_str text)
@@ -145,14 +185,14 @@ static void put_behind_bars(struct sma_buf *buf, struct sma_str text)
     sma_buf_put_char(buf, '\n');
 }
 
-void sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+bool sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
                          const char *info, bool is_markdown, enum sma_language language)
 {
     struct sma_buf shown;
     sma_buf_init(&shown, 16 * bytes_max + 256);
     while (text.len > 0 && text.ptr[text.len - 1] == '\n')
         text.len--;
-    sma_talk_show(&shown, text, bytes_max, true, language);
+    bool is_cut = sma_talk_show(&shown, text, bytes_max, true, language);
     if (is_markdown) {
         size_t fence = longest_run(sma_buf_str(&shown)) + 1;
         fence = fence < 3 ? 3 : fence > FENCE_LEN_MAX ? FENCE_LEN_MAX : fence;
@@ -169,4 +209,5 @@ void sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_
     if (shown.err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
         buf->err = shown.err;
     sma_buf_fini(&shown);
+    return is_cut;
 }

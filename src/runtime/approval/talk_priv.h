@@ -10,13 +10,13 @@
 /* -- showing what a stranger or a model wrote (show.c) ------------------------------------------------------------- */
 /* Text in which everything that does not show, or changes how the rest shows, stands as \n, \x1b or \u{202E}. With
  * keeps_lines, line feeds and tabs stay. Cut to bytes_max of the source with a notice that says so. */
-void sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
+bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, bool keeps_lines,
                    enum sma_language language);
 /* The same on one line as a Markdown code span that it cannot leave. */
-void sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+bool sma_talk_show_span(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
                         enum sma_language language);
 /* As a fenced block that it cannot leave; is_markdown false: each line behind "| ". */
-void sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
+bool sma_talk_show_block(struct sma_buf *buf, struct sma_str text, size_t bytes_max,
                          const char *info, bool is_markdown, enum sma_language language);
 
 /* -- the words of an answer (answer_words.c) ------------------------------------------------------------------------ */

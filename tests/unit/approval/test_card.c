@@ -358,7 +358,7 @@ static void what_is_long_is_cut_visibly(void)
     request.items[0].diff = sma_buf_str(&diff);
     struct sma_card_facts facts = facts_of(&request);
     struct sma_card card = make(&buf, &facts);
-    CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n```"));
+    CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n你"));
     end(&buf, &card);
     /* What the item itself shows of it is cut already: the whole tells how much is missing. */
     sma_buf_clear(&details);
@@ -369,10 +369,42 @@ static void what_is_long_is_cut_visibly(void)
     request.items[0].diff = SMA_STR("--- a\n...");
     facts = facts_of(&request);
     card = make(&buf, &facts);
-    CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n```"));
+    CHECK(has(card.text, "[cut: 12000 more bytes are not shown]\n你"));
     end(&buf, &card);
     sma_buf_fini(&details);
     sma_buf_fini(&diff);
+}
+
+/* What is pushed out of sight, by blanks or by length, is the first thing that somebody hides. */
+static void the_end_of_a_command_is_seen(void)
+{
+    static const size_t fills[] = {41, 6000};
+    for (size_t i = 0; i < 3; i++) {
+        struct sma_request request = {.item_count = 1};
+        struct sma_buf buf, command, details;
+        sma_buf_init(&command, 100000);
+        sma_buf_init(&details, 100000);
+        sma_buf_put_text(&command, "ls");
+        for (size_t k = 0; k < (i < 2 ? fills[i] : 4000); k++)
+            sma_buf_put_char(&command, i < 2 ? " \t\n"[k % 3] : 'x');
+        sma_buf_put_text(&command, "; touch HIDDEN_TAIL");
+        sma_buf_put_text(&details, "{\"command\":");
+        sma_buf_put_json_string(&details, sma_buf_str(&command));
+        sma_buf_put_char(&details, '}');
+        request.items[0] = item_of("exec_shell", "exec_shell", "ls", details.ptr);
+        struct sma_card_facts facts = facts_of(&request);
+        struct sma_card card = make(&buf, &facts);
+        CHECK(has(card.text, "; touch HIDDEN_TAIL") && has(card.plain, "; touch HIDDEN_TAIL"));
+        CHECK_INT(i == 0, has(card.text, "ls[41 blanks]; touch"));
+        CHECK_INT(i == 1, has(card.text, "ls[6000 blanks]; touch"));
+        CHECK_INT(i == 2, has(card.text, "more bytes are not shown]"));
+        CHECK_INT(i == 2, sma_card_is_cut(&request));
+        CHECK_INT(i == 2, has(card.text, "approved by the button only"));
+        CHECK_INT(i == 2, !has(card.plain, "yes"));
+        end(&buf, &card);
+        sma_buf_fini(&command);
+        sma_buf_fini(&details);
+    }
 }
 
 static void the_time_is_told(void)
@@ -466,5 +498,6 @@ int main(void)
     RUN(the_time_is_told);
     RUN(an_outcome_says_what_and_by_whom);
     RUN(what_is_no_card_is_refused);
+    RUN(the_end_of_a_command_is_seen);
     return check_summary();
 }

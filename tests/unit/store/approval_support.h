@@ -36,7 +36,7 @@ static inline void put_request(struct sma_buf *json, const struct item *items, u
     CHECK(count <= 4);
     for (uint32_t i = 0; i < count; i++) {
         bool is_command = strcmp(items[i].tool, "exec_shell") == 0;
-        char details[256];
+        char details[4096];
         snprintf(details, sizeof details,
                  is_command ? "{\"command\":\"%s\"}" : "{\"receiver\":\"%s\",\"text\":\"hi\"}",
                  items[i].title);

@@ -143,6 +143,27 @@ static void what_we_say_below_the_card_takes_the_words(void)
     }
 }
 
+/* -- what is not shown whole ------------------------------------------------------------------------------------------ */
+static void what_the_card_cuts_is_not_agreed_to_by_words(void)
+{
+    static char title[2600];
+    memset(title, 'x', sizeof title - 1);
+    const struct item item[] = {{.tool = "exec_shell", .title = title}};
+    open_people(&w);
+    uint64_t seq = park_in(
+        &w, &(struct saying){.chat = "a", .id = "1", .text = "do it", .user = "boss"}, item, 1);
+    show_all(&w);
+    drop_kept(&w.test);
+    (void)say_as(&w, TEST, OF_BOSS(.text = "yes", .reply_to = CARD));
+    run(&w);
+    expect_open(seq);
+    CHECK(strstr(next_delivery(&w), "words do not approve it") != NULL);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "3", .text = "no", .user = "boss"});
+    run(&w);
+    CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
+    end_world(&w);
+}
+
 /* -- the model -------------------------------------------------------------------------------------------------------- */
 static void say_agrees(const struct sma_judge *judge)
 {
@@ -188,6 +209,7 @@ int main(void)
     RUN(our_own_date_of_a_card_leaves_room_for_the_clocks);
     RUN(the_date_of_a_card_outlives_the_program);
     RUN(what_we_say_below_the_card_takes_the_words);
+    RUN(what_the_card_cuts_is_not_agreed_to_by_words);
     RUN(a_model_that_wants_it_makes_no_consent);
     return check_summary();
 }
