@@ -26,6 +26,10 @@ void sma_buf_put_iso_time(struct sma_buf *buf, int64_t wall_ms);
 SMA_CHECKED enum sma_err sma_parse_i64(struct sma_str text, int64_t low, int64_t high, int64_t *ret_number);
 /** Keyed 64-bit hash (SipHash-2-4). */
 uint64_t sma_siphash(const uint8_t key[16], const void *bytes, size_t len);
+/** Does this code point, which nobody sees, change how the text around it reads on a screen? Marks of direction, separators
+ *  of lines, tags, and what has no width; joiners only behind ASCII: between others they make emoji and letters.
+ *  @before  the code point in front of it, 0 = none */
+bool sma_point_misleads(uint32_t point, uint32_t before);
 /** Edit distance capped at 8, for "did you mean". */
 unsigned sma_text_distance(struct sma_str a, struct sma_str b);
 

@@ -165,6 +165,17 @@ static bool is_control(struct sma_str text, size_t at, size_t *ret_len)
     return !is_valid || byte < 0x20 || byte == 0x7f || is_c1;
 }
 
+/* Of valid UTF-8. */
+static uint32_t point_at(const char *bytes, size_t len)
+{
+    uint32_t point = (unsigned char)bytes[0];
+    if (len > 1)
+        point &= 0xFFu >> (len + 1);
+    for (size_t i = 1; i < len; i++)
+        point = point << 6 | ((unsigned char)bytes[i] & 0x3Fu);
+    return point;
+}
+
 /* A log line is one line: what a model or a platform wrote cannot move the cursor or fake another line. */
 static void put_screen_text(struct sma_log *log, struct sma_str text, size_t bytes_max)
 {
@@ -175,9 +186,14 @@ static void put_screen_text(struct sma_log *log, struct sma_str text, size_t byt
     struct sma_str clean = sma_buf_str(&log->scratch);
     clean.len = sma_utf8_cut(clean, bytes_max);
     size_t len;
-    for (size_t at = 0; at < clean.len; at += len) {
-        if (is_control(clean, at, &len))
+    uint32_t point, before = 0;
+    for (size_t at = 0; at < clean.len; at += len, before = point) {
+        bool is_bad = is_control(clean, at, &len);
+        point = is_bad ? ' ' : point_at(clean.ptr + at, len);
+        if (is_bad)
             sma_buf_put_char(out, ' ');
+        else if (sma_point_misleads(point, before))
+            sma_buf_printf(out, "\\u{%04X}", point);
         else
             sma_buf_put(out, clean.ptr + at, len);
     }

@@ -31,6 +31,20 @@ bool sma_utf8_is_valid(struct sma_str text)
     return true;
 }
 
+bool sma_point_misleads(uint32_t point, uint32_t before)
+{
+    static const uint32_t ranges[][2] = {
+        {0x61C, 0x61C},   {0x180E, 0x180E}, {0x200B, 0x200B}, {0x200E, 0x200F},   {0x2028, 0x202E},
+        {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+    };
+    if (point == 0x200C || point == 0x200D) /* joiners */
+        return before < 0x80;
+    for (size_t i = 0; i < SMA_COUNT_OF(ranges) && ranges[i][0] <= point; i++)
+        if (point <= ranges[i][1])
+            return true;
+    return false;
+}
+
 size_t sma_utf8_cut(struct sma_str text, size_t max_bytes)
 {
     if (text.len <= max_bytes)

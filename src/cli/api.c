@@ -140,17 +140,6 @@ int sma_cli_api_call(const struct sma_cli_api *api, const char *command, const c
     return 0;
 }
 
-/* Marks that turn the direction of writing, or have no width: a command would look like another one. All of three bytes. */
-static bool is_misleading(const char *at)
-{
-    const unsigned char *bytes = (const unsigned char *)at;
-    if (bytes[0] != 0xE2)
-        return false;
-    return (bytes[1] == 0x80 && bytes[2] >= 0x8B &&
-            (bytes[2] <= 0x8F || (bytes[2] >= 0xA8 && bytes[2] <= 0xAE))) ||
-           (bytes[1] == 0x81 && bytes[2] >= 0xA0 && bytes[2] <= 0xAF);
-}
-
 void sma_cli_print_clean(struct sma_str text)
 {
     struct sma_buf clean; /* names are what projects and callers made them */
@@ -159,8 +148,6 @@ void sma_cli_print_clean(struct sma_str text)
     for (size_t i = 0; i < clean.len; i++) {
         if (clean.ptr[i] == '\n' || clean.ptr[i] == '\t')
             clean.ptr[i] = ' ';
-        if (i + 2 < clean.len && is_misleading(clean.ptr + i))
-            memcpy(clean.ptr + i, "[?]", 3);
     }
     fputs(clean.ptr == NULL ? "" : clean.ptr, stdout);
     sma_buf_fini(&clean);

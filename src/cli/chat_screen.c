@@ -1,6 +1,8 @@
 /* chat_screen.c — see chat_screen.h. */
 #include "chat_screen.h"
 
+#include "sma/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -59,10 +61,14 @@ static bool is_control(utf8proc_int32_t code)
 void sma_chat_put_clean(struct sma_buf *buf, struct sma_str text)
 {
     size_t len;
-    for (size_t at = 0; at < text.len; at += len) {
-        utf8proc_int32_t code;
+    utf8proc_int32_t code, before = 0;
+    for (size_t at = 0; at < text.len; at += len, before = code) {
         len = step(text, at, &code);
-        if (!is_control(code))
+        if (is_control(code))
+            continue;
+        if (sma_point_misleads((uint32_t)code, before < 0 ? 0 : (uint32_t)before))
+            sma_buf_printf(buf, "\\u{%04X}", (unsigned)code);
+        else
             sma_buf_put(buf, text.ptr + at, len);
     }
 }

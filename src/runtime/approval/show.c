@@ -25,7 +25,7 @@ static bool is_invisible(uint32_t point)
     for (size_t i = 0; i < SMA_COUNT_OF(invisible) && invisible[i].first <= point; i++)
         if (point <= invisible[i].last)
             return true;
-    return false;
+    return sma_point_misleads(point, 0);
 }
 
 /* One code point at text[at]; bytes that are no UTF-8 are taken one by one, as points beyond Unicode. */

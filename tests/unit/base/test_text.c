@@ -154,6 +154,20 @@ static void siphash_is_siphash(void)
         CHECK(sma_siphash(key, input, len) == wanted[len]);
 }
 
+/* Direction, separators, tags and zero widths are told; joiners of emoji and letters are text. */
+static void marks_that_mislead_are_known(void)
+{
+    static const uint32_t bad[] = {0x61C,  0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A,
+                                   0x202E, 0x2060, 0x2066, 0x2069, 0xFEFF, 0xE0041};
+    static const uint32_t good[] = {'a', 0xE9, 0x4F60, 0x2010, 0x202F, 0x1F600, 0xFE0F, 0xE0100};
+    for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
+        CHECK(sma_point_misleads(bad[i], 'a') && sma_point_misleads(bad[i], 0x1F600));
+    for (size_t i = 0; i < SMA_COUNT_OF(good); i++)
+        CHECK(!sma_point_misleads(good[i], 'a'));
+    CHECK(sma_point_misleads(0x200D, 's') && sma_point_misleads(0x200C, 0));
+    CHECK(!sma_point_misleads(0x200D, 0x1F468) && !sma_point_misleads(0x200C, 0x645));
+}
+
 int main(void)
 {
     RUN(file_names_are_the_reference_s);
@@ -163,5 +177,6 @@ int main(void)
     RUN(small_text_helpers);
     RUN(numbers_are_read_whole_or_not_at_all);
     RUN(siphash_is_siphash);
+    RUN(marks_that_mislead_are_known);
     return check_summary();
 }

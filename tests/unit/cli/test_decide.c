@@ -282,7 +282,7 @@ static void lists_are_shown(void)
         "\"filePath\":\"a\",\"content\":\"+++ b/a\\n+x\\u001b\\u202e\"}}]}]}";
     ASKS(sma_cli_approvals, 0,
          "   1 exec_shell   git status rm x\n     | git status\n     | rm x\n"
-         "   2 exec_shell   ls\n   3 write_file   a\n     | +++ b/a\n     | +x[?]\n",
+         "   2 exec_shell   ls\n   3 write_file   a\n     | +++ b/a\n     | +x\\u{202E}\n",
          dir);
     answer_body = "{\"approvals\":[]}";
     ASKS(sma_cli_approvals, 0, "nothing waits for a decision\n", dir);
