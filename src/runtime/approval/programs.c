@@ -281,7 +281,7 @@ static const struct launcher LAUNCHERS[] = {
      LAUNCHER_ADDS_NOTHING | LAUNCHER_ASSIGNS},
     {"command", "p", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"builtin", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
-    {"exec", "cl", "a", "", "", 0, LAUNCHER_ADDS_NOTHING},
+    {"exec", "c", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"eval", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING | LAUNCHER_EVALUATES},
     {"busybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"toybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},

@@ -46,6 +46,9 @@ static const char *const ATTACKS[] = {
     "nice -n [5] cat",
     "awk -F x* '{print}' a",
     "awk -v x* '{print}' a",
+    "exec -a -n dash -c 'ls'",
+    "exec -a \"$x\" dash -c 'ls'",
+    "exec -l sh -c ls",
     /* find */
     "find . -maxdepth 0 -exec make + '--eval=+: ; touch PWNED' ';'",
     "find . -exec sed + s/a/b/e a ';'",
@@ -464,7 +467,7 @@ static const char *const EVERYDAY[] = {
     "find . -name '*.py' -exec grep -l import {} +",
     "find . -name '*.txt' -execdir cat {} ';'",
     "find . -type f -newermt 2026-01-01",
-    "grep -rn TODO src",
+    "grep -rn deprecated src",
     "grep -rn --include='*.c' main .",
     "grep -c error build.log",
     "rg -n parse src",

@@ -180,6 +180,7 @@ static void set_up(void)
     }
     /* launchers the texts use; everything they can start are probes */
     CHECK(symlink("/bin/sh", "bin/sh") == 0 && symlink("/usr/bin/env", "bin/env") == 0);
+    CHECK(symlink("/bin/bash", "bin/bash") == 0);
     CHECK(chdir("cwd") == 0);
 }
 
@@ -328,6 +329,44 @@ static void make_text(char *text, size_t size)
     text[len] = '\0';
 }
 
+/* What may stand inside of ${x:-...}, where a shell may run it, end the word, or read text. */
+static const char *const INNER[] = {
+    "<(p2)", ">(p3)", "<(p1 a; p2)", "a",   " ", ";",  "|p2", "&",    "(p2)", "\n", "$(p2)", "`p3`",
+    "${y:-", "}",     "*",           "[a]", "~", "{a", ",b}", "#",    "\\",   "'",  "\"",    "!",
+    "$",     "$y",    "$((1+1))",    "<",   ">", "(",  ")",   "@(a)", "=",    ":-", "<<<a",  "^[b]",
+};
+static const char *const OPENINGS[] = {"${x:-", "${x-",  "${x+", "${y:+", "${x:?", "${x#", "${x##",
+                                       "${x%",  "${x%%", "${#x", "${@:-", "${1-",  "${*",  "${?:-"};
+static const char *const AROUND[] = {"p1 ",      "p1 a",        "y=",    "p1 > o",
+                                     "p1 \"",    "y=1; p2 ",    "case ", "for i in ",
+                                     "p1 <<E\n", "bash -c ': ", ": "};
+
+static void put(char *text, size_t size, const char *piece)
+{
+    size_t len = strlen(text);
+    if (len + strlen(piece) + 1 < size)
+        memcpy(text + len, piece, strlen(piece) + 1);
+}
+
+static void make_braces(char *text, size_t size)
+{
+    text[0] = '\0';
+    size_t around = below(SMA_COUNT_OF(AROUND));
+    put(text, size, AROUND[around]);
+    put(text, size, OPENINGS[below(SMA_COUNT_OF(OPENINGS))]);
+    for (size_t pieces = 1 + below(3); pieces > 0; pieces--)
+        put(text, size, INNER[below(SMA_COUNT_OF(INNER))]);
+    put(text, size, "}");
+    const char *begin = AROUND[around];
+    put(text, size,
+        strcmp(begin, "case ") == 0         ? " in a) p1;; *) p2;; esac"
+        : strcmp(begin, "for i in ") == 0   ? "; do p3; done"
+        : strcmp(begin, "p1 <<E\n") == 0    ? "\nE\n"
+        : strcmp(begin, "p1 \"") == 0       ? "\""
+        : strcmp(begin, "bash -c ': ") == 0 ? "'; p1"
+                                            : "; p1");
+}
+
 static int rounds = 250;
 
 static void hunt(const char *path)
@@ -339,7 +378,10 @@ static void hunt(const char *path)
     size_t ran = 0, claimed = 0;
     for (int i = 0; i < rounds;) {
         char text[512];
-        make_text(text, sizeof text);
+        if (below(4) == 0)
+            make_braces(text, sizeof text);
+        else
+            make_text(text, sizeof text);
         sma_shell_parse(shell, sma_str(text));
         sma_shell_unwrap(shell);
         if (!is_claimed() || strstr(text, "p") == NULL)
@@ -355,6 +397,16 @@ static void hunt(const char *path)
 static void what_sh_runs_is_listed(void)
 {
     hunt("/bin/sh");
+}
+
+/* As `ash`, which the policy reads; a link tells busybox what to be. */
+static void what_ash_runs_is_listed(void)
+{
+    if (access("/bin/busybox", X_OK) == 0)
+        CHECK(symlink("/bin/busybox", "../ash") == 0);
+    char path[300];
+    snprintf(path, sizeof path, "%s/ash", folder);
+    hunt(path);
 }
 
 static void what_bash_runs_is_listed(void)
@@ -373,6 +425,7 @@ int main(int argc, char **argv)
     set_up();
     RUN(what_sh_runs_is_listed);
     RUN(what_bash_runs_is_listed);
+    RUN(what_ash_runs_is_listed);
     tear_down();
     sma_shell_destroy(shell);
     return check_summary();
