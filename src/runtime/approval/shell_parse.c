@@ -402,6 +402,9 @@ static void parse_simple(struct parser *parser)
         } else if (sma_shell_parse_word(parser, &word)) {
             if (is_background_elsewhere)
                 doubt(parser, "words behind &> are not the same in every shell");
+            if (word.raw_len == 2 && memcmp(word.raw, "[[", 2) == 0)
+                doubt(parser,
+                      "[[ is not the same in every shell"); /* busybox: || behind it is a word */
             bool is_before_program = shell->pending_count == base;
             if (word.raw_len > 2 && word.raw[0] == '{' &&
                 word.text[word.len > 0 ? word.len - 1 : 0] == '}' && parser->pos < parser->end &&
