@@ -119,11 +119,29 @@ static enum sma_policy_write judge_script(struct sma_str program, struct sma_str
                                                              : SMA_POLICY_WRITE_FREE;
 }
 
+/* python3 -m pytest: a file or folder of this name in the project is loaded instead of the module of the system. */
+static bool shadows_module(const struct rule *rule, struct sma_str path)
+{
+    path = plain_path(path);
+    for (uint32_t i = 1; i + 1 < rule->word_count; i++) {
+        struct sma_str module = rule->words[i + 1];
+        const char *dot = module.len == 0 ? NULL : memchr(module.ptr, '.', module.len);
+        module.len = dot == NULL ? module.len : (size_t)(dot - module.ptr);
+        if (sma_str_is_equal(rule->words[i], SMA_STR("-m")) && module.len > 0 &&
+            path.len >= module.len && memcmp(path.ptr, module.ptr, module.len) == 0 &&
+            (path.len == module.len || memchr("/.", path.ptr[module.len], 2) != NULL))
+            return true;
+    }
+    return false;
+}
+
 static enum sma_policy_write judge_rules(const struct rules *rules, struct sma_str path)
 {
     enum sma_policy_write worst = SMA_POLICY_WRITE_FREE;
     for (size_t i = 0; i < rules->count; i++) {
         const struct rule *rule = &rules->items[i];
+        if (shadows_module(rule, path))
+            return SMA_POLICY_WRITE_OWNER;
         if (rule->script == NULL)
             continue;
         enum sma_policy_write found =

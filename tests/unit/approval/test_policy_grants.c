@@ -176,11 +176,14 @@ static void scripts_that_rules_run_are_known(void)
         {"src/*.c", SMA_POLICY_WRITE_FREE},
         {"run.sh.txt", SMA_POLICY_WRITE_FREE},
         {"notes.txt", SMA_POLICY_WRITE_FREE},
+        {"pytest.py", SMA_POLICY_WRITE_OWNER},
+        {"./pytest/__init__.py", SMA_POLICY_WRITE_OWNER},
+        {"pytests.md", SMA_POLICY_WRITE_FREE},
     };
     struct sma_policy *policy;
     struct sma_error error;
     CHECK_OK(sma_policy_load("{\"exec_shell\":{\"allow\":[\"./run.sh\",\"sh tools/x.sh\","
-                             "\"timeout 5 python3 scripts/report.py\"]}}",
+                             "\"timeout 5 python3 scripts/report.py\",\"python3 -m pytest\"]}}",
                              &policy, &error));
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         enum sma_policy_write verdict = sma_policy_judge_script(policy, sma_str(rows[i].path));
