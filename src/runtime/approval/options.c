@@ -127,6 +127,7 @@ static void mark_seen(struct reading *reading, struct sma_str name,
     const char *list = reading->description->marks;
     for (uint32_t bit = 0; list != NULL && *list != '\0' && bit < OPTION_MARK_COUNT_MAX; bit++)
         if (sma_str_is_equal(next_name(&list), name)) {
+            reading->repeated |= reading->seen & UINT32_C(1) << bit;
             reading->seen |= UINT32_C(1) << bit;
             if (value != NULL)
                 reading->values[bit] = *value;
@@ -361,6 +362,17 @@ bool sma_options_saw(const struct reading *reading, const char *names)
             return true;
     }
     return false;
+}
+
+bool sma_options_repeated(const struct reading *reading, const char *names)
+{
+    unsigned count = 0;
+    while (*names != '\0') {
+        uint32_t bit = find_mark(reading, next_name(&names));
+        SMA_ASSERT(bit < OPTION_MARK_COUNT_MAX);
+        count += (reading->seen >> bit & 1) + (reading->repeated >> bit & 1);
+    }
+    return count > 1;
 }
 
 const struct sma_shell_word *sma_options_value(const struct reading *reading, const char *names)

@@ -65,7 +65,7 @@ struct reading
     const struct description *description;
     uint32_t command, first; /* words before `first` are not options: the program, subcommands */
     uint32_t operand_count;
-    uint32_t seen;                                       /* a bit for each mark */
+    uint32_t seen, repeated;                             /* a bit for each mark */
     struct sma_shell_word values[OPTION_MARK_COUNT_MAX]; /* of the marks, the last ones */
 };
 
@@ -84,6 +84,8 @@ bool sma_options_know(const struct description *description, struct sma_str opti
 /* -- for `finish` ---------------------------------------------------------------------------------------------------- */
 /* Was one of the blank-separated options there? */
 bool sma_options_saw(const struct reading *reading, const char *names);
+/* Was there more than one of them? */
+bool sma_options_repeated(const struct reading *reading, const char *names);
 /* The value of the last one of these; NULL when there was none. */
 const struct sma_shell_word *sma_options_value(const struct reading *reading, const char *names);
 /* The n-th operand; NULL behind the last. Its index goes to *ret_index unless that is NULL. */

@@ -134,7 +134,8 @@ static const struct option_row CARGO[] = {
      "workspace V b breaking d duplicates h help n dry-run q quiet r release v verbose w check "
      "allow-dirty allow-staged all-targets list no-verify"},
     {OPTION_TEXT,
-     "A allow D deny W warn forbid base bench bin branch charset color depth e edges exclude example explain filter-platform "
+     "A allow D deny W warn forbid base bench bin branch charset color depth e edges exclude "
+     "example explain filter-platform "
      "format f F features format-version i invert j jobs message-format p package precise prefix "
      "profile prune rename rev tag target test"},
     {OPTION_BELOW, "artifact-dir out-dir target-dir"},

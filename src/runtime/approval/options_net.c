@@ -106,9 +106,14 @@ static const struct option_row CURL[] = {
 /* -b a=b sends it, -b file reads it: both stay in the project or are asked. */
 static void finish_curl(struct reading *reading)
 {
-    const struct sma_shell_word *output = sma_options_value(reading, "o output");
-    if (output != NULL && memchr(output->text, '#', output->len) != NULL)
-        note_last(reading, "it writes files of names that cannot be told"); /* "#1" of a pattern */
+    const struct sma_shell_command *command = &reading->shell->commands[reading->command];
+    for (uint32_t i = 1; i < command->word_count; i++) { /* -o '#1': a part of the URL */
+        struct sma_str text = sma_shell_word_str(&sma_shell_words(reading->shell, command)[i]);
+        const char *sign = memchr(text.ptr, '#', text.len);
+        if (sign != NULL && sign + 1 < text.ptr + text.len && sign[1] >= '0' && sign[1] <= '9')
+            sma_unwrap_note(reading->shell, reading->command, i,
+                            "it writes files of names that cannot be told");
+    }
     if (sma_options_saw(reading, "url"))
         note_last(reading, "an option of it is not known to be harmless");
     else if (sma_options_saw(reading, "O remote-name remote-name-all"))
@@ -255,6 +260,8 @@ static void finish_tar(struct reading *reading)
     bool writes =
         sma_options_saw(reading, "c create r append u update A catenate concatenate delete");
     uint32_t last = reading->shell->commands[reading->command].word_count - 1;
+    if (sma_options_repeated(reading, "f file")) /* tar takes the first, or each in turn */
+        note_last(reading, "more than one archive");
     if (archive != NULL && memchr(archive->text, ':', archive->len) != NULL)
         note_last(reading, "an archive on another machine is reached by a remote shell");
     if (archive != NULL)

@@ -202,6 +202,10 @@ static const char *const ATTACKS[] = {
     "tar -F x -tf a",
     "tar -cf a.tar --remove-files a",
     "tar --unknown",
+    "tar -c -f ../out.tar -f ok.tar a",
+    "tar -c --file=../out.tar -f ok.tar a",
+    "tar -cf Makefile -f ok.tar a",
+    "curl -o '#1' -o x 'https://example.org/{Makefile,b}' https://example.org/c",
     "tar --to-command=x -xf a",
     /* curl, wget */
     "curl -O https://example.org/Makefile",
