@@ -82,7 +82,7 @@ static uint64_t now_ms(void)
     return now_ns() / 1000000;
 }
 
-static void put_note(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void put_note(const char *format, va_list arguments)
 {
     pthread_mutex_lock(&note_lock);
     vfprintf(note_file, format, arguments);
