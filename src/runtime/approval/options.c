@@ -59,6 +59,8 @@ static struct sma_str next_name(const char **list)
 
 static struct found find_short(const struct description *description, char letter)
 {
+    if (letter == '\0') /* strchr would find the end, and the next look begins behind it */
+        return (struct found){0};
     for (uint32_t i = 0; i < description->row_count; i++) {
         const struct option_row *row = &description->rows[i];
         for (const char *at = row->names; (at = strchr(at, letter)) != NULL; at++)
