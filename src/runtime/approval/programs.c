@@ -281,6 +281,7 @@ static const struct launcher LAUNCHERS[] = {
      LAUNCHER_ADDS_NOTHING | LAUNCHER_ASSIGNS},
     {"command", "p", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"builtin", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
+    /* not -l nor -a: a name that begins with a dash makes a login shell, which runs profiles first */
     {"exec", "c", "", "", "", 0, LAUNCHER_ADDS_NOTHING},
     {"eval", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING | LAUNCHER_EVALUATES},
     {"busybox", "", "", "", "", 0, LAUNCHER_ADDS_NOTHING},

@@ -43,6 +43,14 @@ static void mark_found(struct sma_shell *shell, const struct sma_shell_command *
     sma_unwrap_mark_replaced(shell, child, SMA_STR("{}"));
 }
 
+/* May the word become {}, ; or +, which end or fill the command? find sees what the shell makes of it: with x='}' the word
+ * "{$x" is {}. */
+static bool may_steer(const struct sma_shell_word *word)
+{
+    return !sma_shell_word_is_constant(word) &&
+           (word->fixed_len == 0 || memchr("{;+", word->text[0], 3) != NULL);
+}
+
 /* Where the command behind -exec ends: at a ; or at a + right behind {}. */
 static uint32_t end_of_command(const struct sma_shell *shell, uint32_t command, uint32_t from)
 {
@@ -79,6 +87,9 @@ static uint32_t unwrap_exec(struct sma_shell *shell, uint32_t command, uint32_t 
                         "find would run something that is not complete");
         return at;
     }
+    for (uint32_t i = at + 1; i < end; i++)
+        if (may_steer(word_at(shell, command, i)))
+            sma_unwrap_note(shell, command, i, "where this command of find ends cannot be told");
     if (sma_list_has("-execdir -okdir", text_at(shell, command, at)) &&
         !only_reads(shell, command, at + 1))
         sma_unwrap_note(shell, command, end, "find would run it in other folders");

@@ -403,6 +403,14 @@ const char *const BYPASSES[] = {
     "cd -; ls",
     "cd .ship && ls",
     "pushd / ; ls",
+    /* the shell makes {} of it, so that find ends the command at +, and runs the next */
+    "x='}'; find . -name a -exec cat \"{$x\" + -exec unknown ';'",
+    "find . -name a -exec cat \\{\"$(printf '}')\" + -exec unknown ';'",
+    "find . -name a -exec cat {} \\{[}] + -exec unknown ';'",
+    /* a login shell runs profiles */
+    "exec -l bash -c ls",
+    "exec -a -n bash -c ls",
+    "bash -c 'exec -cl bash -c ls'",
     /* what is not parsed is doubt: process substitution inside of braces, in every form of them */
     "bash -c ': ${x:-<(unknown)}'",
     "bash -c ': ${x-<(unknown)}'",
