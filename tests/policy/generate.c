@@ -136,40 +136,46 @@ static void put_token(struct gen *gen, struct text *out, const struct row *row, 
     }
 }
 
+/* A template's tokens; the first is the program's name where `is_named`. */
 static void put_tokens(struct gen *gen, struct text *out, const struct row *row, const char *text,
-                       size_t len)
+                       size_t len, bool is_named)
 {
-    size_t token_count = 1, index = 0;
-    for (size_t i = 0; i < len; i++)
-        token_count += text[i] == ' ';
-    bool has_danger = row->dangers[0] != '\0' && gen->is_hostile && gen_chance(gen, 35);
-    size_t danger_at = has_danger ? 1 + gen_below(gen, token_count) : 0;
-    for (size_t from = 0; from <= len; index++) {
+    for (size_t from = 0; from <= len;) {
         const char *end = memchr(text + from, ' ', len - from);
         size_t to = end == NULL ? len : (size_t)(end - text);
-        if (index > 0)
+        if (from > 0)
             put(out, gen_chance(gen, 97) ? " " : "\t ");
-        if (has_danger && index == danger_at) {
-            size_t danger_len;
-            const char *danger = gen_pick(gen, row->dangers, '|', &danger_len);
-            struct row plain = *row;
-            plain.dangers = "";
-            put_tokens(gen, out, &plain, danger, danger_len);
-            put(out, " ");
-        }
-        if (index == 0 && !(gen->is_hostile && gen_chance(gen, 4)))
+        if (from == 0 && is_named && !(gen->is_hostile && gen_chance(gen, 4)))
             put_bytes(out, text, to);
         else
             put_token(gen, out, row, text + from, to - from);
         from = to + 1;
     }
-    if (has_danger && danger_at == token_count) {
-        size_t danger_len;
-        const char *danger = gen_pick(gen, row->dangers, '|', &danger_len);
-        struct row plain = *row;
-        plain.dangers = "";
+}
+
+static void put_danger(struct gen *gen, struct text *out, const struct row *row)
+{
+    size_t len;
+    const char *danger = gen_pick(gen, row->dangers, '|', &len);
+    bool was_danger = gen->is_danger;
+    gen->is_danger = true;
+    put(out, " ");
+    put_tokens(gen, out, row, danger, len, false);
+    gen->is_danger = was_danger;
+}
+
+/* A template with a danger behind it, in front of its last words, or in place of all of them. */
+static void put_dangerous(struct gen *gen, struct text *out, const struct row *row,
+                          const char *template, size_t len)
+{
+    const char *blank = memchr(template, ' ', len);
+    size_t name_len = blank == NULL ? len : (size_t)(blank - template);
+    size_t way = gen_below(gen, 4);
+    put_tokens(gen, out, row, template, way == 0 ? len : name_len, true);
+    put_danger(gen, out, row);
+    if (way == 1 && name_len < len) {
         put(out, " ");
-        put_tokens(gen, out, &plain, danger, danger_len);
+        put_tokens(gen, out, row, template + name_len + 1, len - name_len - 1, false);
     }
 }
 
@@ -178,7 +184,10 @@ static void put_words(struct gen *gen, struct text *out)
     const struct row *row = pick_row(gen);
     size_t len;
     const char *template = gen_pick(gen, row->templates, '|', &len);
-    put_tokens(gen, out, row, template, len);
+    if (row->dangers[0] != '\0' && gen->is_hostile && gen_chance(gen, 40))
+        put_dangerous(gen, out, row, template, len);
+    else
+        put_tokens(gen, out, row, template, len, true);
     if (gen->is_hostile && gen_chance(gen, 8)) {
         put(out, " ");
         gen_expansion(gen, out);

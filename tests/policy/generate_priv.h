@@ -27,6 +27,7 @@ struct gen
     struct text head; /* assignments in front of everything */
     unsigned depth, head_count;
     bool is_hostile;
+    bool is_danger; /* within what should not be allowed: hide it more often */
 };
 
 struct row

@@ -50,7 +50,8 @@ const struct row GENERATE_ROWS[] = {
      "git checkout HEAD~1 -- Makefile|git mv -f m.txt %r|git worktree add %n|git stash push %f|git "
      "cat-file -p HEAD",
      "-c core.pager=%C|-c alias.x=!%C|-p|-C "
-     "nested|--exec-path=.|--git-dir=nested/.git|--work-tree=sub|bisect run %C|"
+     "nested|--exec-path=.|--git-dir=nested/.git|--work-tree=sub|bisect run %C|bisect run "
+     "canary|submodule foreach canary|"
      "bisect run canary|submodule foreach %C|submodule foreach canary|rebase -x %C HEAD~1|grep "
      "-O%C x|"
      "grep --open-files-in-pager=canary a|diff --ext-diff|log --output=%r|diff --output %r|clone "
@@ -112,10 +113,11 @@ const struct row GENERATE_ROWS[] = {
      "listed-incremental= index-file= owner= newer= backup[= suffix= warning=",
      "tar cf n.tar %f|tar czf n.tgz %d|tar tf a.tar|tar xf a.tar|tar xf a.tar -C %d|tar -c -f "
      "n.tar %o %f|tar -xf a.tar %o|tar -tvf a.tar|"
-     "tar xf evil.tar|tar x%h a.tar|tar %p canary a.tar|tar cfI n.tar %C %f|tar c%p %f",
+     "tar xf evil.tar|tar x%h a.tar|tar %p canary a.tar|tar c%p %f",
      "--to-command=%C|-I %C|-I canary|--use-compress-program=canary|--checkpoint=1 "
      "--checkpoint-action=exec=canary|"
-     "--checkpoint-action=exec=canary --checkpoint=1|-F canary "
+     "--checkpoint-action=exec=canary --checkpoint=1|cfI n.tar canary a.txt|xIf canary a.tar|-F "
+     "canary "
      "-M|--info-script=canary|--rsh-command=canary -f h:x|--rmt-command=canary|"
      "--transform=s/m.txt/Makefile/|--transform=s/a/b/e|-C .git|-C ..|-Pcf ../o.tar|-f "
      ".hidden|--index-file=%r|-g %r|-f %r|"
@@ -134,6 +136,7 @@ const struct row GENERATE_ROWS[] = {
      "load-average[=",
      "make|make test|make %o test|make -n all|make -s clean|make %t|make -j %i test",
      "-f trap.mk|-f %h|-C sub|--eval=+:;canary|SHELL=./cat test|.SHELLFLAGS=-c~\"canary;\" "
+     "test|.SHELLFLAGS=-c~canary; test|.SHELLFLAGS=-c~\"canary;\" "
      "test|--eval $(shell~canary)|MAKEFLAGS=--eval=+:;canary|"
      "-I sub|--directory=sub|-Csub test|x=$(shell~canary) test|-fsub/Makefile|--fil=trap.mk|-E "
      "$(shell~canary)|MAKEFILES=trap.mk|*|SHELL:=./cat|z;canary;|run|[z]*"},
@@ -213,7 +216,7 @@ const struct row GENERATE_ROWS[] = {
      "-v %V[%e]|-v a[%e]|x -eq a[%e]|-R x[%e]"},
     {"[", 6, "", "", "",
      "[ -f %f ]|[ %b %b ]|[ %b %b %b ]|[ -n %t ]|[ %b a[b] ]|[ 1 -eq %i ]|[ %b = %b -o %b %b ]",
-     ""},
+     "-v a[b] ]|-v %V[%e] ]|%b a[b] ]|-v %b ]|1 -eq a[%e] ]"},
     {"export", 2, "np", "", "", "export %V=%t|export LANG=C",
      "%V[%e]=1|PATH=.|BASH_ENV=evil.conf|-f x|GIT_PAGER=canary|MAKEFLAGS=--eval=+:;canary"},
     {"declare", 2, "xrgpiaAnful", "", "",

@@ -153,6 +153,11 @@ static void fill_hole(struct gen *gen, char letter, struct text *raw, bool *is_b
                           letter != 'e' && memchr(word, '[', len) == NULL &&
                           (memchr(word, '*', len) != NULL || memchr(word, '?', len) != NULL)))
         *is_bare = true;
+    if (gen->is_hostile && memmem(word, len, "[b]", 3) != NULL && gen->head_count < 3 &&
+        gen_chance(gen, 50)) { /* what bash evaluates once more */
+        gen->head_count++;
+        put(&gen->head, "b='c[$(canary)]'; ");
+    }
     if (len == 2 && word[0] == '%')
         fill_hole(gen, word[1], raw, is_bare);
     else
@@ -331,6 +336,8 @@ void gen_word(struct gen *gen, struct text *out, const struct text *raw, bool is
         put_bytes(out, raw->bytes, raw->len);
         return;
     }
+    if (gen->is_danger && gen_chance(gen, 35))
+        way = gen_below(gen, 19);
     if (gen->is_hostile && way < 9)
         put_by_variable(gen, out, raw);
     else if (gen->is_hostile && way < 13)

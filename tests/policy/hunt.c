@@ -16,8 +16,8 @@
 #include "oracle.h"
 #include "project.h"
 
-#include "runtime/approval/policy.h"
 #include "runtime/approval/shell.h"
+#include "runtime/tools/check.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ struct worker
     struct shared *shared;
     unsigned index;
     struct observer *observer;
-    struct sma_policy *policies[PROJECT_POLICY_COUNT];
+    struct sma_tool_rules *rules[PROJECT_POLICY_COUNT]; /* as the service has them */
     struct sma_shell *shell;
     struct observation *seen;
     int report;
@@ -102,30 +102,13 @@ static void show(const struct observation *seen)
     }
 }
 
-/* As the service asks: where does the name lead, links included? */
-static bool stays(void *user, struct sma_str path)
-{
-    char name[4096], real[4096];
-    (void)user;
-    snprintf(name, sizeof name, OBSERVER_PROJECT "/%.*s", (int)path.len, path.ptr);
-    for (char *slash; realpath(name, real) == NULL;
-         *slash = '\0') /* what is not there yet lies where its folder does */
-        if ((slash = strrchr(name, '/')) == NULL || slash == name)
-            return false;
-    size_t len = sizeof OBSERVER_PROJECT - 1;
-    return strncmp(real, OBSERVER_PROJECT, len) == 0 && (real[len] == '/' || real[len] == '\0');
-}
-
 /* Decide about one text and, where it is allowed, run it; true: a violation was reported. */
 static bool try_text(struct worker *worker, const char *text, unsigned policy, uint64_t seed)
 {
     static const char *const shells[] = {"/bin/sh", "/bin/bash"};
     struct sma_policy_decision decision;
-    struct sma_policy_query query = {.command = {text, strlen(text)},
-                                     .project_dir = {OBSERVER_PROJECT, sizeof OBSERVER_PROJECT - 1},
-                                     .stays = stays};
     bool is_told = false, is_verbose = worker->options->is_one;
-    sma_policy_decide(worker->policies[policy], worker->shell, &query, &decision);
+    sma_tool_rules_decide(worker->rules[policy], worker->shell, sma_str(text), &decision);
     worker->shared->jobs[worker->index].tried++;
     if (is_verbose)
         printf("%s\n  policy %u: %s (%s)\n", text, policy,
@@ -144,7 +127,7 @@ static bool try_text(struct worker *worker, const char *text, unsigned policy, u
                    worker->seen->is_late ? ", late" : "");
             show(worker->seen);
         }
-        if (oracle_find(worker->shell, worker->seen, &report.violation)) {
+        if (oracle_find(worker->shell, policy, worker->seen, &report.violation)) {
             worker->shared->jobs[worker->index].violations++;
             snprintf(report.text, sizeof report.text, "%s", text);
             is_told = write(worker->report, &report, sizeof report) == sizeof report;
@@ -183,17 +166,29 @@ static void try_seeds(struct worker *worker)
     }
 }
 
-static bool set_up(struct worker *worker)
+/* In the scratch system: the rules hold the project's folder. */
+static bool load_rules(struct worker *worker)
 {
-    char why[256];
-    struct sma_error error;
-    /* every second worker is an ordinary user: what root may and he may not differs */
-    unsigned uid = worker->index % 2 == 0 ? 0 : 1000;
-    for (size_t i = 0; i < PROJECT_POLICY_COUNT; i++)
-        if (sma_policy_load(PROJECT_POLICIES[i], &worker->policies[i], &error) != SMA_ERR_OK) {
+    static char project[] = OBSERVER_PROJECT;
+    for (size_t i = 0; i < PROJECT_POLICY_COUNT; i++) {
+        struct sma_error error;
+        char *permissions = strdup(PROJECT_POLICIES[i]);
+        struct sma_config config = {.project_dir = project, .permissions_json = permissions};
+        enum sma_err err = sma_tool_rules_create(&config, &worker->rules[i], &error);
+        free(permissions);
+        if (err != SMA_ERR_OK) {
             fprintf(stderr, "hunt: policy %zu: %s\n", i, error.text);
             return false;
         }
+    }
+    return true;
+}
+
+static bool set_up(struct worker *worker)
+{
+    char why[256];
+    /* every second worker is an ordinary user: what root may and he may not differs */
+    unsigned uid = worker->index % 2 == 0 ? 0 : 1000;
     worker->shell = sma_shell_create();
     worker->seen = calloc(1, sizeof *worker->seen);
     worker->observer =
@@ -203,7 +198,7 @@ static bool set_up(struct worker *worker)
     else if (!project_make())
         fprintf(stderr, "hunt: no scratch project\n");
     else
-        return true;
+        return load_rules(worker);
     return false;
 }
 

@@ -37,8 +37,8 @@ static uint64_t step(const struct sma_shell_word *word, const struct saw *saw, u
     uint64_t next = 0;
     bool is_constant = sma_shell_word_is_constant(word);
     bool is_many = (word->flags & (SMA_WORD_SPLITS | SMA_WORD_GLOB | SMA_WORD_BRACE)) != 0;
-    bool is_found =
-        word->len == 4 && memcmp(word->text, "./{}", 4) == 0; /* by find: paths, never options */
+    /* find puts paths for {}, also for one that was composed; they are never options */
+    bool is_found = !is_constant && strcmp(base_of(saw->by), "find") == 0;
     for (uint32_t at = 0; at <= saw->arg_count; at++) {
         if ((reached >> at & 1) == 0)
             continue;
@@ -133,6 +133,7 @@ static const struct
     {"dash", "lzip", "", "the same"},
     {"dash", "lzop", "", "the same"},
     {"dash", "compress", "", "the same"},
+    {"busybox", "gzip", "-*", "tar czf of busybox"},
     {"tar", "gzip", "*", "-z"},
     {"tar", "bzip2", "*", "-j"},
     {"tar", "xz", "*", "-J"},
@@ -174,6 +175,22 @@ static bool is_script_nature(const struct saw *saw, const char *child)
                strcmp(child, "envsubst") == 0;
     if (strcmp(script, "/usr/bin/egrep") == 0 || strcmp(script, "/usr/bin/fgrep") == 0)
         return strcmp(child, "grep") == 0;
+    return false;
+}
+
+/* Behind a cd that the verdict lists the recipes of that folder count: they are an owner's to write, at any depth. By no other
+ * way: not make -C, not find -execdir. */
+static bool is_recipe_behind_cd(const struct sma_shell *shell, const struct saw *saw)
+{
+    const char *child = base_of(saw->path);
+    bool is_recipe =
+        strcmp(child, "folder-canary") == 0 || (strcmp(child, "sh") == 0 && saw->arg_count == 3 &&
+                                                strcmp(saw->args[2], "folder-canary") == 0);
+    for (uint32_t i = 0; is_recipe && i < shell->command_count; i++) {
+        const struct sma_shell_word *word = sma_shell_words(shell, &shell->commands[i]);
+        if (shell->commands[i].word_count > 1 && is_same_text(word, "cd"))
+            return true;
+    }
     return false;
 }
 
@@ -245,7 +262,7 @@ static bool is_own_file(const struct saw *saw)
 }
 
 /* Why the path may not be written, or NULL. */
-static const char *find_fault(const struct saw *saw)
+static const char *find_fault(const struct saw *saw, unsigned policy)
 {
     const char *path = saw->path;
     if (is_below(path, "/dev") || strncmp(path, "/proc/self/fd/", 14) == 0 || is_own_file(saw))
@@ -257,7 +274,10 @@ static const char *find_fault(const struct saw *saw)
         return saw->kind == SAW_CHANGE || saw->kind == SAW_WRITE ? NULL : "the project itself";
     path++;
     bool is_git = is_by_git(saw) && is_kept_by_git(path);
-    const char *guard = is_git ? NULL : project_guards(path);
+    bool is_folder =
+        strncmp(saw->call, "mkdir", 5) == 0; /* a folder called Makefile is no recipe */
+    const char *guard =
+        is_git || (is_folder && !has_hidden_part(path)) ? NULL : project_guards(path, policy);
     if (guard != NULL)
         return guard;
     return !is_git && has_hidden_part(path) ? "a hidden file" : NULL;
@@ -286,14 +306,15 @@ static void tell(const struct saw *saw, const char *why, struct violation *viola
              saw_kind_name(saw->kind), base_of(saw->by), named);
 }
 
-bool oracle_find(const struct sma_shell *shell, const struct observation *seen,
+bool oracle_find(const struct sma_shell *shell, unsigned policy, const struct observation *seen,
                  struct violation *ret_violation)
 {
     for (uint32_t i = 0; i < seen->count; i++) {
         const struct saw *saw = &seen->items[i];
         const char *why = NULL;
         if (saw->kind == SAW_EXEC)
-            why = is_listed(shell, saw) || is_nature(saw) || is_by_listed_script(shell, saw)
+            why = is_listed(shell, saw) || is_nature(saw) || is_by_listed_script(shell, saw) ||
+                          is_recipe_behind_cd(shell, saw)
                       ? NULL
                       : "the verdict does not name it";
         else if (saw->kind == SAW_CODE)
@@ -301,7 +322,7 @@ bool oracle_find(const struct sma_shell *shell, const struct observation *seen,
         else if (saw->kind == SAW_CONNECT)
             why = may_connect(saw) ? NULL : "no program of the network";
         else
-            why = find_fault(saw);
+            why = find_fault(saw, policy);
         if (why != NULL) {
             tell(saw, why, ret_violation);
             return true;

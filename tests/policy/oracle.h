@@ -18,8 +18,9 @@ struct violation
     char signature[96]; /* the same for violations of one kind */
 };
 
-/* The first thing in `seen` that `shell` (what was allowed) does not account for; false: there is none. */
-bool oracle_find(const struct sma_shell *shell, const struct observation *seen,
+/* The first thing in `seen` that `shell` (what was allowed by the policy of this number) does not account for; false: there is
+ * none. */
+bool oracle_find(const struct sma_shell *shell, unsigned policy, const struct observation *seen,
                  struct violation *ret_violation);
 
 #endif

@@ -18,7 +18,7 @@
 
 const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT] = {
     /* a sensible list of a project that is worked on */
-    "{\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":["
+    "{\"write_repo\":true,\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":["
     "\"grep\",\"cat\",\"ls\",\"head\",\"tail\",\"wc\",\"cut\",\"uniq\",\"tr\",\"diff\",\"echo\","
     "\"printf\",\"date\","
     "\"git\",\"find\",\"tar\",\"sed\",\"awk\",\"make\",\"npm test\",\"python3 "
@@ -27,7 +27,7 @@ const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT] = {
     "build\",\"du\",\"stat\","
     "\"file\",\"basename\",\"dirname\",\"seq\",\"ln\",\"gzip\"]}}",
     /* whatever is understood */
-    "{\"exec_shell\":true}",
+    "{\"write_repo\":true,\"exec_shell\":true}",
     /* what somebody may who is allowed nothing */
     "{}",
 };
@@ -77,7 +77,7 @@ static size_t file_count;
 
 static const char SETUP[] =
     "set -e; umask 022; cd /home; mkdir -p project user bin; cd bin;"
-    "for p in canary recipe-make recipe-npm; do ln -s /bin/true $p; done; "
+    "for p in canary folder-canary recipe-make recipe-npm; do ln -s /bin/true $p; done; "
     "cd ../user; printf '[user]\\n\\tname = N\\n\\temail = "
     "n@example.org\\n[init]\\n\\tdefaultBranch = main\\n' >.gitconfig;"
     "printf 'PRIVATE\\n' >diary.txt;"
@@ -93,9 +93,10 @@ static const char SETUP[] =
     "printf 'test:\\n\\t@recipe-make\\nall: test\\nclean:\\n\\t@recipe-make clean\\n' >Makefile;"
     "printf '{\"name\":\"p\",\"scripts\":{\"test\":\"recipe-npm\"}}\\n' >package.json;"
     "printf 'print(1)\\n' >scripts/report.py; printf '[package]\\nname=\"p\"\\n' >Cargo.toml;"
-    "printf 'test:\\n\\t@canary\\nall: test\\nclean: test\\n' >sub/Makefile; cp sub/Makefile "
+    "printf 'test:\\n\\t@folder-canary\\nall: test\\nclean: test\\n' >sub/Makefile; cp "
+    "sub/Makefile "
     "src/Makefile; cp sub/Makefile trap.mk;"
-    "printf '{\"name\":\"s\",\"scripts\":{\"test\":\"canary\"}}\\n' >sub/package.json; cp "
+    "printf '{\"name\":\"s\",\"scripts\":{\"test\":\"folder-canary\"}}\\n' >sub/package.json; cp "
     "sub/package.json src/;"
     "printf 'import os\\nos.execvp(\"canary\",[\"canary\"])\\n' >sub/scripts/report.py; cp "
     "sub/scripts/report.py evil.py;"
@@ -117,9 +118,11 @@ static const char SETUP[] =
     "git clone -q --bare --shared . mirror.git; rm -rf mirror.git/hooks; mkdir mirror.git/hooks;"
     "git -C mirror.git config core.alternateRefsCommand canary;"
     "printf '#!/bin/sh\\ncanary\\n' >mirror.git/hooks/update; chmod 755 mirror.git/hooks/update;"
-    "git init -q nested; cd nested; rm -rf .git/hooks; git config core.fsmonitor canary; git "
-    "config core.sshCommand canary;"
-    "git config alias.st '!canary'; printf n >n.txt; cd ..; git remote add mirror ./mirror.git; "
+    "git init -q nested; cd nested; rm -rf .git/hooks; git config core.fsmonitor folder-canary; "
+    "git "
+    "config core.sshCommand folder-canary;"
+    "git config alias.st '!folder-canary'; printf n >n.txt; cd ..; git remote add mirror "
+    "./mirror.git; "
     "git init -q module; git -C module commit -q --allow-empty -m m; git update-index --add "
     "--cacheinfo 160000,$(git -C module rev-parse HEAD),module;"
     "printf '[submodule \"module\"]\n\tpath = module\n\turl = ./module\n' >.gitmodules; git "
@@ -256,11 +259,13 @@ void project_reset(void)
             bring_back(&files[i]);
 }
 
-const char *project_guards(const char *path)
+const char *project_guards(const char *path, unsigned policy)
 {
     for (size_t i = 0; i < sizeof GUARDED / sizeof GUARDED[0]; i++) {
         const char *last = strrchr(path, '/');
         bool has_folder = strchr(GUARDED[i].pattern, '/') != NULL;
+        if (policy != 0 && strncmp(GUARDED[i].pattern, "scripts/", 8) == 0)
+            continue; /* no rule of the other policies runs one */
         if (fnmatch(GUARDED[i].pattern, has_folder || last == NULL ? path : last + 1, 0) == 0)
             return GUARDED[i].why;
     }

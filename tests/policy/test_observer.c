@@ -159,7 +159,7 @@ static bool is_violation(const char *said_text, const char *shell_path, const ch
     sma_shell_parse(shell, (struct sma_str){said_text, strlen(said_text)});
     sma_shell_unwrap(shell);
     observer_run(observer, shell_path, seen_text, &seen);
-    bool is_one = oracle_find(shell, &seen, &violation);
+    bool is_one = oracle_find(shell, 0, &seen, &violation);
     project_reset();
     sma_shell_destroy(shell);
     return is_one;
@@ -182,6 +182,9 @@ static void test_oracle_wants_every_program_and_word(void)
     CHECK(is_violation("make", "/bin/sh", "make -C sub"));
     CHECK(is_violation("make -C sub", "/bin/sh",
                        "make -C sub")); /* the trap, though the words are right */
+    CHECK(is_violation("find sub -name run.sh -execdir make test ';'", "/bin/sh",
+                       "find sub -name run.sh -execdir make test ';'"));
+    CHECK(!is_violation("cd sub; make", "/bin/sh", "cd sub; make"));
     CHECK(is_violation("tar cf n.tar -I canary src", "/bin/sh", "tar cf n.tar -I canary src"));
     CHECK(is_violation("git push ./mirror.git HEAD:x", "/bin/sh",
                        "git push ./mirror.git HEAD:refs/heads/x"));
