@@ -95,12 +95,13 @@ static const struct option_row CURL[] = {
      "tlsuser url url-query u user A user-agent w write-out"},
     {OPTION_READ,
      "b cookie cacert capath E cert crlfile egd-file etag-compare key netrc-file proxy-cacert "
-     "proxy-capath proxy-cert proxy-crlfile proxy-key pubkey random-file T upload-file"},
+     "proxy-capath proxy-cert proxy-crlfile proxy-key pubkey random-file"},
     {OPTION_WRITE, "c cookie-jar D dump-header etag-save libcurl o output stderr trace trace-ascii "
                    "alt-svc hsts"},
     {OPTION_BELOW, "output-dir"},
     {OPTION_ASK, "J remote-header-name metalink ntlm-wb"},
-    {OPTION_ASK_VALUE, "abstract-unix-socket K config engine unix-socket"},
+    /* -T to file:///path writes that path */
+    {OPTION_ASK_VALUE, "abstract-unix-socket K config engine T unix-socket upload-file"},
 };
 
 /* -b a=b sends it, -b file reads it: both stay in the project or are asked. */

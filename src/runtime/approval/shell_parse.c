@@ -220,6 +220,8 @@ static void note_opened(struct parser *parser, struct sma_str digits,
 
 static bool is_plain_name(const struct sma_shell_word *word)
 {
+    if (word->len > 0 && word->text[0] == '-')
+        return false; /* bash takes the dash alone: what follows is a word of the command, perhaps its first */
     for (size_t i = 0; i < word->len; i++) {
         char byte = word->text[i];
         if (!(byte >= 'a' && byte <= 'z') && !(byte >= 'A' && byte <= 'Z') &&

