@@ -399,6 +399,7 @@ struct sma_run_order
     struct sma_collected *collected;
     bool is_decided;           /* was parked; the last step is DECISION and what it approves has not been started */
     uint8_t standing;          /* enum sma_standing: the least of those who wrote the messages */
+    uint64_t facts_word;       /* of this installation, always the same: by it the model knows our blocks of facts; 0 = none */
     uint32_t grant_count;      /* that hold in this chat now */
     struct sma_grant *grants;
     struct sma_stamps stamps;

@@ -62,8 +62,18 @@ static void put_grants(const struct sma_store *store, const struct store_chat *c
                                                                  .until_ms = at->until_ms};
 }
 
-static void fill_order(struct sma_run_order *order, const struct store_run *run)
+/* Made from the key of the buttons, which is kept: the same in every life, so that sessions stay as they were sent. */
+static uint64_t facts_word(const struct sma_store *store)
 {
+    static const char purpose[] = "facts";
+    _Static_assert(SMA_CARD_KEY_BYTES >= 16, "the key is long enough");
+    return sma_siphash(store->approval_key, purpose, sizeof purpose) | 1;
+}
+
+static void fill_order(const struct sma_store *store, struct sma_run_order *order,
+                       const struct store_run *run)
+{
+    order->facts_word = facts_word(store);
     order->seq = run->seq;
     order->has_past = run->chat->state->turn_count > 0;
     order->attempt = 1;
@@ -81,7 +91,7 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
                                     sma_route_space(&route) + ingress->text.len +
                                         ingress->context.len + 2 + grants_space(store, run->chat));
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
-    fill_order(order, run);
+    fill_order(store, order, run);
     order->route = sma_route_dup(msg, &route);
     order->text = sma_msg_dup(msg, ingress->text);
     order->context = sma_msg_dup(msg, ingress->context);
@@ -267,7 +277,7 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
     struct sma_msg *msg = STORE_MSG(load->store, RUN, struct sma_run_order, space);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     const char *base = sma_msg_dup(msg, sma_buf_str(load->buf)).ptr;
-    fill_order(order, from->run);
+    fill_order(load->store, order, from->run);
     order->route = place_route(base, &load->main.route);
     order->text = place(base, load->main.text);
     order->context = place(base, load->main.context);

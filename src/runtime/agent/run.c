@@ -12,16 +12,21 @@
 /* -- settings ----------------------------------------------------------------------------------------------------- */
 /* Everything of a request before its messages, when these tools are offered. */
 static SMA_CHECKED enum sma_err find_head(struct sma_run_settings *settings, uint32_t offers,
-                                          const struct sma_buf **ret_head)
+                                          uint64_t facts_word, const struct sma_buf **ret_head)
 {
     SMA_ASSERT(offers < SMA_TOOL_OFFER_SETS);
+    if (settings->facts_word != facts_word) { /* with the first run: the word is always the same */
+        for (size_t i = 0; i < SMA_COUNT_OF(settings->heads); i++)
+            sma_buf_fini(&settings->heads[i]);
+        settings->facts_word = facts_word;
+    }
     struct sma_buf *head = &settings->heads[offers];
     if (head->len == 0 || head->err != SMA_ERR_OK) {
         struct sma_tool_spec tools[SMA_TOOL_COUNT];
         size_t tool_count = sma_tool_specs_for(offers, tools);
         struct sma_buf system;
         sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
-        sma_prompt_put_system(&system, settings->config);
+        sma_prompt_put_system(&system, settings->config, facts_word);
         sma_buf_fini(head);
         sma_buf_init(head, SMA_REQUEST_BYTES_MAX / 2);
         settings->wire->put_head(head, &settings->config->llm, sma_buf_str(&system), tools,
@@ -50,7 +55,7 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
     sma_buf_init(&settings->tail, SMA_REQUEST_BYTES_MAX / 2);
     settings->wire->put_tail(&settings->tail, llm);
     const struct sma_buf *head; /* the largest: what is too large shows now */
-    enum sma_err err = find_head(settings, SMA_TOOL_OFFER_SETS - 1, &head);
+    enum sma_err err = find_head(settings, SMA_TOOL_OFFER_SETS - 1, 0, &head);
     if (err == SMA_ERR_OK)
         err = settings->tail.err;
     if (err != SMA_ERR_OK) {
@@ -78,7 +83,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
                       (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
     const struct sma_buf *head;
-    enum sma_err err = find_head(options->settings, offers, &head);
+    enum sma_err err = find_head(options->settings, offers, options->order->facts_word, &head);
     struct sma_run *run = err == SMA_ERR_OK ? calloc(1, sizeof *run) : NULL;
     if (run == NULL)
         return err != SMA_ERR_OK ? err : SMA_ERR_NOMEM;
@@ -302,7 +307,7 @@ static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *
     else
         sma_prompt_put_facts(&run->facts, order, run->wall_ms, run->random);
     for (uint32_t i = 0; i < order->collected_count; i++) {
-        sma_prompt_put_earlier(&run->earlier, &order->collected[i]);
+        sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
         header_ends[i] = run->earlier.len;
     }
     return run->facts.err == SMA_ERR_OK && run->earlier.err == SMA_ERR_OK;

@@ -35,7 +35,8 @@ struct sma_run_settings
     const struct sma_wire *wire;
     struct sma_buf heads[SMA_TOOL_OFFER_SETS],
         tail;           /* a head for each set of offers, made when first needed */
-    bool is_configured; /* there is a model to ask */
+    uint64_t facts_word; /* that the heads name; 0 until the first run */
+    bool is_configured;  /* there is a model to ask */
     bool
         is_stale; /* a later configuration has another wire: turns of this one do not go into sessions */
     uint32_t use_count; /* the owner's */
