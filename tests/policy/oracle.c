@@ -203,7 +203,7 @@ static bool is_by_listed_script(const struct sma_shell *shell, const struct saw 
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_word *word = sma_shell_words(shell, &shell->commands[i]);
         if (shell->commands[i].word_count > 0 && sma_shell_word_is_constant(word) &&
-            is_same_text(word, script))
+            (is_same_text(word, script) || is_program(word, script)))
             return true;
     }
     return false;

@@ -181,16 +181,34 @@ static bool may_be_owner_base(struct sma_str pattern)
            sma_pattern_may_be(pattern, "config");
 }
 
+/* mirror.git/?ooks/update, hooks/up*: one of git's hooks, where the folder may be called hooks. */
+static bool may_be_hook(struct sma_str folder, struct sma_str base)
+{
+    char name[32];
+    if (folder.len == 0 || !sma_pattern_may_be(folder, "hooks"))
+        return false;
+    for (const char *at = HOOKS; *at != '\0';) {
+        size_t len = strcspn(at, " ");
+        SMA_ASSERT(len < sizeof name);
+        memcpy(name, at, len);
+        name[len] = '\0';
+        if (sma_pattern_may_be(base, name))
+            return true;
+        at += len + (at[len] == ' ');
+    }
+    return false;
+}
+
 bool sma_pattern_is_owner_only(struct sma_str pattern)
 {
-    struct sma_str part, base = SMA_STR("");
+    struct sma_str part, folder = SMA_STR(""), base = SMA_STR("");
     if (sma_file_is_owner_only(pattern))
         return true;
-    for (size_t at = 0; next_part(pattern, &at, &part); base = part) {
+    for (size_t at = 0; next_part(pattern, &at, &part); folder = base, base = part) {
         /* docs and a star may match another Agent.md than the agent's own */
         for (size_t i = base.len > 0 ? ROOT_NAME_COUNT : 0; i < SMA_COUNT_OF(NAMES); i++)
             if (sma_pattern_may_be(part, NAMES[i]))
                 return true;
     }
-    return base.len > 0 && may_be_owner_base(base);
+    return base.len > 0 && (may_be_owner_base(base) || may_be_hook(folder, base));
 }

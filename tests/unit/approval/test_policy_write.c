@@ -263,8 +263,10 @@ static void files_of_owners_are_known_by_name(void)
     static const char *const patterns[] = {
         "*",    "M*",       "*file",      "*.json",     "Makefile.*",         ".*",
         ".g*",  "*/config", "a/?akefile", "[M]akefile", "[[:upper:]]akefile", "[!a]*",
-        "*.m?", "*.[mx]k",  "Agen?.md",   ".h[!x]sky/a"};
-    static const char *const harmless[] = {"*.csv", "*.c", "src/*.md", "logs/*.log"};
+        "*.m?", "*.[mx]k",  "Agen?.md",   ".h[!x]sky/a", "mirror.git/?ooks/update",
+        "a.git/hooks/up*", "*/hook[s]/post-*"};
+    static const char *const harmless[] = {"*.csv", "*.c", "src/*.md", "logs/*.log",
+                                           "src/hooks/*.css"};
     for (size_t i = 0; i < SMA_COUNT_OF(patterns); i++) {
         if (!sma_pattern_is_owner_only(sma_str(patterns[i])))
             fprintf(stderr, "plain: %s\n", patterns[i]);
