@@ -20,10 +20,12 @@
 #include "runtime/tools/check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -294,6 +296,7 @@ static int hunt(const struct options *options)
     for (unsigned i = 0; i < options->jobs; i++) {
         pid_t child = fork();
         if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* a hunt that is stopped leaves nobody */
             struct worker worker = {
                 .options = options, .shared = shared, .index = i, .report = ends[1]};
             close(ends[0]);

@@ -286,8 +286,8 @@ static const char *find_fault(const struct saw *saw, unsigned policy)
 /* -- all ------------------------------------------------------------------------------------------------------------------- */
 static bool may_connect(const struct saw *saw)
 {
-    static const char *const networkers[] = {"curl", "wget", "git-remote-http", "node", "rsync",
-                                             "ssh",  "cargo"};
+    static const char *const networkers[] = {"curl", "busybox", "wget", "git-remote-http",
+                                             "node", "rsync",   "ssh",  "cargo"};
     for (size_t i = 0; i < sizeof networkers / sizeof networkers[0]; i++)
         if (strcmp(base_of(saw->by), networkers[i]) == 0)
             return true;
