@@ -223,6 +223,7 @@ enum sma_err sma_store_judge(struct sma_store *store, const struct store_chat *c
                                      .text = in->text,
                                      .address = (enum sma_access_address)in->addressed,
                                      .is_group = in->is_group,
+                                     .is_not_own = in->is_forward || in->is_edited,
                                      .is_record_only = in->is_record_only,
                                      .is_note = in->kind != SMA_EVENT_MESSAGE && !is_command,
                                      .is_command = is_command,

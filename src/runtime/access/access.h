@@ -69,6 +69,7 @@ struct sma_access_event
     struct sma_str channel, chat_type, user_id, text;
     enum sma_access_address address;
     bool is_group;
+    bool is_not_own;     /* forwarded, made by another program, or changed since it was sent */
     bool is_record_only; /* backlog: the adapter asks for no answer */
     bool is_note;        /* join, leave, edit, button: never runs */
     bool is_command;     /* addressed by itself */

@@ -149,6 +149,25 @@ static void a_command_of_an_administrator_lets_it_in(void)
     end_world(&w);
 }
 
+/* What others wrote, and what may be meant for another bot, is no word of an owner's for the group. */
+static void only_an_owners_own_words_for_us_let_it_in(void)
+{
+    start_paired(&w);
+    static const struct saying *said[4];
+    said[0] = GROUP("boss", MENTION, .id = "1", .text = "hi", .is_forward = true);
+    said[1] = GROUP("boss", REPLY, .id = "2", .text = "hi", .is_edited = true);
+    said[2] = GROUP("boss", MENTION, .id = "3", .text = "/play", .kind = SMA_EVENT_CONTROL,
+                    .control = SMA_CONTROL_UNKNOWN);
+    said[3] = GROUP("boss", MENTION, .id = "4", .text = "/help", .kind = SMA_EVENT_CONTROL,
+                    .control = SMA_CONTROL_HELP);
+    for (size_t i = 0; i < SMA_COUNT_OF(said); i++) {
+        CHECK_INT(SMA_VERDICT_ACCEPTED, hear(said[i]));
+        CHECK(strstr(listed(&w), "\"groups\":[]") != NULL);
+    }
+    CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
+    end_world(&w);
+}
+
 /* Whoever the platform calls an administrator lets no group in, not even from one that is. */
 static void the_platforms_word_lets_nothing_in(void)
 {
@@ -433,6 +452,7 @@ int main(void)
     RUN(a_member_is_answered_as_what_he_is);
     RUN(an_owner_lets_it_in_by_speaking_there);
     RUN(a_command_of_an_administrator_lets_it_in);
+    RUN(only_an_owners_own_words_for_us_let_it_in);
     RUN(the_platforms_word_lets_nothing_in);
     RUN(an_owner_confirms_its_code);
     RUN(a_refused_group_stays_so_until_an_owner_lets_it_in);
