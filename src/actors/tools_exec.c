@@ -289,16 +289,27 @@ void tools_exec_start(struct tools_job *job)
 
 /* -- end -------------------------------------------------------------------------------------------------------- */
 /* Who proposes `npm install` and who agrees to it learns why it came to nothing. */
+static bool has_failed_inside(const struct tools_job *job)
+{
+    const struct tools_command *command = job->command;
+    return job->plan.is_boxed && command->has_inside && command->has_exit_code &&
+           command->exit_code != 0;
+}
+
 static bool misses_network(const struct tools_job *job)
 {
     const struct tools_command *command = job->command;
     if (!job->plan.is_boxed || job->setup->options.has_network || !command->has_inside)
         return false;
-    if (command->reason == TOOLS_REASON_TIMEOUT)
-        return true;
-    bool has_failed = command->has_exit_code && command->exit_code != 0;
-    return has_failed && (sma_exec_stream_misses_network(&command->streams[0]) ||
-                          sma_exec_stream_misses_network(&command->streams[1]));
+    return command->reason == TOOLS_REASON_TIMEOUT ||
+           (has_failed_inside(job) && (sma_exec_stream_misses_network(&command->streams[0]) ||
+                                       sma_exec_stream_misses_network(&command->streams[1])));
+}
+
+static bool meets_read_only(const struct tools_job *job)
+{
+    return has_failed_inside(job) && (sma_exec_stream_meets_read_only(&job->command->streams[0]) ||
+                                      sma_exec_stream_meets_read_only(&job->command->streams[1]));
 }
 
 static void describe(const struct tools_job *job, char *note, size_t size)
@@ -336,10 +347,16 @@ static void describe(const struct tools_job *job, char *note, size_t size)
     len += (size_t)snprintf(note + len, size - len, "%s",
                             len == 0 && left[0] != '\0' ? left + 1 : left);
     if (len < size && misses_network(job))
-        snprintf(note + len, size - len,
-                 "%sThere is no network in the sandbox; the owner may permit it "
-                 "(permissions.exec_shell.network in ship.json).",
-                 len == 0 ? "" : " ");
+        len += (size_t)snprintf(note + len, size - len,
+                                "%sThere is no network in the sandbox; the owner may permit it "
+                                "(permissions.exec_shell.network in ship.json).",
+                                len == 0 ? "" : " ");
+    if (len < size && meets_read_only(job))
+        snprintf(
+            note + len, size - len,
+            "%sOutside of the project, and for recipes, hooks and other files of its owner, the "
+            "sandbox is read-only; write_file asks the owner to change one of those.",
+            len == 0 ? "" : " ");
 }
 
 static void answer(struct tools_job *job)

@@ -52,7 +52,7 @@ static void plan_command(struct tools_job *job, const char *command, const char 
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct sma_sandbox_limits limits = {
         .cpu_s = (job->timeout_ms / 1000 + 1) * (processors < 1 ? 1 : processors) + 5,
-        .is_by_owner = is_agreed(job) && job->ask->is_by_owner,
+        .is_by_owner = is_agreed(job) ? job->ask->is_by_owner : job->check.decision.is_owner_ruled,
         .policy = sma_tool_rules_policy(setup->rules)};
     if (geteuid() != 0) {
         struct sma_process_table table = {.items = NULL};

@@ -46,6 +46,8 @@ struct sma_policy_decision
     char reason[160];  /* one clause for people: why */
     size_t at;         /* where in the command text doubt arose; 0 otherwise */
     bool is_owner_only; /* ASK: it writes what only an owner may agree to (owner_files.h) */
+    bool
+        is_owner_ruled; /* ALLOW: one program alone, and a rule names a write of it that may meet such files (`git pull`) */
 };
 
 /* Does `path` (relative to the project) lead to something inside the project, symbolic links included? false: it leaves it,

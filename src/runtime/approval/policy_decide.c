@@ -485,7 +485,7 @@ static void start_decision(struct deciding *deciding)
 {
     struct sma_policy_decision *decision = deciding->decision;
     decision->verdict = SMA_POLICY_ALLOW;
-    decision->is_owner_only = false;
+    decision->is_owner_only = decision->is_owner_ruled = false;
     decision->rule[0] = decision->program[0] = '\0';
     put_text(decision->reason, sizeof decision->reason, SMA_STR("every program in it is allowed"));
     decision->at = deciding->shell->at;

@@ -431,6 +431,8 @@ static void check_touch(struct deciding *deciding, const struct sma_shell_touch 
                           .is_certain = is_as_written(deciding->shell, touch),
                           .is_own_word = touch->origin < deciding->own_covers[touch->command],
                           .is_granted = touch->origin < deciding->covers[touch->command]};
+    if (touch->kind != SMA_TOUCH_READ && write.is_own_word && deciding->shell->command_count == 1)
+        deciding->decision->is_owner_ruled = true;
     switch (touch->kind) {
     case SMA_TOUCH_READ:
         if (!write.is_granted &&

@@ -80,6 +80,26 @@ void sma_exec_stream_put(struct sma_exec_stream *stream, const struct sma_secret
         clean->err = err;
 }
 
+static bool says(const struct sma_exec_stream *stream, const char *const *signs, size_t count)
+{
+    const struct sma_str parts[] = {
+        sma_buf_str(&stream->head),
+        {stream->tail,
+         stream->tail == NULL ? 0 : stream->tail_len}}; /* the seam of the ring may hide one */
+    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++)
+        for (size_t j = 0; parts[i].len > 0 && j < count; j++)
+            if (memmem(parts[i].ptr, parts[i].len, signs[j], strlen(signs[j])) != NULL)
+                return true;
+    return false;
+}
+
+bool sma_exec_stream_meets_read_only(const struct sma_exec_stream *stream)
+{
+    static const char *const signs[] = {"Read-only file system", "EROFS", "Device or resource busy",
+                                        "EBUSY"};
+    return says(stream, signs, SMA_COUNT_OF(signs));
+}
+
 bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream)
 {
     static const char *const signs[] = {"Could not resolve",
@@ -97,15 +117,7 @@ bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream)
                                         "no such host",
                                         "network",
                                         "Network"};
-    const struct sma_str parts[] = {
-        sma_buf_str(&stream->head),
-        {stream->tail,
-         stream->tail == NULL ? 0 : stream->tail_len}}; /* the seam of the ring may hide one */
-    for (size_t i = 0; i < SMA_COUNT_OF(parts); i++)
-        for (size_t j = 0; parts[i].len > 0 && j < SMA_COUNT_OF(signs); j++)
-            if (memmem(parts[i].ptr, parts[i].len, signs[j], strlen(signs[j])) != NULL)
-                return true;
-    return false;
+    return says(stream, signs, SMA_COUNT_OF(signs));
 }
 
 /* -- the result ------------------------------------------------------------------------------------------------- */

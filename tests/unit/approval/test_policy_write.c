@@ -298,6 +298,41 @@ static void the_decision_says_when_only_an_owner_may_agree(void)
     }
 }
 
+/* The owner's rule is his word for what `git pull` brings, but for nothing that runs beside it. */
+static void a_rule_for_a_writer_opens_his_files(void)
+{
+    static const struct
+    {
+        const char *command;
+        bool is_ruled;
+    } rows[] = {{"git pull", true},
+                {"git pull --ff-only", true},
+                {"git pull && git status", false},
+                {"git status", false},
+                {"ls > a", false},
+                {"touch a", false},
+                {"cp a.txt b.txt", false},
+                {"git pull | cat", false}};
+    struct sma_policy *policy = NULL;
+    struct sma_error error = {0};
+    enum sma_policy_write answer = SMA_POLICY_WRITE_FREE;
+    CHECK_OK(sma_policy_load("{\"exec_shell\":{\"allow\":[\"git pull\",\"git "
+                             "status\",\"ls\",\"touch\",\"cp\",\"cat\"]}}",
+                             &policy, &error));
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_policy_query query = {.command = sma_str(rows[i].command),
+                                         .project_dir = SMA_STR("/project"),
+                                         .may_write = say,
+                                         .user = &answer};
+        struct sma_policy_decision decision;
+        sma_policy_decide(policy, shell, &query, &decision);
+        if (decision.verdict != SMA_POLICY_ALLOW || decision.is_owner_ruled != rows[i].is_ruled)
+            fprintf(stderr, "%s: %s\n", rows[i].command, decision.reason);
+        CHECK(decision.verdict == SMA_POLICY_ALLOW && decision.is_owner_ruled == rows[i].is_ruled);
+    }
+    sma_policy_destroy(policy);
+}
+
 int main(void)
 {
     shell = sma_shell_create();
@@ -308,6 +343,7 @@ int main(void)
     RUN(patterns_and_braces_read_no_secret);
     RUN(files_of_owners_are_known_by_name);
     RUN(the_decision_says_when_only_an_owner_may_agree);
+    RUN(a_rule_for_a_writer_opens_his_files);
     sma_shell_destroy(shell);
     return check_summary();
 }

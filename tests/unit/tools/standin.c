@@ -1,7 +1,8 @@
 /*
  * standin.c — in place of check.c and file_tools.c: verdicts are written in the arguments, so that the actor alone is tested.
  *
- *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad argument
+ *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad argument; "ruled": true =
+ *   a rule lets it write what is an owner's
  */
 #include "runtime/tools/check.h"
 #include "runtime/tools/file_tools.h"
@@ -68,6 +69,7 @@ enum sma_err sma_tool_check(const struct sma_tool_rules *rules, const struct sma
     bool is_bad = json_is_true(json_object_get(root, "bad"));
     struct sma_tool_check check = {.verdict = SMA_TOOL_ALLOWED, .is_complete = true};
     check.digest[0] = (uint8_t)json_integer_value(json_object_get(root, "digest"));
+    check.decision.is_owner_ruled = json_is_true(json_object_get(root, "ruled"));
     if (verdict != NULL && strcmp(verdict, "ask") == 0) {
         check.verdict = SMA_TOOL_ASKS;
         sma_buf_put_text(item, "{\"tool\":\"exec_shell\"}");

@@ -280,6 +280,35 @@ static void an_owner_lets_a_command_write_it(void)
     world_destroy(world);
 }
 
+/* Nobody is asked about it, so somebody has to be told. */
+static void a_read_only_file_is_told(void)
+{
+    static const char SIGN[] = "for recipes, hooks and other files of its owner";
+    struct world *world = create_with_owner_files();
+    const struct world_record *record = world_do(world, "echo x > Makefile");
+    CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
+    record = world_do(world, "echo x > new; mv -f new Makefile");
+    CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
+    record = world_do(world, "cat missing");
+    CHECK_TEXT("", world_member(world, record, "note"));
+    world_destroy(world);
+}
+
+/* `git pull` by a rule of the owner: he has agreed to what it brings. */
+static void a_rule_of_the_owner_opens_his_files(void)
+{
+    struct world *world = create_with_owner_files();
+    struct sma_tool_ask ask = {.mode = SMA_TOOL_RUN,
+                               .standing = SMA_STANDING_MEMBER,
+                               .name = SMA_STR("exec_shell"),
+                               .arguments =
+                                   SMA_STR("{\"command\":\"echo x > Makefile\",\"ruled\":true}"),
+                               .chat_key = SMA_STR("test:1")};
+    (void)world_await(world, world_ask(world, &ask));
+    CHECK_TEXT("x\n", world_get_file(world, "Makefile"));
+    world_destroy(world);
+}
+
 static void commits_are_made_all_the_same(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -476,6 +505,8 @@ int main(int argc, char **argv)
     RUN(only_the_project_is_writable);
     RUN(what_is_an_owners_is_not_written);
     RUN(an_owner_lets_a_command_write_it);
+    RUN(a_read_only_file_is_told);
+    RUN(a_rule_of_the_owner_opens_his_files);
     RUN(commits_are_made_all_the_same);
     RUN(there_is_no_network);
     RUN(a_missing_network_is_told);
