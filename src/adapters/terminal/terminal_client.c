@@ -180,16 +180,12 @@ static void refuse(uv_stream_t *listener)
 
 /* A command in a sandbox can reach any socket whose path it sees, and whoever talks here is an owner. Such a process has a
  * number of its own in a process namespace below ours; its status file lists both. Whose status cannot be read is let in. */
-static bool is_from_sandbox(const struct client *client)
+static bool is_from_sandbox(const struct ucred *peer)
 {
-    uv_os_fd_t fd;
-    struct ucred peer;
-    socklen_t len = sizeof peer;
     char path[48], text[4096];
-    if (uv_fileno((const uv_handle_t *)&client->pipe, &fd) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 || peer.pid <= 0)
+    if (peer->pid <= 0)
         return false;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)peer.pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)peer->pid);
     int status = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t count = status < 0 ? -1 : read(status, text, sizeof text - 1);
     if (status >= 0)
@@ -198,6 +194,24 @@ static bool is_from_sandbox(const struct client *client)
     int outer, inner;
     const char *line = strstr(text, "\nNSpid:");
     return line != NULL && sscanf(line + 7, "%*[\t ]%d%*[\t ]%d", &outer, &inner) == 2;
+}
+
+/* The modes of .ship and of the socket keep others out; they can be changed, and a folder can be shared. Root may read and
+ * do everything here anyway. NULL: served. */
+static const char *why_not_served(const struct client *client)
+{
+    uv_os_fd_t fd;
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    if (uv_fileno((const uv_handle_t *)&client->pipe, &fd) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+        return "the system does not say who you are";
+    if (peer.uid != geteuid() && peer.uid != 0)
+        return "only the user who runs the service is served here; others use the HTTP API with "
+               "its token";
+    if (is_from_sandbox(&peer))
+        return "terminals inside of a sandbox or a container are not served: use one outside";
+    return NULL;
 }
 
 void sma_terminal_on_connection(uv_stream_t *listener, int status)
@@ -224,10 +238,9 @@ void sma_terminal_on_connection(uv_stream_t *listener, int status)
         sma_terminal_close_client(client);
         return;
     }
-    if (is_from_sandbox(client)) {
-        sma_terminal_put_error(client, "",
-                               "terminals inside of a sandbox or a container are not "
-                               "served: use one outside");
+    const char *why = why_not_served(client);
+    if (why != NULL) {
+        sma_terminal_put_error(client, "", why);
         sma_terminal_close_client(client);
         return;
     }

@@ -19,6 +19,7 @@
 
 #define ADAPTER_ID SMA_ACTOR_ADAPTER_0
 #define BIG_BYTES (1000 * 1000)
+#define NOBODY 65534
 
 /* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you said: ..." is
  * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "fail:" failed run; "big:" a
@@ -634,6 +635,48 @@ static void processes_inside_of_a_sandbox_are_not_served(void)
     close_service();
 }
 
+/* As nobody, with the modes of folder and socket out of the way. 0: told so and closed. */
+static int say_what_another_user_hears(void)
+{
+    struct client client = {.bytes = malloc(8 << 20)};
+    struct sma_error error;
+    if (chdir(dir) != 0 || setegid(NOBODY) != 0 || seteuid(NOBODY) != 0)
+        return 2;
+    if (sma_terminal_connect(SMA_TERMINAL_SOCKET_NAME, &client.fd, &error) != SMA_ERR_OK)
+        return 3;
+    json_t *line = next_line(&client);
+    const char *text = json_string_value(json_object_get(line, "text"));
+    bool is_told = text != NULL && strstr(text, "only the user who runs the service") != NULL;
+    say_line(&client, "{\"type\":\"hello\",\"version\":1}");
+    bool is_closed = next_line(&client) == NULL;
+    json_decref(line);
+    close_client(&client);
+    return !is_told ? 4 : !is_closed ? 5 : 0;
+}
+
+static void other_users_are_not_served_whatever_the_modes(void)
+{
+    if (geteuid() != 0) {
+        fprintf(stderr, "only root can become another user: not tested\n");
+        return;
+    }
+    open_service();
+    CHECK(chmod(dir, 0711) == 0 && chmod(socket_path, 0666) == 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0)
+        _exit(say_what_another_user_hears());
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    CHECK_INT(0, WEXITSTATUS(status));
+    CHECK_INT(0, store.seq);
+    struct client client = connect_client(); /* its own user still is */
+    wait_for(&client, "hello", NULL, NULL);
+    close_client(&client);
+    close_service();
+    CHECK(chmod(dir, 0700) == 0);
+}
+
 static void a_stale_socket_is_replaced_and_a_live_one_respected(void)
 {
     struct sma_error error;
@@ -689,6 +732,7 @@ int main(void)
     RUN(a_delivery_without_a_terminal_is_given_up);
     RUN(a_client_that_does_not_read_is_dropped);
     RUN(processes_inside_of_a_sandbox_are_not_served);
+    RUN(other_users_are_not_served_whatever_the_modes);
     RUN(a_stale_socket_is_replaced_and_a_live_one_respected);
     RUN(a_path_longer_than_a_socket_address_works);
     CHECK(rmdir(dir) == 0);
