@@ -1,6 +1,7 @@
 /* routes.c — which request is what, who may ask, and the answers that need no run. */
 #include "http_priv.h"
 
+#include "runtime/tools/served.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -14,9 +15,9 @@ static const struct
 {
     const char *path, *file, *type;
 } statics[] = {
-    {"/", "index.html", "text/html; charset=utf-8"},
-    {"/styles.css", "styles.css", "text/css; charset=utf-8"},
-    {"/app.js", "app.js", "application/javascript; charset=utf-8"},
+#define STATIC_ROW(request, name, type) {request, name, type},
+    SMA_SERVED_FILES(STATIC_ROW)
+#undef STATIC_ROW
 };
 
 static enum http_route find_route(struct sma_http *http, const struct sma_http_request *request)

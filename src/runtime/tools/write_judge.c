@@ -2,6 +2,11 @@
 #include "runtime/tools/write_judge.h"
 
 #include "runtime/approval/owner_files.h"
+#include "runtime/tools/served.h"
+
+#include <fnmatch.h>
+
+#define SERVED_BYTES_MAX 64 /* no served path is longer; a pattern of more bytes is asked about */
 
 static bool holds_now(const struct sma_write_rules *rules, const struct sma_grant *grant)
 {
@@ -48,6 +53,36 @@ static bool is_hidden(const struct sma_write_rules *rules, struct sma_str path)
     return is_dot && !sma_file_rules_names_written(rules->files);
 }
 
+#define SERVED_PATH(request, name, type) "public/" name,
+static const char *const SERVED[] = {"public", SMA_SERVED_FILES(SERVED_PATH)};
+#undef SERVED_PATH
+
+/* A path, or what the policy makes of a pattern: bytes 1 and 2 stand for what is not known. */
+static bool may_be(struct sma_str path, const char *served)
+{
+    char pattern[SERVED_BYTES_MAX + 1];
+    size_t len = 0;
+    for (size_t i = 0; i < path.len; i++) {
+        bool is_wild = path.ptr[i] == '\1' || path.ptr[i] == '\2';
+        if (is_wild && len > 0 && pattern[len - 1] == '*')
+            continue;
+        if (len == SERVED_BYTES_MAX)
+            return memchr(path.ptr, '\1', path.len) != NULL;
+        pattern[len++] = is_wild ? '*' : path.ptr[i];
+    }
+    pattern[len] = '\0';
+    return fnmatch(pattern, served, FNM_PATHNAME | FNM_NOESCAPE | FNM_CASEFOLD) == 0;
+}
+
+/* Browsers open it at the address of the API. The folder itself: another one may be moved to its place. */
+static bool is_served(const struct sma_write_rules *rules, struct sma_str path)
+{
+    bool is_one = false;
+    for (size_t i = 0; i < SMA_COUNT_OF(SERVED) && !is_one; i++)
+        is_one = may_be(path, SERVED[i]);
+    return is_one && !sma_file_rules_names_written(rules->files);
+}
+
 struct sma_write_judgement sma_write_judge(const struct sma_write_rules *rules, struct sma_str path)
 {
     static const char rule[] = "permissions.write_repo";
@@ -62,11 +97,15 @@ struct sma_write_judgement sma_write_judge(const struct sma_write_rules *rules, 
     enum sma_policy_write script = judge_script(rules, path);
     if (script != SMA_POLICY_WRITE_FREE)
         return (struct sma_write_judgement){script, "", "it writes a script that a rule lets run"};
-    if (said == SMA_FILE_ALLOW && !is_hidden(rules, path))
+    bool is_shown = is_served(rules, path);
+    if (said == SMA_FILE_ALLOW && !is_shown && !is_hidden(rules, path))
         return (struct sma_write_judgement){SMA_POLICY_WRITE_FREE, rule, "writing is allowed"};
     if (is_granted(rules, path))
         return (struct sma_write_judgement){SMA_POLICY_WRITE_FREE, "",
                                             "writing this file was allowed by a person"};
+    if (said == SMA_FILE_ALLOW && is_shown)
+        return (struct sma_write_judgement){SMA_POLICY_WRITE_ASKED, "",
+                                            "the service shows this file to browsers"};
     if (said == SMA_FILE_ALLOW)
         return (struct sma_write_judgement){SMA_POLICY_WRITE_ASKED, "",
                                             "files that begin with a dot steer other programs"};

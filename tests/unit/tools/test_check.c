@@ -167,6 +167,10 @@ static void permissions_decide(void)
          SMA_TOOL_ASKS},
         {"{\"write_repo\":true}", "write_file", "{\"path\":\"sub/.npmrc\",\"content\":\"x\"}",
          SMA_TOOL_ASKS},
+        {"{\"write_repo\":true}", "write_file",
+         "{\"path\":\"public/index.html\",\"content\":\"x\"}", SMA_TOOL_ASKS},
+        {"{\"write_repo\":{\"paths\":[\"public/*\"],\"requiresApproval\":false}}", "write_file",
+         "{\"path\":\"public/index.html\",\"content\":\"x\"}", SMA_TOOL_ALLOWED},
         {"{\"write_repo\":{\"paths\":[\".github/**\"],\"requiresApproval\":false}}", "write_file",
          "{\"path\":\".github/a.yml\",\"content\":\"x\"}", SMA_TOOL_ASKS},
         {"{\"write_repo\":{\"paths\":[\".gitignore\"],\"requiresApproval\":false}}", "write_file",
@@ -222,10 +226,11 @@ static void commands_and_tools_write_alike(void)
         "**\",\"*.md\",\".gitignore\"],\"requiresApproval\":false},",
     };
     static const char *const paths[] = {
-        "new.txt",       "old.txt",     "src/a.c",         "sub/b.txt",     "Agent.md",
-        "ship.json",     "Makefile",    "sub/Makefile",    "package.json",  ".gitignore",
-        ".github/a.yml", ".husky/a",    "scripts/json.py", "scripts/a.txt", "run.sh",
-        "docs/x.md",     "Jenkinsfile", "src/hooks/use.c", "linked",        "linkdir/x",
+        "new.txt",       "old.txt",      "src/a.c",         "sub/b.txt",     "Agent.md",
+        "ship.json",     "Makefile",     "sub/Makefile",    "package.json",  ".gitignore",
+        ".github/a.yml", ".husky/a",     "scripts/json.py", "scripts/a.txt", "run.sh",
+        "public/app.js", "public/a.png", "docs/x.md",       "Jenkinsfile",   "src/hooks/use.c",
+        "linked",        "linkdir/x",
     };
     static const char *const commands[] = {"cat a.csv > @",   "cat a.csv >> @", "cat a.csv | tee @",
                                            "touch @",         "cp a.csv @",     "dd of=@",
@@ -269,6 +274,60 @@ static void commands_and_tools_write_alike(void)
         }
         project_close(&project);
     }
+}
+
+/* A page at the address of the API is somebody's words in the mouth of the service. */
+static void what_the_api_serves_is_never_written_unasked(void)
+{
+    static const char *const asked[] = {
+        "cat a.csv > public/index.html",
+        "cat a.csv > ./public//app.js",
+        "cat a.csv > PUBLIC/Index.html",
+        "cat a.csv > public/../public/app.js",
+        "cd public && cat ../a.csv > index.html",
+        "cd public && cp a.csv styles.css",
+        "cp a.csv public/styles.css",
+        "cp other/index.html public",
+        "cp other/index.html public/",
+        "cp -t public other/app.js",
+        "cp -r other/. public",
+        "mv other public",
+        "mv other/app.js public/",
+        "ln -s ../a.csv public/index.html",
+        "ln -s other public",
+        "tee public/app.js",
+        "touch public/index.html",
+        "sed -i s/a/b/ public/*.html",
+        "sed -i s/a/b/ public/*",
+        "sed -i s/a/b/ */index.html",
+        "sed -i s/a/b/ publi?/app.js",
+        "sed -i s/a/b/ publi[c]/a[p]p.js",
+    };
+    static const char *const free[] = {
+        "cat a.csv > public/logo.svg",    "cat a.csv > public/sub/index.html",
+        "cat a.csv > site/index.html",    "cat a.csv > index.html",
+        "cat a.csv > publications/a.csv", "sed -i s/a/b/ public/*.svg",
+    };
+    static const char permissions[] =
+        "{\"write_repo\":true,\"exec_shell\":{\"allow\":[\"cat\",\"cp\",\"mv\",\"ln\",\"tee\","
+        "\"touch\",\"sed\",\"cd\"]}}";
+    struct project project;
+    char text[300];
+    project_open(&project, permissions);
+    project_put(&project, "a.csv", "x");
+    project_put(&project, "other/index.html", "x");
+    project_put(&project, "public/index.html", "x");
+    project_put(&project, "public/a.svg", "x");
+    for (size_t i = 0; i < SMA_COUNT_OF(asked) + SMA_COUNT_OF(free); i++) {
+        bool is_asked = i < SMA_COUNT_OF(asked);
+        const char *command = is_asked ? asked[i] : free[i - SMA_COUNT_OF(asked)];
+        snprintf(text, sizeof text, "{\"command\":\"%s\"}", command);
+        int verdict = verdict_of(&project, "exec_shell", text);
+        if (verdict != (is_asked ? SMA_TOOL_ASKS : SMA_TOOL_ALLOWED))
+            fprintf(stderr, "%s: %d\n", command, verdict);
+        CHECK_INT(is_asked ? SMA_TOOL_ASKS : SMA_TOOL_ALLOWED, verdict);
+    }
+    project_close(&project);
 }
 
 static void people_are_asked_exactly(void)
@@ -551,6 +610,7 @@ int main(void)
     RUN(strangers_get_no_tool);
     RUN(permissions_decide);
     RUN(commands_and_tools_write_alike);
+    RUN(what_the_api_serves_is_never_written_unasked);
     RUN(people_are_asked_exactly);
     RUN(large_writes_make_bounded_items);
     RUN(digests_tell_calls_apart);
