@@ -22,6 +22,9 @@ struct sma_store_options
 SMA_CHECKED enum sma_err sma_store_create(const struct sma_store_options *options, struct sma_store **ret_store,
                                           struct sma_error *error);
 void sma_store_destroy(struct sma_store *store);
+/** The service did not come up, so its threads have ended: a state that was clean and in which nothing was done since stays
+ *  clean when the store is destroyed. */
+void sma_store_note_failed_start(struct sma_store *store);
 extern const struct sma_actor_ops sma_store_actor_ops;
 
 /* -- dispatcher ------------------------------------------------------------------------------------------------- */

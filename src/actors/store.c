@@ -181,7 +181,9 @@ void sma_store_destroy(struct sma_store *store)
     sma_store_map_fini(&store->rows);
     sma_store_map_fini(&store->waiter_heads);
     sma_history_close(store->history);
-    sma_state_close(store->state, store->is_drained);
+    bool is_untouched = store->has_failed_start && !store->has_worked &&
+                        (store->state == NULL || sma_state_was_clean(store->state));
+    sma_state_close(store->state, store->is_drained || is_untouched);
     sma_queue_destroy(store->queue);
     sma_buf_fini(&store->line_bytes);
     sma_buf_fini(&store->line_buf);
@@ -190,6 +192,12 @@ void sma_store_destroy(struct sma_store *store)
     sma_buf_fini(&store->load_buf);
     sma_buf_fini(&store->boot_log);
     free(store);
+}
+
+void sma_store_note_failed_start(struct sma_store *store)
+{
+    SMA_ASSERT(store->magic == STORE_MAGIC);
+    store->has_failed_start = true;
 }
 
 /* -- the actor -------------------------------------------------------------------------------------------------- */
@@ -239,7 +247,8 @@ static void drain(struct sma_store *store)
 {
     store->is_draining = true;
     if (sma_store_save_clocks(store) != SMA_ERR_OK)
-        sma_ctx_log(store->ctx, SMA_LOG_WARN, "how much time requests have left was not written: %s",
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "how much time requests have left was not written: %s",
                     sma_state_error(store->state)->text);
     sma_store_end_batch(store);
     sma_store_send_deferred(store);
@@ -314,6 +323,8 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_store *store = state;
     SMA_ASSERT(store->magic == STORE_MAGIC && store->ctx == ctx);
+    store->has_worked =
+        store->has_worked || ((*msg)->kind != SMA_MSG_LIFE && (*msg)->kind != SMA_MSG_RELOAD);
     dispatch(store, msg);
     if (store->effect_count >= SMA_BATCH_COUNT_MAX ||
         store->line_bytes.len >= STORE_BATCH_LINE_BYTES)

@@ -324,6 +324,7 @@ struct sma_store
     struct sma_history *history;
     struct sma_queue *queue;
     bool is_draining, is_drained;
+    bool has_failed_start, has_worked; /* the service did not come up; a message was handled or a run begun */
     uint64_t start_ns, answered_count;
 
     struct store_chat *chats;

@@ -277,6 +277,8 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
     struct sma_msg *msg = STORE_MSG(load->store, RUN, struct sma_run_order, space);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     const char *base = sma_msg_dup(msg, sma_buf_str(load->buf)).ptr;
+    /* Also when nothing but what waited from before made it begin. */
+    load->store->has_worked = true;
     fill_order(load->store, order, from->run);
     order->route = place_route(base, &load->main.route);
     order->text = place(base, load->main.text);

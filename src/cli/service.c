@@ -283,7 +283,10 @@ static void raise_descriptor_limit(void)
 enum sma_err sma_service_start(struct sma_service *service, struct sma_error *error)
 {
     raise_descriptor_limit();
-    return sma_system_start(service->system, error);
+    enum sma_err err = sma_system_start(service->system, error);
+    if (err != SMA_ERR_OK)
+        sma_store_note_failed_start(service->store);
+    return err;
 }
 
 /* SIGHUP: a snapshot that can be read is handed to every actor; one that cannot leaves everything as it is. */

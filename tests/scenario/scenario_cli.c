@@ -149,6 +149,42 @@ static void one_process_serves_a_project(void)
     folder_remove(&folder);
 }
 
+static bool is_said_in_log(const struct folder *folder, const char *part)
+{
+    char *log = folder_read(folder, "service.log");
+    bool is_said = log != NULL && strstr(log, part) != NULL;
+    free(log);
+    return is_said;
+}
+
+/* Whoever frees the port and starts again has nothing to look for. A crash before that is still told. */
+static void a_start_that_finds_its_port_taken_leaves_no_trace(void)
+{
+    static const char warning[] = "did not end cleanly";
+    struct folder one, other;
+    struct service holder, service;
+    char port[16];
+    folder_create(&one, "{\"llm\":{\"provider\":\"offline\"}}");
+    folder_create(&other, "{\"llm\":{\"provider\":\"offline\"}}");
+    service_start(&holder, binary, &one);
+    snprintf(port, sizeof port, "%d", holder.port);
+    EXPECT(1, port, "start", other.path, "--port", port); /* the first start of all */
+    service_start(&service, binary, &other);
+    CHECK(!is_said_in_log(&other, warning));
+    CHECK_INT(0, service_stop(&service));
+    EXPECT(1, port, "start", other.path, "--port", port); /* and one after a good end */
+    service_start(&service, binary, &other);
+    CHECK(!is_said_in_log(&other, warning));
+    service_kill(&service);
+    EXPECT(1, port, "start", other.path, "--port", port);
+    service_start(&service, binary, &other);
+    CHECK(is_said_in_log(&other, warning));
+    CHECK_INT(0, service_stop(&service));
+    CHECK_INT(0, service_stop(&holder));
+    folder_remove(&one);
+    folder_remove(&other);
+}
+
 static void chat_works_in_a_pipe(void)
 {
     struct folder folder;
@@ -178,6 +214,7 @@ int main(int argc, char **argv)
     RUN(init_asks_or_is_told);
     RUN(alias_changes_its_own_block_only);
     RUN(one_process_serves_a_project);
+    RUN(a_start_that_finds_its_port_taken_leaves_no_trace);
     RUN(chat_works_in_a_pipe);
     return check_summary();
 }
