@@ -555,6 +555,27 @@ static void a_permission_for_ten_minutes_ends(void)
     end_world(&w);
 }
 
+/* What an administrator agrees to for longer holds in the chat it was asked in, for that rule: not in his own, nor anywhere. */
+static void an_administrators_permission_ends_at_the_chat(void)
+{
+    char rule[64];
+    open_people(&w);
+    uint64_t seq = park(&w, "a", "g1", one_command, 1);
+    drop_kept(&w.test);
+    CHECK_TEXT("Approved.",
+               press(&w, "a", "adm", "gp", button(&w, open_id(&w), 0, SMA_CARD_ALWAYS)));
+    CHECK_TEXT("0:yes:;", resumed(&w, seq));
+    done(&w, seq, "", NULL, 0);
+    run(&w);
+    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_TEXT("exec_shell =git push", rule);
+    CHECK_INT(0, count_grants("b", "3", rule));
+    CHECK_INT(0, count_grants("adm", "4", rule));
+    CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\""));
+    CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, CHAT_A), "\"rule\""));
+    end_world(&w);
+}
+
 static void a_permission_is_revoked(void)
 {
     char rule[64], text[512], id[64];
@@ -696,6 +717,7 @@ int main(void)
     RUN(a_run_knows_for_whom_it_is);
     RUN(collected_messages_have_the_least_standing);
     RUN(a_permission_for_ten_minutes_ends);
+    RUN(an_administrators_permission_ends_at_the_chat);
     RUN(a_permission_is_revoked);
     RUN(any_length_of_a_permission_is_borne);
     RUN(a_permission_follows_its_chat);

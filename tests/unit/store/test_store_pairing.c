@@ -239,6 +239,52 @@ static void only_owners_answer(void)
     end_world(&world);
 }
 
+/* An administrator of the platform, by configuration as by pairing, answers no pairing and makes nobody anything. */
+static void an_administrator_lets_nobody_in(void)
+{
+    struct world world;
+    make_world(&world);
+    world.test_json = "{}";
+    world.config.permissions_json =
+        "{\"roles\":{\"owner\":[\"test:boss\"],\"admin\":[\"test:named\"]}}";
+    open_world(&world);
+    CHECK_INT(200, decide(&world,
+                          &(struct decision){.id = "test:paired", .standing = SMA_STANDING_ADMIN}));
+    (void)write_as(&world, "eve", "1", "let me in");
+    char code[16], text[64], id[16];
+    snprintf(code, sizeof code, "%s", code_in(told(&world, "eve")));
+    static const char *const admins[] = {"named", "paired"};
+    static const char *const words[] = {"pair", "approve", "配对", "reject"};
+    for (size_t i = 0; i < SMA_COUNT_OF(admins); i++) {
+        CHECK_INT(SMA_STANDING_ADMIN, standing_of(&world, admins[i]));
+        for (int standing = SMA_STANDING_STRANGER; standing <= SMA_STANDING_OWNER; standing++) {
+            const char *const ids[] = {code, "test:eve", "test:named", "test:paired",
+                                       "test:chat:-1"};
+            for (size_t k = 0; k < SMA_COUNT_OF(ids); k++)
+                for (int is_refused = 0; is_refused < 2; is_refused++)
+                    CHECK_INT(403, decide(&world, &(struct decision){
+                                                      .id = ids[k],
+                                                      .user = admins[i],
+                                                      .is_refused = is_refused != 0,
+                                                      .standing = (enum sma_standing)standing}));
+        }
+        for (size_t k = 0; k < SMA_COUNT_OF(words); k++) {
+            snprintf(text, sizeof text, "%s %s", words[k], code);
+            snprintf(id, sizeof id, "%zu-%zu", i, k);
+            CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, admins[i], id, text));
+            finish_next(&world); /* words for the agent, like any others */
+            CHECK_TEXT("", told(&world, "eve"));
+        }
+        CHECK_INT(SMA_STANDING_ADMIN, standing_of(&world, admins[i]));
+    }
+    CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
+    CHECK(strstr(listed(&world), code) != NULL); /* it waits for an owner still */
+    snprintf(text, sizeof text, "pair %s", code);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "boss", "9", text));
+    CHECK_INT(SMA_STANDING_MEMBER, standing_of(&world, "eve"));
+    end_world(&world);
+}
+
 static void owners_hear_of_a_code_and_answer_in_their_chat(void)
 {
     struct world world;
@@ -368,6 +414,7 @@ int main(void)
     RUN(a_refused_person_gets_no_further_code);
     RUN(the_oldest_code_goes_at_the_bound);
     RUN(only_owners_answer);
+    RUN(an_administrator_lets_nobody_in);
     RUN(owners_hear_of_a_code_and_answer_in_their_chat);
     RUN(a_flood_of_strangers_is_told_once_to_the_owner);
     return check_summary();
