@@ -173,6 +173,9 @@ static void use_value(struct reading *reading, const struct found *found, uint32
     case OPTION_ASK_VALUE:
         note(reading, index, NOT_UNDERSTOOD);
         break;
+    case OPTION_JUDGED:
+        reading->description->judge(reading, found->name, index, value);
+        break;
     default:
         break;
     }
@@ -181,7 +184,8 @@ static void use_value(struct reading *reading, const struct found *found, uint32
 static bool takes_next(enum option_role role)
 {
     return role == OPTION_TEXT || role == OPTION_READ || role == OPTION_WRITE ||
-           role == OPTION_BELOW || role == OPTION_RUN || role == OPTION_ASK_VALUE;
+           role == OPTION_BELOW || role == OPTION_RUN || role == OPTION_ASK_VALUE ||
+           role == OPTION_JUDGED;
 }
 
 /* The option ends its word; its value, if it needs one, is the next. @return the index of the last word it took. */

@@ -21,6 +21,7 @@ enum option_role
     OPTION_RUN,       /* its value is a command or a program */
     OPTION_ASK,       /* no value; asked about */
     OPTION_ASK_VALUE, /* a value; asked about, whatever it is */
+    OPTION_JUDGED, /* a value that has a language of its own: the description's `judge` reads it */
 };
 
 struct option_row
@@ -54,6 +55,9 @@ struct description
     const char
         *marks; /* names of options that `finish` asks for by sma_options_saw(); NULL: none */
     void (*finish)(struct reading *reading); /* judges the operands; NULL: they are plain text */
+    /* judges the value of the option `name`, which stands in the word `index` */
+    void (*judge)(struct reading *reading, struct sma_str name, uint32_t index,
+                  const struct sma_shell_word *value);
 };
 
 #define OPTION_MARK_COUNT_MAX 24

@@ -55,8 +55,11 @@ static void finish_make(struct reading *reading)
     for (uint32_t i = 0; i < reading->operand_count; i++) {
         uint32_t index = 0;
         struct sma_str text = operand_text(reading, i, &index);
-        if (is_plain_target(text))
+        if (is_plain_target(text)) {
+            if (!sma_str_is_equal(text, SMA_STR("config"))) /* a task of many projects */
+                sma_options_touch(reading, i, SMA_TOUCH_MAKE);
             continue;
+        }
         note_at(reading, index, "a variable of make, or a target that is no plain name");
         const char *equals = memchr(text.ptr, '=', text.len);
         if (equals != NULL)
@@ -315,7 +318,41 @@ static void finish_compiler(struct reading *reading)
     }
 }
 
+/* Source: pytest(1), pytest --help 7.2 and of pytest-cov, -html, -json-report. What is not listed selects or prints. */
+static const struct option_row PYTEST[] = {
+    {OPTION_FLAG, "x v q s l h verbose quiet exitfirst help version cov"},
+    {OPTION_TEXT, "k m p n r W deselect maxfail tb durations"},
+    {OPTION_READ, "c config-file rootdir confcutdir cov-config"},
+    {OPTION_WRITE, "junitxml junit-xml log-file html json-report-file report-log resultlog"},
+    {OPTION_BELOW, "basetemp cache-dir alluredir"},
+    {OPTION_MAYBE, "report"},
+    {OPTION_ASK_VALUE, "o override-ini debug"},
+    {OPTION_JUDGED, "cov-report"},
+};
+
+/* --cov-report=term, html:FOLDER */
+static void judge_pytest(struct reading *reading, struct sma_str name, uint32_t index,
+                         const struct sma_shell_word *value)
+{
+    (void)name;
+    if (!sma_shell_word_is_constant(value) || memchr(value->text, ':', value->len) != NULL)
+        note_at(reading, index, "it writes files of names that cannot be told");
+}
+
+/* @file: more options */
+static void finish_pytest(struct reading *reading)
+{
+    for (uint32_t i = 0; i < reading->operand_count; i++) {
+        uint32_t index = 0;
+        struct sma_str text = operand_text(reading, i, &index);
+        if (text.len > 0 && text.ptr[0] == '@')
+            note_at(reading, index, "options that stand in a file");
+    }
+}
+
 const struct description SMA_OPTIONS_BUILD[] = {
+    DESCRIBE_JUDGED("pytest py.test", PYTEST, OPTIONS_PARTIAL | OPTIONS_DASH_IS_OPTION, NULL,
+                    finish_pytest, judge_pytest),
     DESCRIBE("make gmake", MAKE, OPTIONS_CONSTANT, NULL, finish_make),
     DESCRIBE("npm", NPM, OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION, NULL, finish_npm),
     DESCRIBE("pnpm yarn", PNPM, OPTIONS_PARTIAL, NULL, finish_npm),

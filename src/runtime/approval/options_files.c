@@ -297,11 +297,12 @@ static void finish_dd(struct reading *reading)
 /* gzip and its kin replace their operands by others. */
 static const struct option_row GZIP[] = {
     {OPTION_FLAG, "a ascii c stdout to-stdout d decompress uncompress f force h help k keep l list "
-                  "L license n no-name N "
-                  "name q quiet r recursive synchronous t test v verbose V version fast best "
+                  "L license n no-name "
+                  "q quiet r recursive synchronous t test v verbose V version fast best "
                   "rsyncable 0 1 2 3 4 5 6 7 8 "
                   "9 z compress s small e extreme"},
     {OPTION_TEXT, "T threads"},
+    {OPTION_ASK, "N name"}, /* the name is the archive's */
     {OPTION_ASK_VALUE, "S suffix"},
 };
 
@@ -310,7 +311,9 @@ static void finish_gzip(struct reading *reading)
     if (sma_options_saw(reading, "c stdout to-stdout l list t test"))
         return;
     for (uint32_t i = 0; i < reading->operand_count; i++) {
-        sma_options_touch(reading, i, SMA_TOUCH_WRITE);
+        sma_options_touch(reading, i,
+                          sma_options_saw(reading, "r recursive") ? SMA_TOUCH_WRITE_BELOW
+                                                                  : SMA_TOUCH_WRITE);
         const struct sma_shell_word *word = sma_options_operand(reading, i, NULL);
         struct sma_shell_word stem = *word; /* Makefile.gz becomes Makefile */
         const char *dot = memrchr(word->text, '.', word->len);
@@ -324,8 +327,8 @@ static void finish_gzip(struct reading *reading)
 }
 
 const struct description SMA_OPTIONS_FILES[] = {
-    DESCRIBE("gzip gunzip bzip2 bunzip2 xz unxz", GZIP, 0, "c stdout to-stdout l list t test",
-             finish_gzip),
+    DESCRIBE("gzip gunzip bzip2 bunzip2 xz unxz", GZIP, 0,
+             "c stdout to-stdout l list t test r recursive", finish_gzip),
     DESCRIBE("cp", CP, 0, COPY_MARKS, finish_copy),
     DESCRIBE("mv", MV, 0, COPY_MARKS, finish_move),
     DESCRIBE("ln", LN, 0, COPY_MARKS, finish_move),

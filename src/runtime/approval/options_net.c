@@ -79,20 +79,23 @@ static const struct option_row CURL[] = {
      "tr-encoding trace-time B use-ascii v verbose V version xattr O remote-name remote-name-all"},
     {OPTION_TEXT,
      "aws-sigv4 cert-type ciphers connect-timeout connect-to C continue-at create-file-mode curves "
-     "d data data-ascii data-binary data-raw data-urlencode delegation dns-interface "
-     "dns-ipv4-addr dns-ipv6-addr dns-servers doh-url expect100-timeout F form form-string "
+     "data-raw delegation dns-interface "
+     "dns-ipv4-addr dns-ipv6-addr dns-servers doh-url expect100-timeout form-string "
      "ftp-account ftp-alternative-to-user ftp-method P ftp-port ftp-ssl-ccc-mode "
-     "happy-eyeballs-timeout-ms H header h help hostpubmd5 hostpubsha256 interface json "
+     "happy-eyeballs-timeout-ms h help hostpubmd5 hostpubsha256 interface "
      "keepalive-time key-type krb limit-rate local-port login-options mail-auth mail-from "
      "mail-rcpt max-filesize max-redirs m max-time noproxy oauth2-bearer parallel-max pass "
-     "pinnedpubkey preproxy proto proto-default proto-redir x proxy proxy-cert-type "
-     "proxy-ciphers proxy-header proxy-key-type proxy-pass proxy-pinnedpubkey "
+     "pinnedpubkey preproxy proto x proxy proxy-cert-type "
+     "proxy-ciphers proxy-key-type proxy-pass proxy-pinnedpubkey "
      "proxy-service-name proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword "
      "proxy-tlsuser U proxy-user proxy1.0 Q quote r range rate e referer X request "
      "request-target resolve retry retry-delay retry-max-time sasl-authzid service-name "
      "socks4 socks4a socks5 socks5-gssapi-service socks5-hostname Y speed-limit y speed-time t "
      "telnet-option tftp-blksize z time-cond tls-max tls13-ciphers tlsauthtype tlspassword "
-     "tlsuser url url-query u user A user-agent w write-out"},
+     "tlsuser url u user A user-agent"},
+    {OPTION_JUDGED,
+     "d data data-ascii data-binary data-urlencode F form H header json proxy-header "
+     "url-query w write-out"},
     {OPTION_READ,
      "b cookie cacert capath E cert crlfile egd-file etag-compare key netrc-file proxy-cacert "
      "proxy-capath proxy-cert proxy-crlfile proxy-key pubkey random-file"},
@@ -101,8 +104,97 @@ static const struct option_row CURL[] = {
     {OPTION_BELOW, "output-dir"},
     {OPTION_ASK, "J remote-header-name metalink ntlm-wb"},
     /* -T to file:///path writes that path */
-    {OPTION_ASK_VALUE, "abstract-unix-socket K config engine T unix-socket upload-file"},
+    {OPTION_ASK_VALUE,
+     "abstract-unix-socket K config engine proto-default proto-redir T unix-socket "
+     "upload-file"},
 };
+
+static const char READS_UNKNOWN[] = "it reads a file whose name cannot be told";
+
+/* The file whose name is the value's bytes from `from` up to `to`. */
+static void touch_part(struct reading *reading, uint32_t index, const struct sma_shell_word *value,
+                       struct sma_str name)
+{
+    struct sma_shell_word file = *value;
+    char *copy = sma_shell_reserve(reading->shell, name.len + 1);
+    if (copy == NULL)
+        return;
+    uint32_t skip = (uint32_t)(name.ptr - value->text);
+    memcpy(copy, name.ptr, name.len);
+    copy[name.len] = '\0';
+    file.text = copy;
+    file.len = (uint32_t)name.len;
+    file.fixed_len = value->fixed_len > skip ? value->fixed_len - skip : 0;
+    file.fixed_len = file.fixed_len < file.len ? file.fixed_len : file.len;
+    sma_unwrap_touch_at(reading->shell, reading->command, index, SMA_TOUCH_READ, &file);
+}
+
+/* name=@file;type=x sends a file, name=<file its text; names may be quoted, and several. */
+static void judge_form(struct reading *reading, uint32_t index, const struct sma_shell_word *value)
+{
+    struct sma_str text = sma_shell_word_str(value);
+    const char *equals = memchr(text.ptr, '=', value->fixed_len), *end = text.ptr + text.len;
+    bool is_told = equals != NULL && (uint32_t)(equals - text.ptr) + 1 < value->fixed_len;
+    if (sma_shell_word_is_constant(value))
+        is_told = true;
+    if (!is_told || memmem(text.ptr, text.len, "headers=", 8) != NULL) {
+        sma_unwrap_note(reading->shell, reading->command, index, READS_UNKNOWN);
+        return;
+    }
+    if (equals == NULL || equals + 1 == end || (equals[1] != '@' && equals[1] != '<'))
+        return;
+    struct sma_str name = {equals + 2, (size_t)(end - equals - 2)};
+    if (memchr(name.ptr, '"', name.len) != NULL || memchr(name.ptr, ',', name.len) != NULL ||
+        memchr(name.ptr, '\\', name.len) != NULL)
+        sma_unwrap_note(reading->shell, reading->command, index, READS_UNKNOWN);
+    const char *semicolon = memchr(name.ptr, ';', name.len);
+    if (semicolon != NULL)
+        name.len = (size_t)(semicolon - name.ptr);
+    touch_part(reading, index, value, name);
+}
+
+/* Values of curl that name files, each in its own way. */
+static void judge_curl(struct reading *reading, struct sma_str name, uint32_t index,
+                       const struct sma_shell_word *value)
+{
+    struct sma_str text = sma_shell_word_str(value);
+    const char *at = text.len > 0 && text.ptr[0] == '@' ? text.ptr : NULL;
+    if (sma_list_has("F form", name)) {
+        judge_form(reading, index, value);
+        return;
+    }
+    if (sma_list_has("w write-out", name) && /* curl 8.3: %output{file} */
+        (memmem(text.ptr, text.len, "%output", 7) != NULL || !sma_shell_word_is_constant(value)))
+        sma_unwrap_note(reading->shell, reading->command, index,
+                        "it writes files of names that cannot be told");
+    if (sma_list_has("data-urlencode url-query", name) &&
+        memchr(text.ptr, '=', text.len) == NULL) /* name@file */
+        at = memchr(text.ptr, '@', text.len);
+    if (at != NULL)
+        touch_part(reading, index, value,
+                   (struct sma_str){at + 1, (size_t)(text.ptr + text.len - at - 1)});
+}
+
+/* file:///.env, also as %2eenv or .{e}nv: curl reads what the name means to it. */
+static void judge_address(struct reading *reading, const struct sma_shell_word *word,
+                          uint32_t index)
+{
+    struct sma_str text = sma_shell_word_str(word);
+    size_t known = sma_shell_word_is_constant(word) ? text.len : word->fixed_len;
+    const char *end = memchr(text.ptr, '/', known);
+    struct sma_str head = {text.ptr, end == NULL ? known : (size_t)(end - text.ptr)};
+    while (head.len > 0 && (head.ptr[0] == ' ' || head.ptr[0] == '\t'))
+        head = (struct sma_str){head.ptr + 1, head.len - 1};
+    bool is_file =
+        head.len >= 5 && sma_str_is_equal_nocase((struct sma_str){head.ptr, 5}, SMA_STR("file:"));
+    bool is_open =
+        !sma_shell_word_is_constant(word) && end == NULL && memchr(head.ptr, ':', head.len) == NULL;
+    bool has_pattern = memchr(head.ptr, '{', head.len) != NULL ||
+                       memchr(head.ptr, '[', head.len) != NULL ||
+                       memchr(head.ptr, '\\', head.len) != NULL;
+    if (is_file || is_open || has_pattern)
+        sma_unwrap_note(reading->shell, reading->command, index, READS_UNKNOWN);
+}
 
 /* -b a=b sends it, -b file reads it: both stay in the project or are asked. */
 static void finish_curl(struct reading *reading)
@@ -114,6 +206,11 @@ static void finish_curl(struct reading *reading)
         if (sign != NULL && sign + 1 < text.ptr + text.len && sign[1] >= '0' && sign[1] <= '9')
             sma_unwrap_note(reading->shell, reading->command, i,
                             "it writes files of names that cannot be told");
+    }
+    for (uint32_t i = 0; i < reading->operand_count; i++) {
+        uint32_t index = 0;
+        const struct sma_shell_word *word = sma_options_operand(reading, i, &index);
+        judge_address(reading, word, index);
     }
     if (sma_options_saw(reading, "url"))
         note_last(reading, "an option of it is not known to be harmless");
@@ -141,12 +238,12 @@ static const struct option_row WGET[] = {
     {OPTION_TEXT,
      "report-speed B base t tries retry-on-http-error start-pos progress T timeout dns-timeout "
      "connect-timeout read-timeout w wait waitretry Q quota bind-address limit-rate "
-     "restrict-file-names prefer-family user password local-encoding remote-encoding cut-dirs "
+     "prefer-family user password local-encoding remote-encoding cut-dirs "
      "http-user http-password header compression max-redirect proxy-user proxy-password referer U "
      "user-agent post-data method body-data secure-protocol certificate-type private-key-type "
      "pinnedpubkey ciphers ftp-user ftp-password l level A accept R reject accept-regex "
      "reject-regex regex-type D domains exclude-domains follow-tags ignore-tags I "
-     "include-directories X exclude-directories default-page"},
+     "include-directories X exclude-directories "},
     {OPTION_MAYBE, "backups"},
     {OPTION_READ, "i input-file load-cookies post-file body-file certificate private-key "
                   "ca-certificate ca-directory crl-file"},
@@ -155,7 +252,7 @@ static const struct option_row WGET[] = {
     {OPTION_BELOW, "P directory-prefix"},
     {OPTION_ASK, "b background warc-cdx"},
     {OPTION_ASK_VALUE, "e execute config warc-file warc-header warc-max-size warc-dedup "
-                       "warc-tempdir input-metalink"},
+                       "warc-tempdir input-metalink default-page restrict-file-names"},
     {OPTION_RUN, "use-askpass"},
 };
 
@@ -308,8 +405,8 @@ static void finish_unzip(struct reading *reading)
 }
 
 const struct description SMA_OPTIONS_NET[] = {
-    DESCRIBE("curl", CURL, OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION,
-             "O remote-name remote-name-all o output url", finish_curl),
+    DESCRIBE_JUDGED("curl", CURL, OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION,
+                    "O remote-name remote-name-all o output url", finish_curl, judge_curl),
     DESCRIBE("wget", WGET, OPTIONS_DASH_IS_OPTION,
              "O output-document spider r recursive m mirror p page-requisites i input-file x "
              "trust-server-names content-disposition backups P directory-prefix",

@@ -6,6 +6,11 @@
 
 #include "options.h"
 
+#define DESCRIBE_JUDGED(programs_, rows_, traits_, marks_, finish_, judge_)            \
+    {                                                                                  \
+        .programs = (programs_), .rows = (rows_), .row_count = SMA_COUNT_OF(rows_),    \
+        .traits = (traits_), .marks = (marks_), .finish = (finish_), .judge = (judge_) \
+    }
 #define DESCRIBE(programs_, rows_, traits_, marks_, finish_)                        \
     {                                                                               \
         .programs = (programs_), .rows = (rows_), .row_count = SMA_COUNT_OF(rows_), \

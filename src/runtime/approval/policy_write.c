@@ -272,6 +272,7 @@ struct write
     bool is_certain;  /* this file is written, and nothing else may be meant */
     bool is_own_word; /* a rule of the owner names this word */
     bool is_granted;  /* that, or a grant does */
+    bool is_target;   /* only what is more than a plain file of the project counts */
 };
 
 static void ask_owner(struct deciding *deciding, const struct write *write, const char *reason)
@@ -352,6 +353,13 @@ static void apply(struct deciding *deciding, const struct write *write,
         ask_owner(deciding, write, why);
         return;
     case SMA_POLICY_WRITE_REFUSED:
+        if (write->is_target) { /* what the project's recipe makes is the recipe's matter */
+            struct sma_str path = sma_shell_word_str(write->word);
+            if (sma_file_is_owner_only(path) ||
+                judge_rules(&deciding->policy->allow, path) != SMA_POLICY_WRITE_FREE)
+                ask_owner(deciding, write, WRITES_OWNERS);
+            return;
+        }
         if (write->is_certain && deciding->folder.len == 0)
             sma_deciding_settle(deciding, SMA_POLICY_REFUSE, "permissions.write_repo", write->raw,
                                 why);
@@ -361,7 +369,7 @@ static void apply(struct deciding *deciding, const struct write *write,
     case SMA_POLICY_WRITE_ASKED:
         if (why != NULL)
             ask_write(deciding, write, why);
-        else if (!write->is_granted && deciding->asked_write.len == 0)
+        else if (!write->is_target && !write->is_granted && deciding->asked_write.len == 0)
             deciding->asked_write = write->raw;
         return;
     }
@@ -440,6 +448,10 @@ static void check_touch(struct deciding *deciding, const struct sma_shell_touch 
             sma_deciding_ask(deciding, write.raw, READS_ELSEWHERE);
         return;
     case SMA_TOUCH_WRITE:
+        check_write(deciding, &write);
+        return;
+    case SMA_TOUCH_MAKE:
+        write.is_target = true;
         check_write(deciding, &write);
         return;
     case SMA_TOUCH_WRITE_BELOW:

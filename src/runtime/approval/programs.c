@@ -314,14 +314,15 @@ static const struct
     {"cmake ctest", "CMakeLists.txt CMakePresets.json CMakeUserPresets.json CTestTestfile.cmake "
                     "CTestCustom.cmake *.cmake"},
     {"ninja", "build.ninja *.ninja"},
-    {"npm npx pnpm yarn node nodejs bun bunx deno tsc jest vitest eslint prettier",
+    {"npm npx pnpm yarn node nodejs bun bunx deno tsc jest vitest eslint prettier gulp grunt karma",
      "package.json deno.json deno.jsonc import_map.json bunfig.toml pnpm-workspace.yaml "
      "pnpmfile.cjs *.config.js *.config.cjs *.config.mjs *.config.ts *.config.mts *.config.cts "
      "babel.config.json jest.config.json vitest.workspace.ts tsconfig.json turbo.json nx.json "
-     "lerna.json binding.gyp"},
-    {"pytest python python3 pip pip3 pipx pipenv poetry uv uvx tox nox",
+     "lerna.json binding.gyp gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts Gruntfile.js "
+     "Gruntfile.cjs Gruntfile.coffee karma.conf.js karma.conf.cjs karma.conf.ts"},
+    {"pytest python python3 pip pip3 pipx pipenv poetry uv uvx tox nox mypy pylint",
      "conftest.py setup.py setup.cfg pyproject.toml tox.ini pytest.ini noxfile.py tox.toml uv.toml "
-     "sitecustomize.py usercustomize.py Pipfile pip.conf"},
+     "sitecustomize.py usercustomize.py Pipfile pip.conf mypy.ini pylintrc pylintrc.toml"},
     {"cargo rustc rustup", "Cargo.toml build.rs rust-toolchain rust-toolchain.toml"},
     {"go", "go.work go.mod"},
     {"rake bundle ruby rspec",
@@ -338,6 +339,14 @@ static const struct
      "docker-compose.override.yml docker-compose.override.yaml docker-bake.hcl docker-bake.json"},
     {"meson", "meson.build meson_options.txt meson.options"},
     {"bazel", "BUILD BUILD.bazel WORKSPACE WORKSPACE.bazel MODULE.bazel *.bzl"},
+    {"vagrant", "Vagrantfile"},
+    {"tilt skaffold earthly foreman overmind",
+     "Tiltfile skaffold.yaml skaffold.yml Earthfile Procfile"},
+    {"nix nix-build nix-shell nixos-rebuild", "flake.nix shell.nix default.nix"},
+    {"mage zig xmake premake5", "magefile.go build.zig xmake.lua premake5.lua"},
+    {"mix rebar3", "mix.exs rebar.config rebar.config.script"},
+    {"sbt swift dart flutter", "*.sbt build.properties Package.swift pubspec.yaml"},
+    {"dotnet msbuild", "*.csproj *.fsproj *.vbproj Directory.Build.props Directory.Build.targets"},
     {"scons", "SConstruct Sconstruct sconstruct SConscript"},
     {"autoconf autoreconf automake aclocal configure", "configure.ac configure.in Makefile.am "
                                                        "aclocal.m4"},

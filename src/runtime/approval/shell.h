@@ -104,6 +104,7 @@ enum sma_shell_touch_kind
     SMA_TOUCH_READ,        /* as data */
     SMA_TOUCH_WRITE,       /* made, changed, replaced or removed */
     SMA_TOUCH_WRITE_BELOW, /* a folder: files of names that cannot be told are written below it */
+    SMA_TOUCH_MAKE, /* a target of make: a built-in rule may write it (`a` of a.sh); free unless more than a plain file */
 };
 
 /* A file that a program touches by an operand or by the value of an option: `cp a b`, `curl -o b`, `tar -C b`. */
