@@ -20,6 +20,7 @@
 #define SHIP_ENTRY_COUNT_MAX 256
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
 #define SHIP_PLACEHOLDER "{}\n"
+#define COMMONDIR_PLACEHOLDER ".\n"
 
 /* Around the command, in the sandbox: when it is over but has left processes behind, they get a moment to finish before
  * everything is ended with this shell. A trap is not inherited as one: the command still dies of SIGTERM. */
@@ -176,6 +177,18 @@ static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *p
     return SMA_ERR_OK;
 }
 
+/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says "here" keeps others out. */
+static enum sma_err put_commondir(struct sma_sandbox_plan *plan, const struct project *project,
+                                  struct sma_error *error)
+{
+    char git[PATH_MAX], path[PATH_MAX];
+    struct stat facts;
+    if (!join(git, project->dir, ".git") || !join(path, git, "commondir") ||
+        lstat(git, &facts) != 0 || !S_ISDIR(facts.st_mode))
+        return SMA_ERR_OK;
+    return put_placeholder(plan, path, COMMONDIR_PLACEHOLDER, SMA_PLACEHOLDER_COMMONDIR, error);
+}
+
 /* A link's target is hidden, the link itself is watched: bubblewrap mounts over what a path leads to. */
 static void hide(struct sma_sandbox_plan *plan, const struct project *project, const char *path)
 {
@@ -304,6 +317,8 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
     enum sma_err err = put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error);
     if (err == SMA_ERR_OK)
         err = put_placeholder(plan, ship_json, SHIP_PLACEHOLDER, SMA_PLACEHOLDER_SHIP, error);
+    if (err == SMA_ERR_OK)
+        err = put_commondir(plan, &project, error);
     if (err != SMA_ERR_OK)
         return err;
     add_bind(plan, "--bind", project.dir, project.dir);
@@ -333,7 +348,8 @@ void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned p
         unsigned which;
         const char *name, *text;
     } rows[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
-                {SMA_PLACEHOLDER_SHIP, "ship.json", SHIP_PLACEHOLDER}};
+                {SMA_PLACEHOLDER_SHIP, "ship.json", SHIP_PLACEHOLDER},
+                {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", COMMONDIR_PLACEHOLDER}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         char path[PATH_MAX], bytes[128];
         if ((placeholders & rows[i].which) == 0 || !join(path, config->project_dir, rows[i].name))

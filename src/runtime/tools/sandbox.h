@@ -44,7 +44,7 @@ SMA_CHECKED enum sma_err sma_sandbox_find(const struct sma_config *config,
                                           const struct sma_exec_options *options,
                                           struct sma_sandbox *ret_sandbox, struct sma_error *error);
 
-#define SMA_SANDBOX_GUARD_COUNT_MAX 64
+#define SMA_SANDBOX_GUARD_COUNT_MAX 256
 /* A file that a command must not change or see, as it was when the command began. */
 struct sma_sandbox_guard
 {
@@ -57,6 +57,7 @@ enum sma_sandbox_placeholder
 {
     SMA_PLACEHOLDER_ENV = 1,
     SMA_PLACEHOLDER_SHIP = 2,
+    SMA_PLACEHOLDER_COMMONDIR = 4,
 };
 
 /* How to start one command. */

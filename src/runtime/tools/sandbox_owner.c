@@ -41,9 +41,14 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
     char path[PATH_MAX];
     struct stat facts;
     int len = snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name);
-    if (len <= 0 || (size_t)len >= sizeof path || keeping->left == 0 || lstat(path, &facts) != 0 ||
+    if (len <= 0 || (size_t)len >= sizeof path || lstat(path, &facts) != 0 ||
         (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
         return SMA_ERR_OK;
+    if (keeping->left == 0) /* else decoys would push the others out of the list */
+        return sma_fail(keeping->error, SMA_ERR_TOOBIG,
+                        "Not run: more than %d files of the project's owner (recipes, CI, hooks) "
+                        "lie in its folder.",
+                        SANDBOX_KEPT_COUNT_MAX);
     keeping->left--;
     return sandbox_keep(keeping->plan, path, keeping->error);
 }
@@ -89,11 +94,12 @@ static enum sma_err keep_repository(struct keeping *keeping)
         return keep(keeping, ".git");
     sandbox_pin(keeping->plan, git); /* else it could be moved away, mounts and all */
     (void)mkdir(hooks, 0755);        /* there already, as a rule: then nobody else can make it */
-    enum sma_err err = keep(keeping, ".git/hooks");
-    if (err == SMA_ERR_OK)
-        err = keep(keeping, ".git/config");
-    if (err == SMA_ERR_OK)
-        err = keep(keeping, ".git/config.worktree");
+    /* commondir names the folder whose configuration counts; worktrees and modules have their own ones */
+    static const char *const names[] = {".git/hooks",     ".git/config",    ".git/config.worktree",
+                                        ".git/commondir", ".git/worktrees", ".git/modules"};
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; err == SMA_ERR_OK && i < SMA_COUNT_OF(names); i++)
+        err = keep(keeping, names[i]);
     if (err == SMA_ERR_OK && find_hooks_path(config, named, sizeof named))
         err = keep(keeping, named);
     return err;

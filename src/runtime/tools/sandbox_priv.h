@@ -5,7 +5,7 @@
 #include "sandbox.h"
 
 #define SANDBOX_KEPT_COUNT_MAX \
-    40 /* files and folders that are read-only because they are an owner's */
+    192 /* files and folders that are read-only because they are an owner's; with more no command runs */
 
 /* Read-only for the command, and watched. What is not there is left alone. */
 SMA_CHECKED enum sma_err sandbox_keep(struct sma_sandbox_plan *plan, const char *path,

@@ -261,6 +261,51 @@ static void what_is_an_owners_is_not_written(void)
     world_destroy(world);
 }
 
+/* A repository has further doors to a configuration: git takes that of the folder that `commondir` names. */
+static void a_repository_keeps_its_configuration(void)
+{
+    struct world *world = create_with_owner_files();
+    char path[512];
+    static const char *const folders[] = {".git/worktrees", ".git/worktrees/w", ".git/modules",
+                                          ".git/modules/m"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        snprintf(path, sizeof path, "%s/%s", world_dir(world), folders[i]);
+        CHECK(mkdir(path, 0755) == 0);
+    }
+    world_put_file(world, ".git/worktrees/w/commondir", "../..\n");
+    world_put_file(world, ".git/modules/m/config", "kept");
+    (void)world_do(world, "mkdir evil; echo ../evil > .git/commondir; echo ../evil > new; "
+                          "mv -f new .git/commondir; rm -f .git/commondir; ln -s ../evil "
+                          ".git/commondir; cat .git/commondir > seen; "
+                          "echo ../../../evil > .git/worktrees/w/commondir; "
+                          "mv .git/worktrees old; mkdir .git/worktrees/x; "
+                          "echo x > .git/modules/m/config; mv .git/modules old");
+    CHECK(!world_has_file(world, ".git/commondir")); /* not even what stood in for it */
+    CHECK_TEXT(".\n", world_get_file(world, "seen"));
+    CHECK_TEXT("../..\n", world_get_file(world, ".git/worktrees/w/commondir"));
+    CHECK_TEXT("kept", world_get_file(world, ".git/modules/m/config"));
+    CHECK(!world_has_file(world, ".git/worktrees/x"));
+    world_destroy(world);
+}
+
+/* Decoys made by one command must not push what is an owner's out of the list for the next. */
+static void decoys_do_not_uncover_what_is_an_owners(void)
+{
+    struct world *world = create_with_owner_files();
+    (void)world_do(world, "for i in $(seq 150); do echo x > d$i.mk; done");
+    (void)world_do(world, "echo x > Makefile; echo x > Agent.md; echo x > scripts/json.py");
+    CHECK_TEXT("kept", world_get_file(world, "Makefile"));
+    CHECK_TEXT("kept", world_get_file(world, "Agent.md"));
+    CHECK(!world_has_file(world, "scripts/json.py"));
+    CHECK_TEXT("fine", world_member(world, world_do(world, "echo fine"), "stdout"));
+    (void)world_do(world, "for i in $(seq 150 400); do echo x > d$i.mk; done");
+    const struct world_record *record = world_do(world, "echo x > Makefile; echo done > done");
+    CHECK(record->is_error && strstr(record->content, "files of the project's owner") != NULL);
+    CHECK(!world_has_file(world, "done"));
+    CHECK_TEXT("kept", world_get_file(world, "Makefile"));
+    world_destroy(world);
+}
+
 static void an_owner_lets_a_command_write_it(void)
 {
     struct world *world = create_with_owner_files();
@@ -504,6 +549,8 @@ int main(int argc, char **argv)
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
     RUN(what_is_an_owners_is_not_written);
+    RUN(a_repository_keeps_its_configuration);
+    RUN(decoys_do_not_uncover_what_is_an_owners);
     RUN(an_owner_lets_a_command_write_it);
     RUN(a_read_only_file_is_told);
     RUN(a_rule_of_the_owner_opens_his_files);
