@@ -440,8 +440,54 @@ static void many_strangers_leave_no_more_than_a_bound(void)
     end_world(&w);
 }
 
+/* Many strangers, none of whom writes too much: at the bound of all no text is kept, and everybody still hears how to get in. */
+static void all_strangers_together_are_bound(void)
+{
+    start_paired(&w);
+    char who[16], id[16], file[64];
+    int kept = 0, people = SMA_STRANGERS_MESSAGE_COUNT_MAX / SMA_STRANGER_MESSAGE_COUNT_MAX;
+    for (int i = 0; i <= people; i++) {
+        snprintf(who, sizeof who, "e%d", i);
+        for (int k = 0; k < (i < people ? SMA_STRANGER_MESSAGE_COUNT_MAX : 3); k++) {
+            snprintf(id, sizeof id, "%d", k);
+            CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, who, id, "flood"));
+            const char *text = told(&w, who);
+            CHECK(k > 0 || strstr(text, "pair approve") != NULL);
+        }
+        snprintf(file, sizeof file, "test%%3Achat%%3A%s", who);
+        kept += count_of(history(&w, file), "flood");
+    }
+    CHECK_INT(SMA_STRANGERS_MESSAGE_COUNT_MAX, kept);
+    CHECK_INT(SMA_VERDICT_DUPLICATE, write_as(&w, who, "0", "flood"));
+    CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "1", "hello")); /* none of them */
+    finish_next(&w);
+    pass(&w, 86401);
+    CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, who, "next day", "flood"));
+    CHECK_INT(1, (int)count_of(history(&w, file), "flood"));
+    end_world(&w);
+}
+
+/* Each time costs a message of the platform: whoever writes on and on hears nothing more of his code. */
+static void the_code_of_a_person_is_not_shown_for_ever(void)
+{
+    start_paired(&w);
+    int notices = 0;
+    for (int i = 0; i < STORE_CODE_SHOWN_COUNT_MAX + 20; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", id, "hello?"));
+        notices += told(&w, "eve")[0] != '\0';
+        pass(&w, SMA_NOTICE_INTERVAL_S + 1);
+    }
+    CHECK_INT(STORE_CODE_SHOWN_COUNT_MAX, notices);
+    CHECK_INT(1, (int)count_of(listed(&w), "\"code\"")); /* it holds all the same */
+    end_world(&w);
+}
+
 int main(void)
 {
+    RUN(all_strangers_together_are_bound);
+    RUN(the_code_of_a_person_is_not_shown_for_ever);
     RUN(a_strangers_long_message_is_cut);
     RUN(an_attachment_of_a_stranger_is_not_fetched);
     RUN(a_flood_of_one_stranger_is_not_kept);
