@@ -318,6 +318,7 @@ static json_t *set_rights(void *user, const json_t *command)
     fake->is_keyboard_off = !platform_flag(command, "keyboard", !fake->is_keyboard_off);
     fake->is_active_off = !platform_flag(command, "active", !fake->is_active_off);
     fake->is_audit = platform_flag(command, "audit", fake->is_audit);
+    fake->answers_elsewhere = platform_flag(command, "elsewhere", fake->answers_elsewhere);
     fake->refuses_urls = platform_flag(command, "refuse_urls", fake->refuses_urls);
     fake->notes_refused = platform_flag(command, "note_refused", fake->notes_refused);
     fake->text_max = platform_number(command, "text_max", fake->text_max);

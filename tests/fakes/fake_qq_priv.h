@@ -188,6 +188,7 @@ struct fake_qq
     size_t oversize_bytes;
 
     bool is_markdown_off, is_keyboard_off, is_active_off, is_audit, refuses_urls, notes_refused;
+    bool answers_elsewhere; /* answers of channels name another channel than was asked for */
     int64_t text_max, active_per_minute, per_second, block_size, file_bytes_max, media_ttl_s;
     int64_t window_scale; /* windows are that many times shorter */
     int64_t interaction_ms_max;

@@ -385,8 +385,9 @@ static void show(struct rest *rest, const struct target *target, const char *kin
         answer_audit(rest, is_reply, message->id);
     else if (rest->scene >= SCENE_CHANNEL)
         fake_qq_answer(rest, 200,
-                       json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", message->id, "channel_id", chat->id,
-                                 "guild_id", chat->guild, "content", text, "timestamp", time));
+                       json_pack("{s:s,s:s,s:s,s:s,s:s}", "id", message->id, "channel_id",
+                                 fake->answers_elsewhere ? "100099" : chat->id, "guild_id",
+                                 chat->guild, "content", text, "timestamp", time));
     else
         fake_qq_answer(rest, 200,
                        json_pack("{s:s,s:s,s:{s:s}}", "id", message->id, "timestamp", time,

@@ -151,6 +151,14 @@ static void act_on_answer(const struct sma_net_answer *answer, const struct qq_r
         act_on_status(answer, outcome);
 }
 
+/* Answers of c2c and groups name no chat; one of a channel is the message with its channel. */
+static bool is_elsewhere(const struct qq_reply *reply, const struct qq_asked *asked)
+{
+    struct sma_str named = sma_json_str(reply->root, "channel_id");
+    return asked->channel_id.len > 0 && named.len > 0 &&
+           !sma_str_is_equal(named, asked->channel_id);
+}
+
 void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked,
                  struct qq_outcome *ret_outcome)
 {
@@ -160,7 +168,11 @@ void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *ask
         act_on_answer(answer, &reply, asked, &outcome);
     else
         act_on_end(answer->end, &outcome);
-    if (outcome.attempt_class == SMA_ATTEMPT_SENT)
+    if (outcome.attempt_class == SMA_ATTEMPT_SENT && is_elsewhere(&reply, asked)) {
+        classify_as(&outcome, SMA_ATTEMPT_GIVE_UP);
+        snprintf(outcome.error, sizeof outcome.error,
+                 "QQ answered with a message of another channel");
+    } else if (outcome.attempt_class == SMA_ATTEMPT_SENT)
         note_message_id(&reply, &outcome);
     else
         qq_reply_explain("sending to QQ", answer, &reply, outcome.error, sizeof outcome.error);

@@ -206,7 +206,8 @@ SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info)
  *   is_active_refused   active messages are not allowed, or their quota is used up
  *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id. SENT
  *
- * Classes: 2xx without code SENT; 2xx that cannot be read UNKNOWN; 401 and token codes RETRY; 429 and rate codes
+ * Classes: 2xx without code SENT, but GIVE_UP when the message is one of another channel than asked for: it is not ours to
+ * believe in, and something was sent; 2xx that cannot be read UNKNOWN; 401 and token codes RETRY; 429 and rate codes
  * RETRY_AFTER; 503 RETRY; other 5xx UNKNOWN (msg_seq makes the repeat harmless); 404, 405 without a code RETRY_AFTER
  * 30 s, adapter-wide (apiRoot is wrong); other refusals GIVE_UP. NOT_SENT is RETRY, UNKNOWN stays UNKNOWN.
  * 40054005 (this msg_seq was used already): SENT when the part may have been sent before, else GIVE_UP.
@@ -215,6 +216,8 @@ struct qq_asked
 {
     bool is_active;
     bool may_be_sent; /* attempt->is_repeat, or an earlier try of this attempt ended UNKNOWN */
+    struct sma_str
+        channel_id; /* the guild channel that is sent to, "" = no channel: its answer must name it */
 };
 struct qq_outcome
 {
@@ -226,9 +229,10 @@ struct qq_outcome
     uint32_t retry_after_ms;                      /* of RETRY_AFTER, else 0 */
     int64_t code;                                 /* the platform's; 0 = none */
     char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */
-    char reply_id[QQ_MESSAGE_ID_BYTES_MAX + 1];   /* its index, by which quotes name it; "" when there is none */
-    int64_t sent_ms;                              /* 0 = not said */
-    char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
+    char reply_id[QQ_MESSAGE_ID_BYTES_MAX +
+                  1]; /* its index, by which quotes name it; "" when there is none */
+    int64_t sent_ms;  /* 0 = not said */
+    char error[256];  /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
 };
 /** Also for uploads, interactions and everything else that answers in the API's form. Never fails. */
 void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked,

@@ -131,10 +131,11 @@ static void on_sent(struct qq *qq, void *user, const struct sma_net_answer *net_
     struct qq_outcome outcome;
     attempt->call = NULL;
     SMA_CRASH_POINT("qq.after_send");
-    qq_classify(
-        net_answer,
-        &(struct qq_asked){.is_active = attempt->way == QQ_ACTIVE, .may_be_sent = asked->is_repeat},
-        &outcome);
+    bool is_channel = sma_str_is_equal(asked->route.chat_type, SMA_STR("channel"));
+    struct qq_asked how = {.is_active = attempt->way == QQ_ACTIVE,
+                           .may_be_sent = asked->is_repeat,
+                           .channel_id = is_channel ? asked->route.chat_id : SMA_STR("")};
+    qq_classify(net_answer, &how, &outcome);
     note_refused(qq, &outcome);
     if (mend(attempt, &outcome)) {
         if (qq_attempt_left_ms(attempt) > QQ_MEND_MS)

@@ -135,6 +135,20 @@ static size_t media_count(const char *chat)
     return count;
 }
 
+/* It would be believed to be ours, and an answer to it would be one to a card. */
+static void a_message_of_another_channel_is_not_believed(void)
+{
+    const char *id = start_talk("", WORLD_CHANNEL);
+    world_await(answer(WORLD_CHANNEL, id, "here"), SMA_DELIVERY_SENT);
+    CHECK_INT(1, world_shown(WORLD_CHANNEL, "here"));
+    world_tell("{s:s,s:b}", "do", "rights", "elsewhere", 1);
+    struct world_receipt receipt =
+        world_await(answer(WORLD_CHANNEL, id, "where?"), SMA_DELIVERY_FAILED);
+    CHECK(strstr(receipt.error, "another channel") != NULL);
+    CHECK_INT(1, world_shown(WORLD_CHANNEL, "where?")); /* and not sent again */
+    world_close();
+}
+
 static void files_are_sent(void)
 {
     const char *id = start_talk("", WORLD_C2C);
@@ -220,6 +234,7 @@ int main(void)
     RUN(a_closed_window_goes_active_where_that_is_allowed);
     RUN(used_up_answers_go_active);
     RUN(final_refusals_fail_with_their_reason);
+    RUN(a_message_of_another_channel_is_not_believed);
     RUN(files_are_sent);
     RUN(files_refused_whole_go_in_blocks);
     RUN(large_files_go_in_blocks);

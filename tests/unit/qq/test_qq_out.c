@@ -365,7 +365,7 @@ static struct qq_outcome classify(int status, const char *body, bool is_active, 
                                     .body = sma_str(body),
                                     .retry_after_ms = -1,
                                     .error = ""};
-    struct qq_asked asked = {is_active, may_be_sent};
+    struct qq_asked asked = {.is_active = is_active, .may_be_sent = may_be_sent};
     struct qq_outcome outcome;
     qq_classify(&answer, &asked, &outcome);
     CHECK((outcome.error[0] == '\0') == (outcome.attempt_class == SMA_ATTEMPT_SENT));
@@ -564,6 +564,35 @@ static void errors_say_what_to_do(void)
     sma_buf_fini(&body);
 }
 
+/* Of a channel the answer is the message, and says where it is. */
+static void a_message_of_another_channel_is_not_believed(void)
+{
+    static const struct
+    {
+        const char *channel, *body;
+        bool is_believed;
+    } rows[] = {
+        {"100010", "{\"id\":\"m1\",\"channel_id\":\"100010\",\"guild_id\":\"1\"}", true},
+        {"100010", "{\"id\":\"m1\",\"channel_id\":\"100011\",\"guild_id\":\"1\"}", false},
+        {"100010", "{\"id\":\"m1\"}", true},                     /* not said */
+        {"", "{\"id\":\"m1\",\"channel_id\":\"100011\"}", true}, /* a direct message */
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_net_answer answer = {.end = SMA_NET_ANSWERED,
+                                        .status = 200,
+                                        .body = sma_str(rows[i].body),
+                                        .retry_after_ms = -1,
+                                        .error = ""};
+        struct qq_asked asked = {.channel_id = sma_str(rows[i].channel)};
+        struct qq_outcome outcome;
+        qq_classify(&answer, &asked, &outcome);
+        CHECK_INT(rows[i].is_believed ? SMA_ATTEMPT_SENT : SMA_ATTEMPT_GIVE_UP,
+                  outcome.attempt_class);
+        CHECK_TEXT(rows[i].is_believed ? "m1" : "", outcome.message_id);
+        CHECK(rows[i].is_believed || strstr(outcome.error, "another channel") != NULL);
+    }
+}
+
 static void requests_that_got_no_answer(void)
 {
     static const struct
@@ -618,6 +647,7 @@ int main(void)
     RUN(statuses_without_a_code);
     RUN(ids_are_noted);
     RUN(errors_say_what_to_do);
+    RUN(a_message_of_another_channel_is_not_believed);
     RUN(requests_that_got_no_answer);
     RUN(waits_are_believed_within_reason);
     sma_buf_fini(&out);
