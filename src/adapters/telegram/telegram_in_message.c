@@ -296,7 +296,10 @@ static void put_provenance(struct telegram_in *in, const struct reading *reading
     ingress->is_forward = reading->is_forward || telegram_in_has(message, "via_bot");
     ingress->is_edited = telegram_in_has(message, "edit_date");
     ingress->is_reply = reading->is_reply;
-    if (id > 0 && telegram_in_is_real_reply(message))
+    /* Numbers are a chat's: the one of another chat means another message here. */
+    int64_t there = telegram_in_int(telegram_in_object(answered, "chat"), "id");
+    bool is_here = there == 0 || there == telegram_in_int(telegram_in_object(message, "chat"), "id");
+    if (id > 0 && is_here && telegram_in_is_real_reply(message))
         ingress->reply_to_id = telegram_in_number(in->reply_to_id, id);
     if (date_s > 0 && date_s < INT64_MAX / 1000)
         ingress->sent_ms = date_s * 1000;

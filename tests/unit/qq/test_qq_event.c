@@ -290,6 +290,31 @@ static void long_ids_still_come_in(void)
     }
 }
 
+static void keep_control(void *user, const struct qq_event *event)
+{
+    *(int *)user = event->ingress.control;
+    CHECK(event->kind == QQ_EVENT_INGRESS);
+}
+
+/* Records that somebody passes on are not his words: "/stop" in them stops nothing. */
+static void what_is_forwarded_commands_nothing(void)
+{
+    static const int types[] = {0, 103, 102, 3};
+    for (size_t i = 0; i < SMA_COUNT_OF(types); i++) {
+        char json[256];
+        struct qq_frame frame;
+        int control = -1;
+        snprintf(json, sizeof json,
+                 "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"m\",\"author\":"
+                 "{\"user_openid\":\"U\"},\"content\":\"/stop\",\"message_type\":%d}}",
+                 types[i]);
+        CHECK_OK(qq_frame_parse(sma_str(json), &frame));
+        CHECK_OK(qq_event_parse(&options, &frame, keep_control, &control));
+        CHECK_INT(i < 2 ? SMA_CONTROL_STOP : SMA_CONTROL_NONE, control);
+        qq_frame_fini(&frame);
+    }
+}
+
 static void frames_that_are_none(void)
 {
     static const char *const wrong[] = {
@@ -314,6 +339,7 @@ int main(void)
     RUN(texts_have_a_limit);
     RUN(paths_are_the_messages_own);
     RUN(long_ids_still_come_in);
+    RUN(what_is_forwarded_commands_nothing);
     RUN(frames_that_are_none);
     return check_summary();
 }

@@ -53,6 +53,7 @@ void keep(void *user, const struct telegram_event *event)
     COPY(chat_type, in->route.chat_type);
     COPY(thread_id, in->route.thread_id);
     COPY(message_id, in->route.message_id);
+    COPY(reply_to_id, in->reply_to_id);
     COPY(user_id, in->route.user_id);
     COPY(user_name, in->route.user_name);
     COPY(language, in->route.language);

@@ -16,7 +16,8 @@ struct seen
     bool is_ingress, is_record_only, is_group;
     uint8_t kind, control, addressed, adapter;
     const char *why;
-    char chat_key[256], chat_id[64], chat_type[64], thread_id[64], message_id[64], user_id[64];
+    char chat_key[256], chat_id[64], chat_type[64], thread_id[64], message_id[64], user_id[64],
+        reply_to_id[64];
     char user_name[600], language[64], event_key[600], callback_id[600], group_key[600],
         migrated_from[256];
     char text[16384], context[70000], meta[5000], preparation[33000];

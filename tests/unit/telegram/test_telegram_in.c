@@ -520,6 +520,21 @@ static void a_topic_is_a_chat_of_its_own(void)
     CHECK_TEXT("telegram:chat:1001:topic:7", seen.chat_key);
 }
 
+/* Numbers are a chat's: an answer to a message of another chat names none here. */
+static void a_message_of_another_chat_is_not_named(void)
+{
+    see_message("group",
+                "\"text\":\"yes\",\"reply_to_message\":{\"message_id\":3,\"from\":" US
+                ",\"chat\":{\"id\":-77,\"type\":\"group\"},\"text\":\"go?\"}",
+                &seen);
+    CHECK_TEXT("", seen.reply_to_id);
+    see_message("group",
+                "\"text\":\"yes\",\"reply_to_message\":{\"message_id\":3,\"from\":" US
+                ",\"text\":\"go?\"}",
+                &seen);
+    CHECK_TEXT("3", seen.reply_to_id);
+}
+
 static void ids_of_52_bits_are_kept(void)
 {
     see_message("group",
@@ -632,6 +647,7 @@ int main(void)
     RUN(an_anonymous_administrator_speaks_as_the_chat);
     RUN(in_a_private_chat_the_chat_is_the_person);
     RUN(a_topic_is_a_chat_of_its_own);
+    RUN(a_message_of_another_chat_is_not_named);
     RUN(ids_of_52_bits_are_kept);
     RUN(a_message_id_of_0_is_told_apart_by_its_update);
     RUN(old_messages_are_only_recorded);
