@@ -9,6 +9,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@
 #ifdef ARCH
 #define NEWEST_CALL 469u /* file_setattr, Linux 6.17: what later ones do has not been looked at */
 #define OPEN_TREE_ATTR 467
+#define FCHMODAT2 452
 #define INSTRUCTION_COUNT_MAX 256
 #define SHM_BYTES_MAX 65536u /* 4096 segments of it that no process maps are 256 MB */
 #define CLONE_NEWTIME_BIT 0x80u
@@ -101,8 +104,9 @@ static const uint16_t not_permitted[] = {
 };
 /* Programs find another way when the kernel does not have these: ENOSYS. */
 static const uint16_t not_there[] = {
-    /* the flags lie in memory, where a filter cannot see them; the C library goes on to clone */
+    /* the flags lie in memory, where a filter cannot see them; the C library goes on to clone and openat */
     SYS_clone3,
+    SYS_openat2,
     /* large and young */
     SYS_io_uring_setup,
     SYS_io_uring_enter,
@@ -220,6 +224,37 @@ static void put_segments(struct program *program)
     put_return(program, SECCOMP_RET_ALLOW);
 }
 
+/* A call that makes a file with this mode: a program of the service's user for every other user of the machine. `flags`: the
+ * argument that says whether the mode counts; negative: it always does. */
+static void put_mode(struct program *program, uint32_t call, size_t mode, int flags)
+{
+    put_if(program, BPF_JEQ, call, flags < 0 ? 4 : 7);
+    if (flags >= 0) {
+        put_load_argument(program, (size_t)flags);
+        put(program, BPF_JMP | BPF_JSET | BPF_K, O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1, 0);
+        put_return(program, SECCOMP_RET_ALLOW);
+    }
+    put_load_argument(program, mode);
+    put_if(program, BPF_JSET, S_ISUID, 1);
+    put_refusal(program, EPERM);
+    put_return(program, SECCOMP_RET_ALLOW);
+}
+
+static void put_modes(struct program *program)
+{
+#ifdef SYS_chmod
+    put_mode(program, SYS_chmod, 1, -1);
+    put_mode(program, SYS_creat, 1, -1);
+    put_mode(program, SYS_mknod, 1, -1);
+    put_mode(program, SYS_open, 2, 1);
+#endif
+    put_mode(program, SYS_fchmod, 1, -1);
+    put_mode(program, SYS_fchmodat, 2, -1);
+    put_mode(program, FCHMODAT2, 2, -1);
+    put_mode(program, SYS_mknodat, 2, -1);
+    put_mode(program, SYS_openat, 3, 2);
+}
+
 static void fill(struct program *program)
 {
     put_load(program, offsetof(struct seccomp_data, arch));
@@ -240,6 +275,7 @@ static void fill(struct program *program)
     put_personalities(program);
     put_sockets(program);
     put_segments(program);
+    put_modes(program);
     put_return(program, SECCOMP_RET_ALLOW);
 }
 

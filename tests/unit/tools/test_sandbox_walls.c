@@ -68,6 +68,34 @@ static void system_calls_are_refused(void)
     world_destroy(world);
 }
 
+/* It would stay behind, for every user of the machine to become the service's. */
+static void no_setuid_program_is_left_behind(void)
+{
+    static const char MAKE[] =
+        "import os, ctypes\n"
+        "c = ctypes.CDLL(None)\n"
+        "os.close(os.open('plain', os.O_CREAT | os.O_WRONLY, 0o755))\n"
+        "fd = os.open('plain', os.O_WRONLY)\n"
+        "ways = [lambda: os.chmod('plain', 0o4755), lambda: os.fchmod(fd, 0o4755),\n"
+        "        lambda: os.chmod('plain', 0o4755, dir_fd=os.open('.', 0)),\n"
+        "        lambda: os.open('opened', os.O_CREAT | os.O_WRONLY, 0o4755),\n"
+        "        lambda: os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755),\n"
+        "        lambda: os.mknod('node', 0o104755)]\n"
+        "for way in ways:\n"
+        "    try: way(); print('done')\n"
+        "    except PermissionError: print('refused')\n"
+        "c.creat(b'created', 0o4755); c.syscall(452, -100, b'plain', 0o4755, 0)\n"
+        "os.chmod('plain', 0o750); os.open('other', os.O_CREAT, 0o644)\n";
+    struct world *world = world_create(REQUIRE);
+    world_put_file(world, "make.py", MAKE);
+    const struct world_record *record =
+        world_do(world, "python3 make.py; find . -perm -4000; stat -c %a plain other");
+    CHECK_TEXT("", world_member(world, record, "stderr"));
+    CHECK_TEXT("refused\nrefused\nrefused\nrefused\nrefused\nrefused\n750\n644",
+               world_member(world, record, "stdout"));
+    world_destroy(world);
+}
+
 /* What people have an agent do all day; gcc and its linker have run above. */
 static void ordinary_tools_run(void)
 {
@@ -182,6 +210,7 @@ int main(void)
         return 77;
     }
     RUN(system_calls_are_refused);
+    RUN(no_setuid_program_is_left_behind);
     RUN(ordinary_tools_run);
     RUN(folders_in_memory_are_bounded_together);
     RUN(empty_files_count_as_memory);
