@@ -423,11 +423,13 @@ static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str 
     return SMA_ERR_OK;
 }
 
-static enum sma_err list_person(void *user, struct sma_str key, struct sma_str value)
+/* person/CHANNEL/ID or group/CHANNEL/ID */
+static enum sma_err list_known(void *user, struct sma_str key, struct sma_str value)
 {
     struct listing *listing = user;
     struct sma_buf *json = listing->json;
-    const size_t prefix = strlen("person/");
+    bool is_person = sma_str_starts_with(key, SMA_STR("person/"));
+    const size_t prefix = is_person ? strlen("person/") : strlen("group/");
     const char *slash = memchr(key.ptr + prefix, '/', key.len - prefix);
     json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
     if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
@@ -436,9 +438,11 @@ static enum sma_err list_person(void *user, struct sma_str key, struct sma_str v
             json, "channel",
             (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
         sma_buf_put_json_member(
-            json, "userId", (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
-        sma_buf_put_json_member(json, "role",
-                                sma_str(json_string_value(json_object_get(root, "standing"))));
+            json, is_person ? "userId" : "chatId",
+            (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
+        if (is_person)
+            sma_buf_put_json_member(json, "role",
+                                    sma_str(json_string_value(json_object_get(root, "standing"))));
         sma_buf_put_json_member(json, "via",
                                 sma_str(json_string_value(json_object_get(root, "via"))));
         sma_buf_put_char(json, '}');
@@ -447,49 +451,27 @@ static enum sma_err list_person(void *user, struct sma_str key, struct sma_str v
     return SMA_ERR_OK;
 }
 
-static enum sma_err list_group(void *user, struct sma_str key, struct sma_str value)
+/* "name":[...] of the records under `prefix`. */
+static SMA_CHECKED enum sma_err put_list(struct listing *listing, const char *name,
+                                         struct sma_str prefix, sma_state_pair_fn *list)
 {
-    struct listing *listing = user;
-    struct sma_buf *json = listing->json;
-    const size_t prefix = strlen("group/");
-    const char *slash = memchr(key.ptr + prefix, '/', key.len - prefix);
-    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
-    if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
-        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
-        sma_buf_put_json_member(
-            json, "channel",
-            (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
-        sma_buf_put_json_member(
-            json, "chatId", (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
-        sma_buf_put_json_member(json, "via",
-                                sma_str(json_string_value(json_object_get(root, "via"))));
-        sma_buf_put_char(json, '}');
-    }
-    json_decref(root);
-    return SMA_ERR_OK;
+    listing->count = 0;
+    sma_buf_put_json_key(listing->json, name);
+    sma_buf_put_char(listing->json, '[');
+    enum sma_err err = sma_state_each_access_under(listing->store->state, prefix, list, listing);
+    sma_buf_put_char(listing->json, ']');
+    return err;
 }
 
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
 {
     struct listing listing = {.store = store, .json = json};
     sma_buf_put_char(json, '{');
-    sma_buf_put_json_key(json, "pairings");
-    sma_buf_put_char(json, '[');
-    enum sma_err err =
-        sma_state_each_access_under(store->state, SMA_STR("pair/"), list_pairing, &listing);
-    sma_buf_put_char(json, ']');
-    sma_buf_put_json_key(json, "people");
-    sma_buf_put_char(json, '[');
-    listing.count = 0;
-    if (err == SMA_ERR_OK)
-        err = sma_state_each_access_under(store->state, SMA_STR("person/"), list_person, &listing);
-    sma_buf_put_char(json, ']');
-    sma_buf_put_json_key(json, "groups");
-    sma_buf_put_char(json, '[');
-    listing.count = 0;
-    if (err == SMA_ERR_OK)
-        err = sma_state_each_access_under(store->state, SMA_STR("group/"), list_group, &listing);
-    sma_buf_put_text(json, "]}");
+    enum sma_err err = put_list(&listing, "pairings", SMA_STR("pair/"), list_pairing),
+                 people = put_list(&listing, "people", SMA_STR("person/"), list_known),
+                 groups = put_list(&listing, "groups", SMA_STR("group/"), list_known);
+    sma_buf_put_char(json, '}');
+    err = err != SMA_ERR_OK ? err : people != SMA_ERR_OK ? people : groups;
     if (err != SMA_ERR_OK)
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
 }
