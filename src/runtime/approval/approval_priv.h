@@ -76,6 +76,7 @@ enum launcher_flag
     LAUNCHER_APPENDS = 4,      /* xargs */
     LAUNCHER_JOINS = 8,        /* hands its words to a shell, joined with blanks */
     LAUNCHER_EVALUATES = 16,   /* the same without options: eval */
+    LAUNCHER_MAKES_FILE = 32,  /* its operand is a file that it makes: flock */
 };
 
 struct launcher
@@ -150,7 +151,7 @@ struct rule
     struct sma_str *words; /* into storage */
     struct sma_str base;   /* the last part of the first word */
     char *storage;
-    char *script; /* the script or program file it lets run; NULL: none */
+    char *script;            /* the script or program file it lets run; NULL: none */
     uint32_t script_program; /* the word that is the program of it */
     uint32_t word_count;
     bool is_exact;

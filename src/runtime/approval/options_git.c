@@ -466,15 +466,20 @@ static void finish_checkout(struct reading *reading)
 {
     const struct sma_shell_command *command = &reading->shell->commands[reading->command];
     const struct sma_shell_word *words = sma_shell_words(reading->shell, command);
-    bool is_behind = false;
+    bool is_behind = false, has_paths = false;
     for (uint32_t i = reading->first; i < command->word_count; i++) {
         if (is_behind)
             sma_unwrap_touch_at(reading->shell, reading->command, i, SMA_TOUCH_WRITE, &words[i]);
+        has_paths |= is_behind;
         is_behind |= sma_str_is_equal(sma_shell_word_str(&words[i]), SMA_STR("--"));
     }
-    /* git checkout HEAD~1 Makefile: of two operands the second is a file */
-    for (uint32_t i = 1;
-         !is_behind && !sma_options_saw(reading, "b B orphan") && i < reading->operand_count; i++)
+    if (has_paths)
+        return;
+    /* one operand is a commit or a file, the first of several (git checkout HEAD~1 Makefile) may be a commit */
+    bool makes_branch = sma_options_saw(reading, "b B orphan");
+    if (reading->operand_count > 0 || sma_options_saw(reading, "f force p patch"))
+        touch_worktree(reading);
+    for (uint32_t i = 1; !makes_branch && i < reading->operand_count; i++)
         sma_options_touch(reading, i, SMA_TOUCH_WRITE);
 }
 
@@ -516,7 +521,7 @@ static const struct description SUBCOMMANDS[] = {
     DESCRIBE("branch", BRANCH, GIT, NULL, NULL),
     DESCRIBE("cat-file", CAT_FILE, GIT, NULL, NULL),
     DESCRIBE("check-attr check-ignore", CHECK, GIT, NULL, NULL),
-    DESCRIBE("checkout", CHECKOUT, GIT, "b B orphan", finish_checkout),
+    DESCRIBE("checkout", CHECKOUT, GIT, "b B orphan f force p patch", finish_checkout),
     DESCRIBE("switch", CHECKOUT, GIT, "c create C force-create orphan", finish_switch),
     DESCRIBE("cherry", CHERRY, GIT, NULL, NULL),
     DESCRIBE("cherry-pick revert", PICK, GIT, NULL, touch_worktree),

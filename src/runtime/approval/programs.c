@@ -292,7 +292,7 @@ static const struct launcher LAUNCHERS[] = {
     {"watch", "bcdegtwx", "n", "beep color differences errexit chgexit no-title no-wrap",
      "interval", 0, LAUNCHER_ADDS_NOTHING | LAUNCHER_JOINS},
     {"flock", "sxenuoF", "wE", "shared exclusive nonblock unlock close no-fork",
-     "timeout conflict-exit-code", 1, 0},
+     "timeout conflict-exit-code", 1, LAUNCHER_MAKES_FILE},
     {"sudo", "AbEHknPS", "ugpChDRrtTU", "preserve-env set-home non-interactive stdin",
      "user group host chdir", 0, LAUNCHER_ASSIGNS},
     {"doas", "Ln", "uC", "", "", 0, 0},

@@ -287,9 +287,13 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
         return;
     }
     uint32_t from = options.next;
-    for (uint32_t i = 0; i < launcher->operand_count && from < count; i++, from++)
+    for (uint32_t i = 0; i < launcher->operand_count && from < count; i++, from++) {
         if (!sma_shell_word_is_constant(word_at(shell, command, from)))
             sma_unwrap_note(shell, command, count, "a launcher whose operand is not constant");
+        if ((launcher->traits & LAUNCHER_MAKES_FILE) != 0)
+            sma_unwrap_touch_at(shell, command, from, SMA_TOUCH_WRITE,
+                                word_at(shell, command, from));
+    }
     if ((launcher->traits & LAUNCHER_ASSIGNS) != 0)
         from = take_assigns(shell, command, from);
     if (from >= count) {

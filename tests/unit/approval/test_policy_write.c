@@ -111,6 +111,11 @@ static void what_rules_run_is_never_written_unasked(void)
         "rm Makefile",
         "git mv -f m.txt Makefile",
         "git checkout HEAD~1 -- Makefile",
+        "git checkout HEAD~2",
+        "git checkout v1 --",
+        "git checkout -b x v1",
+        "git checkout -f",
+        "git checkout Makefile",
         "git restore --source=x Makefile",
         "git apply m.patch",
         "split -a1 --additional-suffix=kefile m.txt M",
@@ -260,11 +265,25 @@ static void files_of_owners_are_known_by_name(void)
             fprintf(stderr, "an owner's: %s\n", plain[i]);
         CHECK(!sma_file_is_owner_only(sma_str(plain[i])));
     }
-    static const char *const patterns[] = {
-        "*",    "M*",       "*file",      "*.json",     "Makefile.*",         ".*",
-        ".g*",  "*/config", "a/?akefile", "[M]akefile", "[[:upper:]]akefile", "[!a]*",
-        "*.m?", "*.[mx]k",  "Agen?.md",   ".h[!x]sky/a", "mirror.git/?ooks/update",
-        "a.git/hooks/up*", "*/hook[s]/post-*"};
+    static const char *const patterns[] = {"*",
+                                           "M*",
+                                           "*file",
+                                           "*.json",
+                                           "Makefile.*",
+                                           ".*",
+                                           ".g*",
+                                           "*/config",
+                                           "a/?akefile",
+                                           "[M]akefile",
+                                           "[[:upper:]]akefile",
+                                           "[!a]*",
+                                           "*.m?",
+                                           "*.[mx]k",
+                                           "Agen?.md",
+                                           ".h[!x]sky/a",
+                                           "mirror.git/?ooks/update",
+                                           "a.git/hooks/up*",
+                                           "*/hook[s]/post-*"};
     static const char *const harmless[] = {"*.csv", "*.c", "src/*.md", "logs/*.log",
                                            "src/hooks/*.css"};
     for (size_t i = 0; i < SMA_COUNT_OF(patterns); i++) {
@@ -333,6 +352,37 @@ static void a_rule_for_a_writer_opens_his_files(void)
     sma_policy_destroy(policy);
 }
 
+/* No rule may be `flock` alone, but where everything understood runs it made any file, empty. */
+static void the_file_of_a_lock_is_written(void)
+{
+    static const struct
+    {
+        const char *command;
+        enum sma_policy_verdict verdict;
+    } rows[] = {
+        {"flock a.lock cat a.txt", SMA_POLICY_ALLOW},
+        {"flock rust-toolchain cat a.txt", SMA_POLICY_ASK},
+        {"flock -n .git/hooks/update cat a.txt", SMA_POLICY_ASK},
+        {"flock -w 1 ../x cat a.txt", SMA_POLICY_ASK},
+    };
+    enum sma_policy_write answer = SMA_POLICY_WRITE_FREE;
+    struct sma_policy *policy = NULL;
+    struct sma_error error = {0};
+    CHECK_OK(sma_policy_load("{\"exec_shell\":true}", &policy, &error));
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_policy_query query = {.command = sma_str(rows[i].command),
+                                         .project_dir = SMA_STR("/project"),
+                                         .may_write = say,
+                                         .user = &answer};
+        struct sma_policy_decision decision;
+        sma_policy_decide(policy, shell, &query, &decision);
+        if (decision.verdict != rows[i].verdict)
+            fprintf(stderr, "%s: %s\n", rows[i].command, decision.reason);
+        CHECK_INT(rows[i].verdict, decision.verdict);
+    }
+    sma_policy_destroy(policy);
+}
+
 int main(void)
 {
     shell = sma_shell_create();
@@ -344,6 +394,7 @@ int main(void)
     RUN(files_of_owners_are_known_by_name);
     RUN(the_decision_says_when_only_an_owner_may_agree);
     RUN(a_rule_for_a_writer_opens_his_files);
+    RUN(the_file_of_a_lock_is_written);
     sma_shell_destroy(shell);
     return check_summary();
 }
