@@ -3,6 +3,7 @@
  */
 #include "oracle.h"
 
+#include "oracle_names.h"
 #include "project.h"
 
 #include "runtime/approval/shell.h"
@@ -283,6 +284,15 @@ static const char *find_fault(const struct saw *saw, unsigned policy)
     return !is_git && has_hidden_part(path) ? "a hidden file" : NULL;
 }
 
+/* A plain file of the project, which some redirection or touch of the list must name; git's own files need not. */
+static bool is_of_project(const struct saw *saw)
+{
+    const char *path = saw->path;
+    if (!is_below(path, OBSERVER_PROJECT) || path[strlen(OBSERVER_PROJECT)] == '\0')
+        return false;
+    return !(is_by_git(saw) && is_kept_by_git(path + strlen(OBSERVER_PROJECT) + 1));
+}
+
 /* -- all ------------------------------------------------------------------------------------------------------------------- */
 static bool may_connect(const struct saw *saw)
 {
@@ -321,8 +331,9 @@ bool oracle_find(const struct sma_shell *shell, unsigned policy, const struct ob
             why = is_below(saw->path, "/home/bin") ? NULL : "code of the project";
         else if (saw->kind == SAW_CONNECT)
             why = may_connect(saw) ? NULL : "no program of the network";
-        else
-            why = find_fault(saw, policy);
+        else if ((why = find_fault(saw, policy)) == NULL && is_of_project(saw) &&
+                 !oracle_is_named(shell, saw))
+            why = "the verdict does not name this file";
         if (why != NULL) {
             tell(saw, why, ret_violation);
             return true;
