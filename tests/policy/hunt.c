@@ -9,6 +9,8 @@
  *     --seed   of the first text; the n-th has seed+n          --one   this seed alone, and everything that it does
  *     --first  stop at the first violation                       --text  a text instead of seeds (with --policy N)
  *     --list   print the texts and run nothing                   --all    tell every violation, not one of each kind
+ *     --allowed  print the seeds whose texts are allowed and run nothing
+ *     --only     a file of seeds, one a line: these instead of --count
  * Exit: 0 no violation, 1 violations, 77 this machine has no namespaces or no seccomp for us.
  */
 #include "generate.h"
@@ -33,14 +35,15 @@
 #define JOB_COUNT_MAX 64
 #define TOLD_COUNT_MAX 256
 #define EXIT_SKIPPED 77
+#define SEEDS_BYTES_MAX (1 << 20)
 
 struct options
 {
     uint64_t count, seed;
     unsigned jobs, policy;
     const char *text;
-    char *seeds; /* the contents of the file: the scratch system does not have it */
-    bool stops_at_first, is_one, is_list, tells_all;
+    char *seeds, *only; /* the contents of files: the scratch system does not have them */
+    bool stops_at_first, is_one, is_list, tells_all, is_decided_only;
 };
 
 /* What the workers share; each counts in its own place. */
@@ -118,6 +121,10 @@ static bool try_text(struct worker *worker, const char *text, unsigned policy, u
     if (decision.verdict != SMA_POLICY_ALLOW)
         return false;
     worker->shared->jobs[worker->index].allowed++;
+    if (worker->options->is_decided_only) {
+        printf("%llu\n", (unsigned long long)seed);
+        return false;
+    }
     for (size_t i = 0; i < 2; i++) {
         struct report report = {.seed = seed, .policy = policy, .is_bash = i == 1};
         observer_run(worker->observer, shells[i], text, worker->seen);
@@ -204,23 +211,47 @@ static bool set_up(struct worker *worker)
     return false;
 }
 
+static void try_seed(struct worker *worker, uint64_t seed)
+{
+    char text[GENERATE_BYTES_MAX];
+    unsigned policy;
+    generate(seed, text, &policy);
+    if (try_text(worker, text, policy, seed) && worker->options->stops_at_first)
+        worker->shared->is_over = true;
+}
+
+static void try_range(struct worker *worker)
+{
+    const struct options *options = worker->options;
+    uint64_t count = options->only == NULL ? options->count : 0;
+    for (uint64_t i = worker->index; i < count && !worker->shared->is_over; i += options->jobs)
+        try_seed(worker, options->seed + i);
+}
+
+static void try_only(struct worker *worker)
+{
+    unsigned index = 0;
+    for (char *line = worker->options->only;
+         line != NULL && *line != '\0' && !worker->shared->is_over; index++) {
+        uint64_t seed = strtoull(line, NULL, 10);
+        line = strchrnul(line, '\n');
+        line += *line == '\n';
+        if (index % worker->options->jobs == worker->index)
+            try_seed(worker, seed);
+    }
+}
+
 static void work(struct worker *worker)
 {
     const struct options *options = worker->options;
-    char text[GENERATE_BYTES_MAX];
-    unsigned policy;
     if (!set_up(worker))
         _exit(EXIT_SKIPPED);
     if (options->text != NULL) {
         (void)try_text(worker, options->text, options->policy, UINT64_MAX); /* counted there */
     } else {
         try_seeds(worker);
-        for (uint64_t i = worker->index; i < options->count && !worker->shared->is_over;
-             i += options->jobs) {
-            generate(options->seed + i, text, &policy);
-            if (try_text(worker, text, policy, options->seed + i) && options->stops_at_first)
-                worker->shared->is_over = true;
-        }
+        try_range(worker);
+        try_only(worker);
     }
     fflush(stdout);
     observer_leave(worker->observer);
@@ -331,8 +362,8 @@ static void list(const struct options *options)
 static char *read_seeds(const char *path)
 {
     FILE *file = fopen(path, "re");
-    char *bytes = calloc(1, 1 << 20);
-    if (file == NULL || bytes == NULL || fread(bytes, 1, (1 << 20) - 1, file) == 0) {
+    char *bytes = calloc(1, SEEDS_BYTES_MAX);
+    if (file == NULL || bytes == NULL || fread(bytes, 1, SEEDS_BYTES_MAX - 1, file) == 0) {
         fprintf(stderr, "hunt: no seeds in %s\n", path);
         exit(2);
     }
@@ -349,7 +380,8 @@ int main(int argc, char **argv)
         options.is_one |= strcmp(name, "--one") == 0;
         options.is_list |= strcmp(name, "--list") == 0;
         options.tells_all |= strcmp(name, "--all") == 0;
-        if (strstr("--first --one --list --all", name) != NULL)
+        options.is_decided_only |= strcmp(name, "--allowed") == 0;
+        if (strstr("--first --one --list --allowed", name) != NULL || strcmp(name, "--all") == 0)
             continue;
         i++;
         if (strcmp(name, "--count") == 0)
@@ -364,6 +396,8 @@ int main(int argc, char **argv)
             options.text = value;
         else if (strcmp(name, "--seeds") == 0)
             options.seeds = read_seeds(value);
+        else if (strcmp(name, "--only") == 0)
+            options.only = read_seeds(value);
         else
             return fprintf(stderr, "hunt: unknown option %s; see the head of hunt.c\n", name), 2;
     }
