@@ -211,7 +211,8 @@ static void check_assigns(struct deciding *deciding)
         const struct sma_shell_assign *assign = &deciding->shell->assigns[i];
         if (!is_tame_variable(deciding, assign))
             sma_deciding_ask(deciding, assign->name, "this variable can change what programs do");
-        else if (sma_path_is_protected(sma_shell_word_str(&assign->value), false, true))
+        else if (sma_path_is_protected(sma_shell_word_str(&assign->value),
+                                       (assign->value.flags & SMA_WORD_GLOB) != 0, true))
             sma_deciding_ask(deciding, assign->name, "it names a protected file");
     }
 }
@@ -319,7 +320,11 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
     bool is_pattern = (word->flags & SMA_WORD_GLOB) != 0 && !checked->shows_names_only;
     if ((word->flags & SMA_WORD_BRACE) != 0 && !checked->shows_names_only && !is_below_folder(word))
         return "it may name a protected file";
-    if (sma_path_is_protected(text, is_pattern, checked->is_plain || checked->kind == PROGRAM_GIT))
+    bool for_git = checked->is_plain || checked->kind == PROGRAM_GIT;
+    bool is_tail =
+        (word->flags & SMA_WORD_DYNAMIC) != 0 && /* "$PWD"/.env */
+        sma_path_is_protected((struct sma_str){word->raw, word->raw_len}, false, for_git);
+    if (is_tail || sma_path_is_protected(text, is_pattern, for_git))
         return "it names a protected file";
     if (memchr(text.ptr, '/', text.len) != NULL && is_denied_file(deciding, word))
         return "it names a program that a deny rule names";

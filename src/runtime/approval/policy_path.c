@@ -24,7 +24,7 @@ static bool is_protected_from(struct sma_str text, bool is_pattern, bool for_git
 {
     size_t from = 0;
     for (size_t i = 0; i <= text.len; i++) {
-        if (i < text.len && strchr("/=:@,", text.ptr[i]) == NULL)
+        if (i < text.len && strchr("/=:@,\"'", text.ptr[i]) == NULL)
             continue;
         struct sma_str name = {text.ptr + from, i - from};
         if (name.len > 0 &&

@@ -473,6 +473,11 @@ static const char *const ATTACKS[] = {
     "gzip -dN a.gz",
     "gunzip --name a.gz",
     "gzip -rd docs",
+    "cat \"$PWD\"/.env",
+    "cat \"$PWD/.env\"",
+    "head -n1 $HOME/x/.ship/state.db",
+    "for f in .e*; do cat \"$f\"; done",
+    "for f in docs/.*; do cat \"$f\"; done",
     /* built-in rules of make write `a` of a.sh */
     "make Agent.md",
     "make docs/config",
