@@ -124,6 +124,7 @@ static void the_owner_is_asked_at_home(void)
     char *yes = approval_button(message, "Approve");
     json_decref(message);
     telegram_expect(&world, BOB, "An owner or administrator decides this");
+    approval_await_receipts(&world); /* before it nobody has certainly seen the card */
     (void)telegram_say(&world, BOB, BOB, "yes"); /* his own word counts nothing */
     telegram_expect(&world, BOB, "This is for an owner or administrator to decide.");
     expect_open(&world, 1);
