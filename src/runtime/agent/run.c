@@ -4,6 +4,7 @@
 #include "runtime/agent/prompt.h"
 #include "sma/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FACTS_BYTES_USUAL 480
@@ -103,6 +104,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->next_number = 1;
     sma_buf_init(&run->facts, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->earlier, SMA_REQUEST_BYTES_MAX);
+    sma_buf_init(&run->masked, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->turn, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->tool_calls, TOOL_CALLS_BYTES_MAX + 2);
     sma_buf_init(&run->sent_texts, SMA_REQUEST_BYTES_MAX);
@@ -127,7 +129,7 @@ void sma_run_destroy(struct sma_run *run)
     struct sma_buf *bufs[] = {&run->facts,      &run->earlier,    &run->turn,
                               &run->tool_calls, &run->sent_texts, &run->final_text,
                               &run->done_text,  &run->turn_data,  &run->results_data,
-                              &run->scratch,    &run->request};
+                              &run->scratch,    &run->request,  &run->masked};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -291,6 +293,40 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
         run->blocks[run->block_count++] = order->text;
 }
 
+static bool is_within(const struct sma_buf *buf, struct sma_str text)
+{
+    return buf->ptr != NULL && text.ptr >= buf->ptr && text.ptr < buf->ptr + buf->len;
+}
+
+/* A model can be talked into telling the word that our blocks begin with. It still serves nobody: in what people write it is
+ * crossed out, in the same way each time, so that the bytes of a session stay. */
+static bool cross_out_word(struct sma_run *run)
+{
+    char word[17];
+    size_t bytes = 0;
+    if (run->order->facts_word == 0)
+        return true;
+    snprintf(word, sizeof word, "%016llx", (unsigned long long)run->order->facts_word);
+    sma_buf_clear(&run->masked);
+    for (uint32_t i = 0; i < run->block_count; i++)
+        bytes += run->blocks[i].len;
+    for (uint32_t i = 0; i < run->block_count; i++) {
+        struct sma_str *block = &run->blocks[i];
+        if (is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
+            memmem(block->ptr, block->len, word, sizeof word - 1) == NULL)
+            continue;
+        if (run->masked.len == 0 && sma_buf_reserve(&run->masked, bytes) == NULL)
+            return false; /* it must not move: blocks point into it */
+        char *copy = run->masked.ptr + run->masked.len;
+        sma_buf_put_str(&run->masked, *block);
+        *block = (struct sma_str){copy, block->len};
+        for (char *at = copy; (at = memmem(at, block->len - (size_t)(at - copy), word,
+                                           sizeof word - 1)) != NULL;)
+            memset(at, '-', sizeof word - 1);
+    }
+    return true;
+}
+
 /* One allocation instead of several while a buffer grows. What it was too small for still grows. */
 static void make_room(struct sma_buf *buf, size_t bytes)
 {
@@ -331,6 +367,10 @@ void run_put_user(struct sma_run *run, struct sma_str stored_facts)
     }
     fill_blocks(run, header_ends);
     free(header_ends);
+    if (!cross_out_word(run)) {
+        run->turn.err = run->masked.err;
+        return;
+    }
     size_t bytes = TURN_BYTES_USUAL;
     for (uint32_t i = 0; i < run->block_count; i++)
         bytes += run->blocks[i].len + run->blocks[i].len / 8;

@@ -84,6 +84,7 @@ struct sma_run
 
     /* the current turn, as it goes on the wire */
     struct sma_buf facts, turn, earlier;
+    struct sma_buf masked; /* what people wrote, without the word of our blocks */
     struct sma_str few_blocks[BLOCKS_FEW], *many_blocks,
         *blocks; /* blocks points to one of the two */
     uint32_t block_count;

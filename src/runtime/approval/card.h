@@ -85,4 +85,8 @@ void sma_card_put_outcome(struct sma_buf *buf, const struct sma_card_facts *fact
                           const enum sma_request_outcome *outcomes, struct sma_str by,
                           struct sma_str message_id);
 
+/** Untrusted text for a line of a notice or a list: controls become blanks, what does not show or turns the writing is
+ *  escaped. */
+void sma_card_put_line(struct sma_buf *buf, struct sma_str text);
+
 #endif

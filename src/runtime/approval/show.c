@@ -122,6 +122,18 @@ bool sma_talk_show(struct sma_buf *buf, struct sma_str text, size_t bytes_max, b
     return is_cut;
 }
 
+void sma_card_put_line(struct sma_buf *buf, struct sma_str text)
+{
+    for (size_t at = 0; at < text.len;) {
+        if ((unsigned char)text.ptr[at] < 0x20 || text.ptr[at] == 0x7f) {
+            sma_buf_put_char(buf, ' ');
+            at++;
+        } else {
+            put_point(buf, text, false, &at);
+        }
+    }
+}
+
 static size_t longest_run(struct sma_str text)
 {
     size_t longest = 0, run = 0;

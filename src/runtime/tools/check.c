@@ -1,6 +1,7 @@
 /* check.c — may this call be done, and what exactly would be agreed to? See check.h. */
 #include "runtime/tools/check.h"
 
+#include "runtime/approval/card.h"
 #include "runtime/approval/owner_files.h"
 #include "runtime/approval/request.h"
 #include "runtime/approval/shell.h"
@@ -194,21 +195,27 @@ static bool hash_fields(const struct sma_str *fields, size_t count, uint8_t ret_
     return is_good;
 }
 
-/* A text for people: one line without control characters, no secret. */
+/* A text for people: one line without control characters, what misleads the eye escaped, no secret. */
 static void put_line(const struct checking *checking, struct sma_buf *buf, struct sma_str text,
                      size_t max)
 {
     struct sma_buf clean;
     sma_buf_init(&clean, text.len * 2 + 64);
     sma_secrets_put(checking->rules->files->secrets, &clean, text);
-    struct sma_str shown = sma_buf_str(&clean);
+    struct sma_buf line; /* each byte may become an escape; what does not fit is cut anyway */
+    struct sma_str head = sma_buf_str(&clean);
+    head.len = sma_utf8_cut(head, max + 1);
+    sma_buf_init(&line, (max + 1) * 8 + 64);
+    sma_card_put_line(&line, head);
+    struct sma_str shown = sma_buf_str(&line);
     bool is_long = shown.len > max;
     shown.len = is_long ? sma_utf8_cut(shown, max - 3) : shown.len;
-    for (size_t i = 0; i < shown.len; i++)
-        sma_buf_put_char(
-            buf, (unsigned char)shown.ptr[i] < 0x20 || shown.ptr[i] == 0x7f ? ' ' : shown.ptr[i]);
+    sma_buf_put_str(buf, shown);
     if (is_long)
         sma_buf_put_text(buf, "...");
+    if (line.err != SMA_ERR_OK && buf->err == SMA_ERR_OK)
+        buf->err = line.err;
+    sma_buf_fini(&line);
     sma_buf_fini(&clean);
 }
 

@@ -352,6 +352,12 @@ static void people_are_asked_exactly(void)
     CHECK(item->is_admin_only && outcome.check.is_complete);
     sma_request_fini(&outcome.request);
 
+    /* notices and lists show the title: what turns or hides text is escaped in it */
+    call.arguments = "{\"command\":\"ls \xE2\x80\xAEx\xE2\xA0\x80y\"}";
+    check_call(&project, &call, &outcome);
+    CHECK_STR("ls \\u{202E}x\\u{2800}y", outcome.request.items[0].title);
+    sma_request_fini(&outcome.request);
+
     call.arguments = "{\"command\":\"echo sk-canary-123456 | wc\"}";
     check_call(&project, &call, &outcome);
     CHECK_STR("echo [redacted] | wc", outcome.request.items[0].title);
