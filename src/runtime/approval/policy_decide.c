@@ -209,10 +209,13 @@ static void check_assigns(struct deciding *deciding)
 {
     for (uint32_t i = 0; i < deciding->shell->assign_count; i++) {
         const struct sma_shell_assign *assign = &deciding->shell->assigns[i];
+        struct sma_str value = sma_shell_word_str(&assign->value);
+        /* `for f in .e*`; `for f in *` is everybody's, and names no hidden file */
+        bool is_hidden = (assign->value.flags & SMA_WORD_GLOB) != 0 && value.len > 0 &&
+                         (value.ptr[0] == '.' || memmem(value.ptr, value.len, "/.", 2) != NULL);
         if (!is_tame_variable(deciding, assign))
             sma_deciding_ask(deciding, assign->name, "this variable can change what programs do");
-        else if (sma_path_is_protected(sma_shell_word_str(&assign->value),
-                                       (assign->value.flags & SMA_WORD_GLOB) != 0, true))
+        else if (sma_path_is_protected(value, is_hidden, true))
             sma_deciding_ask(deciding, assign->name, "it names a protected file");
     }
 }

@@ -514,6 +514,8 @@ static const char *const EVERYDAY[] = {
     "curl -d \"$body\" http://localhost/",
     "curl -F 'file=@a.csv;type=text/csv' -F 'name=x' http://localhost/",
     "curl -s -o /dev/null -w '%{http_code}' http://localhost/",
+    "for f in *; do echo \"$f\"; done",
+    "for f in src/*; do wc -l \"$f\"; done",
     "make build",
     "make config",
     "make src/a.o",
