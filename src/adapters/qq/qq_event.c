@@ -418,7 +418,8 @@ static void finish_message(struct reading *in)
 {
     struct sma_ingress *ingress = &in->event.ingress;
     struct sma_str said = sma_str_trim(sma_buf_str(&in->said));
-    bool is_own = in->lines.len == 0 && !ingress->is_forward; /* what others wrote commands nothing */
+    bool is_own =
+        in->lines.len == 0 && !ingress->is_forward; /* what others wrote commands nothing */
     ingress->control = (uint8_t)(is_own ? sma_control_parse(said) : SMA_CONTROL_NONE);
     ingress->kind = ingress->control == SMA_CONTROL_NONE ? SMA_EVENT_MESSAGE : SMA_EVENT_CONTROL;
     ingress->route.user_name = author_name(in);

@@ -298,7 +298,8 @@ static void put_provenance(struct telegram_in *in, const struct reading *reading
     ingress->is_reply = reading->is_reply;
     /* Numbers are a chat's: the one of another chat means another message here. */
     int64_t there = telegram_in_int(telegram_in_object(answered, "chat"), "id");
-    bool is_here = there == 0 || there == telegram_in_int(telegram_in_object(message, "chat"), "id");
+    bool is_here =
+        there == 0 || there == telegram_in_int(telegram_in_object(message, "chat"), "id");
     if (id > 0 && is_here && telegram_in_is_real_reply(message))
         ingress->reply_to_id = telegram_in_number(in->reply_to_id, id);
     if (date_s > 0 && date_s < INT64_MAX / 1000)

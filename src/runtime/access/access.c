@@ -301,10 +301,10 @@ static struct sma_access_outcome decide_person(const struct sma_access_rules *ru
     if (facts->standing >= SMA_ACCESS_ADMIN || sma_access_is_group_admin(rules, event->user_id)) {
         struct sma_access_outcome outcome = run_in_group(false);
         /* Only what he wrote to us himself. Help and commands that we do not know may be meant for another bot. */
-        bool is_for_us = event->is_command ? !event->is_help
-                                           : event->address != SMA_ACCESS_ADDRESS_NONE;
-        outcome.lets_in = !facts->is_let_in && !facts->is_group_rejected && is_for_us &&
-                          !event->is_not_own;
+        bool is_for_us =
+            event->is_command ? !event->is_help : event->address != SMA_ACCESS_ADDRESS_NONE;
+        outcome.lets_in =
+            !facts->is_let_in && !facts->is_group_rejected && is_for_us && !event->is_not_own;
         return outcome;
     }
     if (!facts->is_let_in)

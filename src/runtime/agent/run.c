@@ -129,7 +129,7 @@ void sma_run_destroy(struct sma_run *run)
     struct sma_buf *bufs[] = {&run->facts,      &run->earlier,    &run->turn,
                               &run->tool_calls, &run->sent_texts, &run->final_text,
                               &run->done_text,  &run->turn_data,  &run->results_data,
-                              &run->scratch,    &run->request,  &run->masked};
+                              &run->scratch,    &run->request,    &run->masked};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -320,8 +320,8 @@ static bool cross_out_word(struct sma_run *run)
         char *copy = run->masked.ptr + run->masked.len;
         sma_buf_put_str(&run->masked, *block);
         *block = (struct sma_str){copy, block->len};
-        for (char *at = copy; (at = memmem(at, block->len - (size_t)(at - copy), word,
-                                           sizeof word - 1)) != NULL;)
+        for (char *at = copy;
+             (at = memmem(at, block->len - (size_t)(at - copy), word, sizeof word - 1)) != NULL;)
             memset(at, '-', sizeof word - 1);
     }
     return true;

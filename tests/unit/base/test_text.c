@@ -157,8 +157,8 @@ static void siphash_is_siphash(void)
 /* Direction, separators, tags and zero widths are told; joiners of emoji and letters are text. */
 static void marks_that_mislead_are_known(void)
 {
-    static const uint32_t bad[] = {0x61C,  0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A,
-                                   0x202E, 0x2060, 0x2066, 0x2069, 0xFEFF, 0xE0041,
+    static const uint32_t bad[] = {0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E,
+                                   0x2060, 0x2066, 0x2069, 0xFEFF, 0xE0041,
                                    /* blanks that are no blanks */
                                    0xAD, 0x34F, 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0};
     static const uint32_t good[] = {'a', 0xE9, 0x4F60, 0x2010, 0x202F, 0x1F600, 0xFE0F, 0xE0100};

@@ -247,7 +247,8 @@ static void a_bot_that_sees_everything_leaves_unknown_commands_alone(void)
     };
     test_bot.reads_all = true;
     check_rows(rows, SMA_COUNT_OF(rows));
-    see_message("group", "\"text\":\"/weather you?\"," ENTITIES(ENTITY("bot_command", 0, 8)), &seen);
+    see_message("group", "\"text\":\"/weather you?\"," ENTITIES(ENTITY("bot_command", 0, 8)),
+                &seen);
     CHECK(seen.is_record_only); /* not even within a follow-up window */
     see_message("group", "\"text\":\"weather you?\"", &seen);
     CHECK(!seen.is_record_only);
