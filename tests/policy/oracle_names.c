@@ -70,7 +70,7 @@ static bool is_beside(const struct saw *saw, const char *name)
         {"sed", "sed??????"},    {"gzip", "%s.gz"},   {"ln", "Cu??????"},   {"zip", "zi??????"},
         {"rsync", ".%s.??????"}, {"wget", "%s.tmp*"}, {"curl", "%s.*.tmp"},
     };
-    char pattern[PATH_MAX + 32];
+    char pattern[4 * PATH_MAX];
     size_t len = (size_t)(base_of(name) - name);
     if (strncmp(saw->path, name, len) != 0 || strchr(saw->path + len, '/') != NULL)
         return false;
@@ -94,7 +94,7 @@ static bool is_met_or_beside(const struct saw *saw, const char *name)
 /* Through the links of the folders above, and through its own. */
 static bool is_met_by_links(const struct saw *saw, const char *name)
 {
-    char real[PATH_MAX], above[PATH_MAX], joined[2 * PATH_MAX];
+    char real[PATH_MAX], above[PATH_MAX], joined[4 * PATH_MAX];
     if (is_met_or_beside(saw, name) ||
         (realpath(name, real) != NULL && is_met_or_beside(saw, real)))
         return true;
