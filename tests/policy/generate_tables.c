@@ -85,7 +85,8 @@ const struct row GENERATE_ROWS[] = {
      "verbose open-tty process-slot-var= max-chars= show-limits",
      "xargs %o %L|xargs -n1 %L|xargs -I{} %L {}|xargs -r cat|xargs %o cat|xargs %o grep x|xargs %o "
      "rm",
-     "sh -c %C|-a list.txt|--max-lines sh|-i sh|-l sh|-e sh"},
+     "sh -c %C|-a list.txt|--max-lines sh|--max-lines sh|--max-lines sh|--max-lines sh cat|-i "
+     "sh|-l sh|-e sh"},
     {"env", 5, "i0v", "uCS", "ignore-environment unset= chdir= split-string= debug",
      "env %L|env %o %L|env x=1 %L|env -u %v %L|env",
      "-S %C|--split-string=%C|PATH=. %L|%V[%e]=1 %L|-C sub %L|-u d* cat"},
@@ -184,7 +185,9 @@ const struct row GENERATE_ROWS[] = {
      "variable=",
      "curl -s %u|curl -s -o %n %u|curl %o %u|curl -m 1 %u",
      "--engine ./evil.so|--engine ../../../../home/project/evil.so|--engine "
-     "/home/project/evil.so|--eng /home/project/evil.so|"
+     "/home/project/evil.so|--engine /home/project/evil.so http://127.0.0.1/x|--engine "
+     "/home/project/evil.so http://127.0.0.1/x|-s --engine /home/project/evil.so "
+     "http://127.0.0.1/x|--eng /home/project/evil.so|"
      "-K evil.conf|-o %r|-O --output-dir %r|-c %r|--trace %r|--stderr %r|--libcurl %r|--hsts "
      "%r|--trace-ascii %r|-D %r|--etag-save %r|-T.env|"
      "--unix-socket /tmp/x|-so%r|--dump-header %r|-sD%r|--alt-svc %r"},

@@ -67,8 +67,23 @@ static bool is_beside(const struct saw *saw, const char *name)
     {
         const char *by, *base; /* patterns; %s is the base of the name */
     } BESIDE[] = {
-        {"sed", "sed??????"},    {"gzip", "%s.gz"},   {"ln", "Cu??????"},   {"zip", "zi??????"},
-        {"rsync", ".%s.??????"}, {"wget", "%s.tmp*"}, {"curl", "%s.*.tmp"},
+        {"sed", "sed??????"},
+        {"gzip", "%s.gz"},
+        {"ln", "Cu??????"},
+        {"zip", "zi??????"},
+        {"rsync", ".%s.??????"},
+        {"wget", "%s.tmp*"},
+        {"curl", "[0-9a-f][0-9a-f]*[0-9a-f].tmp"}, /* --cookie-jar */
+        /* --backup without a suffix; the variable of its suffix is asked about */
+        {"cp", "%s~"},
+        {"mv", "%s~"},
+        {"ln", "%s~"},
+        {"install", "%s~"},
+        {"rsync", "%s~"},
+        {"cp", "%s.~[0-9]*~"},
+        {"mv", "%s.~[0-9]*~"},
+        {"ln", "%s.~[0-9]*~"},
+        {"install", "%s.~[0-9]*~"},
     };
     char pattern[4 * PATH_MAX];
     size_t len = (size_t)(base_of(name) - name);
