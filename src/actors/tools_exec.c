@@ -301,7 +301,7 @@ static bool misses_network(const struct tools_job *job)
     const struct tools_command *command = job->command;
     if (!job->plan.is_boxed || job->setup->options.has_network || !command->has_inside)
         return false;
-    return command->reason == TOOLS_REASON_TIMEOUT ||
+    return command->reason == TOOLS_REASON_TIMEOUT || /* it may have waited for it */
            (has_failed_inside(job) && (sma_exec_stream_misses_network(&command->streams[0]) ||
                                        sma_exec_stream_misses_network(&command->streams[1])));
 }
@@ -348,9 +348,11 @@ static void describe(const struct tools_job *job, char *note, size_t size)
                             len == 0 && left[0] != '\0' ? left + 1 : left);
     if (len < size && misses_network(job))
         len += (size_t)snprintf(note + len, size - len,
-                                "%sThere is no network in the sandbox; the owner may permit it "
+                                "%sThere is no network in the sandbox%s; the owner may permit it "
                                 "(permissions.exec_shell.network in ship.json).",
-                                len == 0 ? "" : " ");
+                                len == 0 ? "" : " ",
+                                command->reason == TOOLS_REASON_TIMEOUT ? ", if it waited for one"
+                                                                        : "");
     if (len < size && meets_read_only(job))
         snprintf(
             note + len, size - len,

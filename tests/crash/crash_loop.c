@@ -142,6 +142,7 @@ static void make_project(struct world *world)
         snprintf(adapter, sizeof adapter,
                  "\"telegram\":{\"enabled\":true,\"botToken\":\"%s\",\"apiRoot\":\"http://"
                  "127.0.0.1:%d\","
+                 "\"groups\":[\"-5000\"],"
                  "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}}",
                  FAKE_TELEGRAM_TOKEN, fake_telegram_port(world->telegram.fake));
     else
