@@ -183,7 +183,7 @@ const struct row GENERATE_ROWS[] = {
      "max-time= url= user-agent= upload-file= create-dirs "
      "remote-name stderr= trace= libcurl= hsts= etag-save= cert= proxy= write-out= netrc-file= "
      "variable=",
-     "curl -s %u|curl -s -o %n %u|curl %o %u|curl -m 1 %u",
+     "curl -s %u|curl -s -o %n %u|curl %o %u|curl -m 1 %u|curl --engine /home/project/evil.so %u",
      "--engine ./evil.so|--engine ../../../../home/project/evil.so|--engine "
      "/home/project/evil.so|--engine /home/project/evil.so http://127.0.0.1/x|--engine "
      "/home/project/evil.so http://127.0.0.1/x|-s --engine /home/project/evil.so "

@@ -144,7 +144,7 @@ static bool is_name_in(const struct saw *saw, const struct sma_shell_word *word,
     }
     if (!is_open) {
         make_absolute(folder, text, name);
-        return is_met_by_pattern(saw, name);
+        return is_met_by_pattern(saw, name) || is_beside(saw, name);
     }
     /* whatever begins so */
     if (strchr(text, '/') == NULL)
@@ -154,7 +154,7 @@ static bool is_name_in(const struct saw *saw, const struct sma_shell_word *word,
         if (text[len - 1] == '/' && strlen(name) + 1 < sizeof name)
             strcat(name, "/");
     }
-    return strncmp(saw->path, name, strlen(name)) == 0;
+    return strncmp(saw->path, name, strlen(name)) == 0 || is_beside(saw, name);
 }
 
 static bool is_name(const struct naming *naming, const struct sma_shell_word *word)
