@@ -68,6 +68,7 @@ static bool is_beside(const struct saw *saw, const char *name)
         const char *by, *base; /* patterns; %s is the base of the name */
     } BESIDE[] = {
         {"sed", "sed??????"},
+        {"busybox", "%s??????"}, /* its sed */
         {"gzip", "%s.gz"},
         {"ln", "Cu??????"},
         {"zip", "zi??????"},

@@ -106,6 +106,7 @@ struct options
 {
     uint32_t next;           /* the first word that is no option */
     struct sma_str replaced; /* -I of xargs */
+    bool appends;            /* -n or -L of xargs, which take -I back */
 };
 
 static bool take_cluster(const struct launcher *launcher, struct sma_str text,
@@ -122,6 +123,7 @@ static bool take_cluster(const struct launcher *launcher, struct sma_str text,
             k + 1 < text.len ? (struct sma_str){text.ptr + k + 1, text.len - k - 1} : following;
         if (letter == 'I' && (launcher->traits & LAUNCHER_APPENDS) != 0)
             options->replaced = value;
+        options->appends |= letter == 'n' || letter == 'L';
         options->next += k + 1 == text.len;
         return true;
     }
@@ -144,6 +146,7 @@ static bool take_long(const struct launcher *launcher, struct sma_str text, stru
         return false; /* their value is optional: the next word may be the program */
     if ((launcher->traits & LAUNCHER_APPENDS) != 0 && sma_str_is_equal(name, SMA_STR("replace")))
         options->replaced = following;
+    options->appends |= sma_list_has("max-args max-lines", name);
     options->next += equals == NULL;
     return true;
 }
@@ -317,7 +320,7 @@ static void unwrap_launcher(struct sma_shell *shell, uint32_t command,
     shell->commands[command].is_transparent = is_transparent;
     if (options.replaced.len > 0)
         sma_unwrap_mark_replaced(shell, child, options.replaced);
-    else
+    if (options.replaced.len == 0 || options.appends)
         child->has_more_words |= (launcher->traits & LAUNCHER_APPENDS) != 0;
 }
 

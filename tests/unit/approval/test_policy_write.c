@@ -10,11 +10,12 @@
 
 static struct sma_shell *shell;
 
-static const char RULES[] = "{\"exec_shell\":{\"deny\":[],\"allow\":[\"git\",\"cat\",\"ls\","
-                            "\"echo\",\"printf\",\"cp\",\"mv\",\"tee\","
-                            "\"sed\",\"split\",\"tar\",\"touch\",\"mkdir\",\"ln\",\"install\","
-                            "\"dd\",\"truncate\",\"rm\",\"chmod\",\"sort\","
-                            "\"make\",\"npm test\",\"python3 scripts/report.py\",\"cd\"]}}";
+static const char RULES[] =
+    "{\"exec_shell\":{\"deny\":[],\"allow\":[\"find\",\"git\",\"cat\",\"ls\","
+    "\"echo\",\"printf\",\"cp\",\"mv\",\"tee\","
+    "\"sed\",\"split\",\"tar\",\"touch\",\"mkdir\",\"ln\",\"install\","
+    "\"dd\",\"truncate\",\"rm\",\"chmod\",\"sort\","
+    "\"make\",\"npm test\",\"python3 scripts/report.py\",\"cd\"]}}";
 
 static enum sma_policy_write say(void *user, struct sma_str path)
 {
@@ -134,6 +135,10 @@ static void what_rules_run_is_never_written_unasked(void)
         "cp sub/package.json /project",
         "cp -r evil/. .",
         "tee -a Makefil[e]",
+        "printf Makefile | xargs -I% -n2 touch",
+        "printf Makefile | xargs --replace=% --max-lines=2 touch",
+        "printf Makefile | xargs -I% --max-args=2 tee",
+        "printf -- '-delete' | xargs -I% -L3 find .",
         "npm test -C src",
         "npm test --prefix=src",
     };
