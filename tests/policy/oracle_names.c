@@ -71,6 +71,7 @@ static bool is_beside(const struct saw *saw, const char *name)
         {"busybox", "%s??????"}, /* its sed */
         {"gzip", "%s.gz"},
         {"ln", "Cu??????"},
+        {"cp", "Cu??????"},
         {"zip", "zi??????"},
         {"rsync", ".%s.??????"},
         {"wget", "%s.tmp*"},
