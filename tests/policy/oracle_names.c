@@ -70,6 +70,7 @@ static bool is_beside(const struct saw *saw, const char *name)
         {"sed", "sed??????"},
         {"busybox", "%s??????"}, /* its sed */
         {"gzip", "%s.gz"},
+        {"busybox", "%s.gz"},
         {"ln", "Cu??????"},
         {"cp", "Cu??????"},
         {"zip", "zi??????"},
