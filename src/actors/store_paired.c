@@ -185,6 +185,15 @@ answer_group_key(struct sma_store *store, const struct sma_route *group, struct 
     return err;
 }
 
+/* On Telegram ids below zero are chats; as the author of a message one stands for its anonymous administrators, whoever they are.
+ * Who meant the group gives nobody a role by it. */
+static bool is_other_kind(const struct sma_route *route, bool is_group)
+{
+    struct sma_str id = is_group ? route->chat_id : route->user_id;
+    bool is_below_zero = id.len > 0 && id.ptr[0] == '-';
+    return sma_str_is_equal(route->channel, SMA_STR("telegram")) && is_below_zero != is_group;
+}
+
 /* "telegram:1001" instead of a code: somebody who is known by his id. */
 static SMA_CHECKED enum sma_err answer_key(struct sma_store *store, struct sma_str key,
                                            struct answer *answer)
@@ -194,11 +203,11 @@ static SMA_CHECKED enum sma_err answer_key(struct sma_store *store, struct sma_s
     struct store_pairing pairing = {0};
     answer->status = 400;
     if (read_group_key(key, &person))
-        return answer_group_key(store, &person, answer);
+        return is_other_kind(&person, true) ? SMA_ERR_OK : answer_group_key(store, &person, answer);
     if (!sma_access_key_split(key, &person.channel, &chat, &person.user_id) || chat.len > 0 ||
         sma_str_starts_with(person.user_id, SMA_STR("group:")) ||
         sma_str_starts_with(person.user_id, SMA_STR("channel:")) ||
-        sma_access_is_trusted_channel(person.channel))
+        sma_access_is_trusted_channel(person.channel) || is_other_kind(&person, false))
         return SMA_ERR_OK;
     enum sma_err err = sma_store_pairing_of(store, &person, false, &pairing);
     if (err == SMA_ERR_NOTFOUND)

@@ -242,10 +242,13 @@ static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
     CHECK_INT(SMA_STANDING_ADMIN, standing_in_group("eve")); /* as the platform has said before */
     CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
     CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
-    static const char *const bad[] = {"test:group:", "test:chat:a:b", "api:chat:x", ":group:x",
-                                      "test:group:a b"};
+    static const char *const bad[] = {"test:group:",      "test:chat:a:b",  "api:chat:x",
+                                      ":group:x",         "test:group:a b", "telegram:chat:1001",
+                                      "telegram:-1001234" /* its anonymous administrators */};
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
         CHECK_INT(400, approve(&w, bad[i]));
+    CHECK_INT(200, approve(&w, "telegram:chat:-1001234"));
+    CHECK_INT(200, approve(&w, "telegram:1001"));
     end_world(&w);
 }
 
