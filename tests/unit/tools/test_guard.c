@@ -358,9 +358,8 @@ static void a_swapped_folder_leads_nowhere(void)
         CHECK(pthread_create(&thread, NULL, swap_folder, &race) == 0);
         unsigned read_count = 0, write_count = 0, tries = 0;
         int64_t end_ms = now_ms() + RACE_MS, latest_ms = end_ms + 10000;
-        while (now_ms() < end_ms ||
-               (now_ms() < latest_ms &&
-                (read_count == 0 || write_count == 0 || read_count == tries))) {
+        while (now_ms() < end_ms || (now_ms() < latest_ms && (read_count == 0 || write_count == 0 ||
+                                                              read_count == tries))) {
             char *text = NULL;
             tries++;
             if (read_path(guard, "swap/file.txt", SMA_GUARD_READ, &text) == SMA_ERR_OK) {
