@@ -121,10 +121,8 @@ bool sma_list_has(const char *list, struct sma_str word);
 void sma_unwrap_note(struct sma_shell *shell, uint32_t command, uint32_t origin, const char *why);
 /* The same for a script in the word `origin`. */
 void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origin);
-/* The program touches the file `target`, a word or a part of one; a later reader of the list judges it. */
-void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
-                      const struct sma_shell_word *target);
-/* The same by the word `origin` of the command: a rule that fixes this word has allowed it. */
+/* The program touches the file `target`, a word or a part of one, by the word `origin` of the command: a rule that fixes this word
+ * has allowed it. policy_write.c judges the list. */
 void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
                          enum sma_shell_touch_kind kind, const struct sma_shell_word *target);
 /* What the words [from, to) may run if they are commands, so that deny rules see it. */

@@ -34,12 +34,6 @@ void sma_unwrap_script(struct sma_shell *shell, uint32_t command, uint32_t origi
         shell->notes[before].is_script = true;
 }
 
-void sma_unwrap_touch(struct sma_shell *shell, uint32_t command, enum sma_shell_touch_kind kind,
-                      const struct sma_shell_word *target)
-{
-    sma_unwrap_touch_at(shell, command, UINT32_MAX, kind, target);
-}
-
 void sma_unwrap_touch_at(struct sma_shell *shell, uint32_t command, uint32_t origin,
                          enum sma_shell_touch_kind kind, const struct sma_shell_word *target)
 {
