@@ -23,6 +23,8 @@ enum sma_language
     SMA_LANGUAGE_EN,
 };
 
+#define SMA_TARGET_COUNT_MAX 8 /* llm and its fallbacks */
+
 struct sma_config_llm
 {
     enum sma_llm_api api;
@@ -37,6 +39,16 @@ struct sma_config_llm
     bool is_stream;     /* default true */
     int64_t connect_ms, first_byte_ms, idle_ms, total_ms; /* llm.timeouts.*Ms; 0 = the defaults of limits.h */
     bool logs_messages; /* reference §2.6 */
+    const char *effort;          /* llm.effort as written: "none" "minimal" "low" "medium" "high" "xhigh" "max"; "" = not set */
+    const char *extra_body_json; /* llm.extraBody: members added to every request, as compact JSON object; "" = none */
+    const char *const *extra_headers; /* llm.extraHeaders: "Name: value" */
+    size_t extra_header_count;
+    const char *const *api_keys; /* llm.apiKey may be a list: all of them, the first is api_key */
+    size_t api_key_count;
+    const char *proxy;      /* llm.proxy, else proxy: http://, socks5h:// ...; "" = none. The environment's is never taken */
+    int64_t context_tokens; /* llm.contextTokens; 0 = what the profile or the server says */
+    bool has_prices;        /* llm.prices: per million tokens; else the profile's */
+    double price_input, price_cached, price_written, price_output;
 };
 
 /* The `adapters` (or `integrations`) block of one platform, raw JSON text of the object, "" when absent; each adapter
@@ -59,6 +71,12 @@ struct sma_config
     int start_port; /* 0 = any free port */
     const char *api_token; /* configured token, "" = use .ship/api-token */
     struct sma_config_llm llm;
+    /* Whom to ask, in this order: llm itself, then llm.fallbacks. Members that a fallback does not name are the defaults of
+     * its own provider, except stream, timeouts, proxy, logMessages, which are llm's. */
+    const struct sma_config_llm *llm_targets[SMA_TARGET_COUNT_MAX];
+    size_t llm_target_count; /* 0: llm alone (configurations made by hand) */
+    const struct sma_config_llm *llm_judge; /* llm.judge: who reads what may be an answer to a request; else llm with the least effort; NULL: llm */
+    int64_t llm_patience_s; /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int agent_concurrency;  /* 1.. */
     bool queue_is_fair;     /* queue.order: fifo (default) | fair */
     bool queue_is_collect;  /* queue.mode: serial (default) | collect */

@@ -59,7 +59,9 @@
     X(JUDGED)         /* agent -> store                      A     sma_judged              */      \
     X(JUDGED_DONE)    /* store -> agent                      A     sma_step_done           */      \
     X(DECIDE)         /* adapter -> store                    A     sma_decide              */      \
-    X(DECIDED)        /* store -> adapter                    A     sma_decided             */
+    X(DECIDED)        /* store -> adapter                    A     sma_decided             */      \
+    X(LEARNED)        /* store -> agent                      H     sma_learned             */      \
+    X(LEARN)          /* agent -> store                      H     sma_learned             */
 
 enum sma_msg_kind
 {
@@ -294,6 +296,7 @@ struct sma_result
     struct sma_str message_id;     /* the event key it came under */
     struct sma_str chat_id;
     struct sma_str pending_json;   /* PARKED: {"id","type","description","data":{...}} (reference §10.5) */
+    uint64_t duration_ms;          /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */
 };
 enum sma_query_kind
 {
@@ -367,6 +370,19 @@ struct sma_grant
     int64_t until_ms; /* wall clock; 0 = until it is revoked */
 };
 
+/* What a target refuses. Store -> agent: all that is known, before the first RUN of this start of the program. Agent ->
+ * store: learned now, kept over restarts; not answered, and lost without harm when there is no disk. */
+struct sma_learned_fact
+{
+    struct sma_str target; /* key of runtime/model/target.h */
+    struct sma_str member; /* member of the request that it refuses */
+};
+struct sma_learned
+{
+    uint32_t fact_count;
+    struct sma_learned_fact *facts;
+};
+
 /* -- runs ------------------------------------------------------------------------------------------------------- */
 struct sma_stored_step
 {
@@ -422,7 +438,7 @@ struct sma_session_ask
 struct sma_turn
 {
     uint64_t seq;
-    struct sma_str wire;       /* which wire format the bytes are in */
+    struct sma_str wire;       /* whose bytes they are: key of a target (runtime/model/target.h), or of old turns a wire's name */
     struct sma_str message_id; /* of the user's message */
     struct sma_str bytes;      /* the turn as runtime/agent encoded it in DONE */
 };
@@ -433,6 +449,20 @@ struct sma_session_turns
     struct sma_turn *turns;
 };
 
+/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* Tokens of one or several model requests as the providers count them. input, cached and written are disjoint: together
+ * they are what was sent. */
+struct sma_usage
+{
+    uint64_t request_count;
+    uint64_t input;     /* neither read from the provider's prompt cache nor written to it */
+    uint64_t cached;    /* read from it */
+    uint64_t written;   /* written to it, where the provider counts that apart; else 0 */
+    uint64_t output;    /* reasoning included */
+    uint64_t reasoning; /* of output; 0 where the provider does not tell */
+    uint64_t cost_nano; /* 1e-9 of the prices' currency (US dollars by default); 0 = no price is known */
+};
+
 /* -- steps ------------------------------------------------------------------------------------------------------ */
 enum sma_step_kind
 {
@@ -440,6 +470,7 @@ enum sma_step_kind
     SMA_STEP_RESULTS,    /* results of the calls */
     SMA_STEP_NOTE,       /* anything else worth keeping: deliveries that were approved, ... */
     SMA_STEP_DECISION,   /* written by the store: what was decided about the calls of the answer before it (codec.h) */
+    SMA_STEP_WAIT,       /* no model could be reached: the run waits for one (wait_ms), its slot is free (codec.h) */
 };
 enum sma_intent
 {
@@ -482,11 +513,15 @@ struct sma_step
     uint32_t delivery_count;
     struct sma_step_delivery *deliveries;
     struct sma_str request_json; /* not empty: park the run and ask people (runtime/approval/request.h). ANSWER only */
+    uint32_t wait_ms; /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
+    struct sma_usage usage; /* of the model requests since the step before; all 0 = none */
+    struct sma_str target;  /* who answered them (runtime/model/target.h: key); empty = nobody */
 };
 enum sma_step_verdict
 {
     SMA_STEP_DURABLE,
-    SMA_STEP_PARKED,  /* stored, and the run waits for people: it is over in the agent, send no DONE. RUN comes again */
+    SMA_STEP_PARKED,  /* stored, and the run waits for people or for a model: it is over in the agent, send no DONE. RUN
+                         comes again */
     SMA_STEP_STOPPED, /* the run was stopped, cleared or is not open: drop it, send no DONE */
     SMA_STEP_NO_DISK, /* not stored: wait a second and ask again */
 };
@@ -513,9 +548,11 @@ struct sma_done
     struct sma_str output;          /* final text of the run, for the stored result */
     struct sma_str tool_calls_json; /* [{tool,input,output}] */
     struct sma_str turn;            /* the session's new turn, empty = none */
-    struct sma_str wire;            /* its format */
+    struct sma_str wire;            /* its format: key of the target (runtime/model/target.h) whose bytes it holds */
     uint32_t delivery_count;        /* fallback text or notice: 0 or 1 row; call = 0, step = last step + 1 */
     struct sma_step_delivery *deliveries;
+    struct sma_usage usage; /* as in STEP: since the last one */
+    struct sma_str target;
     struct sma_stamps stamps;
 };
 
@@ -608,9 +645,12 @@ struct sma_tool_cancel
 };
 
 /* -- model ------------------------------------------------------------------------------------------------------ */
+struct sma_config_llm;
 struct sma_model_ask
 {
+    const struct sma_config_llm *llm; /* where it goes: of an immutable configuration, lives until the program ends */
     uint64_t seq;
+    struct sma_str chat_key; /* whose run it is, for logs; empty = nobody's (the judge) */
     uint32_t round;          /* 0 = first request of the run */
     struct sma_str body;     /* the whole request, ready for the wire */
     uint32_t turn_offset;    /* body[turn_offset, turn_end): the current turn's messages, comma-joined JSON */
@@ -624,17 +664,33 @@ enum sma_model_status
     SMA_MODEL_FAILED,         /* after retries; error says what and what to do */
     SMA_MODEL_CANCELLED,
 };
+/* FAILED: what kind of failure, so that the run knows what may help. Source: protocols of the providers; retry.h decides. */
+enum sma_model_trouble
+{
+    SMA_MODEL_TROUBLE_TRANSIENT, /* network, overload, 5xx, hung, cut: the same request may pass later */
+    SMA_MODEL_TROUBLE_RATE,      /* a limit of requests or tokens per time; retry_after_ms when it was told */
+    SMA_MODEL_TROUBLE_QUOTA,     /* no money, or a limit of days: another key or target may help, this one not soon */
+    SMA_MODEL_TROUBLE_AUTH,      /* key wrong, revoked or without the right */
+    SMA_MODEL_TROUBLE_NO_MODEL,  /* the model does not exist (any more) */
+    SMA_MODEL_TROUBLE_MEMBER,    /* a member of the request is refused: refused_member; repeat without it */
+    SMA_MODEL_TROUBLE_SESSION,   /* the conversation is refused (foreign reasoning, signatures, images): repeat it in plain form */
+    SMA_MODEL_TROUBLE_REQUEST,   /* any other 4xx: it will not pass */
+    SMA_MODEL_TROUBLE_SETUP,     /* our own side: address, certificate, nothing configured, no memory */
+};
 enum sma_finish
 {
     SMA_FINISH_STOP,
     SMA_FINISH_TOOLS,
-    SMA_FINISH_LENGTH,  /* truncated: calls must not run */
-    SMA_FINISH_FILTERED,
+    SMA_FINISH_LENGTH,   /* truncated: calls must not run; those that were cut are is_invalid and is_cut */
+    SMA_FINISH_FILTERED, /* a content filter of the platform: calls must not run */
+    SMA_FINISH_REFUSED,  /* the model refuses (text says why, may be empty): calls must not run, and the turn is not replayed */
 };
 struct sma_model_call
 {
     struct sma_str id, name, arguments; /* arguments: JSON text, "{}" when the model sent none */
     bool is_invalid;                    /* arguments are not a JSON object */
+    bool is_cut;                        /* the answer ended inside of them */
+    struct sma_str problem;             /* is_invalid: what is wrong and where, for the model; may be empty */
 };
 struct sma_model_answer
 {
@@ -645,9 +701,13 @@ struct sma_model_answer
     struct sma_str fragment; /* the assistant message(s) as they go back on the wire, comma-joined JSON */
     uint32_t call_count;
     struct sma_model_call *calls;
-    struct sma_str error; /* FAILED: one line for people: what, where, what to do */
+    struct sma_str error; /* FAILED: one line for the owner and the log: what, where, what to do. Not for strangers */
     int http_status;
-    uint64_t input_tokens, cached_tokens, output_tokens;
+    uint8_t trouble;               /* FAILED: enum sma_model_trouble */
+    int64_t retry_after_ms;        /* FAILED: what the server asked for, or when a key is back; -1 = not said */
+    struct sma_str refused_member; /* TROUBLE_MEMBER: name or path ("temperature", "reasoning.effort") */
+    uint64_t window_tokens;        /* CONTEXT_LENGTH: the model's window when the server told it, else 0 */
+    struct sma_usage usage;        /* OK; all attempts together */
     uint64_t out_ns, first_token_ns; /* stamps */
 };
 struct sma_model_cancel

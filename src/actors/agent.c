@@ -349,7 +349,7 @@ static void take_reload(struct sma_agent *agent, const struct sma_reload *reload
     struct sma_run_settings *before = agent->settings;
     agent->settings = settings;
     agent->config = reload->config;
-    if (before->wire != settings->wire) {
+    if (before->targets[0].wire != settings->targets[0].wire) {
         before->is_stale = true;
         sma_sessions_forget(agent->sessions);
     }

@@ -152,11 +152,13 @@ static void ask_model(struct sma_agent *agent, struct agent_run *entry)
 {
     size_t size = sma_run_request_size(entry->run);
     struct sma_msg *msg =
-        agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), size + ROOM_ALIGN);
+        agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask),
+                   size + sma_run_order_of(entry->run)->route.chat_key.len + ROOM_ALIGN);
     struct sma_model_ask *body = SMA_MSG_BODY(msg, struct sma_model_ask);
     char *bytes = sma_msg_space(msg, size);
     sma_run_request_write(entry->run, bytes, body);
     body->body = (struct sma_str){bytes, size};
+    body->chat_key = sma_msg_dup(msg, body->chat_key);
     ask(agent, SMA_ACTOR_MODEL, entry, 0, msg,
         sma_ctx_now(agent->ctx) + SMA_MODEL_TOTAL_S * NS_PER_S);
 }
@@ -299,13 +301,14 @@ dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32
 static void store_step(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_step *from)
 {
-    size_t space = from->data.len + from->request_json.len + 2 +
+    size_t space = from->data.len + from->request_json.len + from->target.len + 3 +
                    deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = agent_make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
     *body = *from;
     body->data = sma_msg_dup(msg, from->data);
     body->request_json = sma_msg_dup(msg, from->request_json);
+    body->target = sma_msg_dup(msg, from->target);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
     ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
@@ -314,7 +317,7 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_done *from)
 {
     size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len +
-                   4 + deliveries_space(from->deliveries, from->delivery_count);
+                   from->target.len + 5 + deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = agent_make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
     struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
     *body = *from;
@@ -322,6 +325,7 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
     body->tool_calls_json = sma_msg_dup(msg, from->tool_calls_json);
     body->turn = sma_msg_dup(msg, from->turn);
     body->wire = sma_msg_dup(msg, from->wire);
+    body->target = sma_msg_dup(msg, from->target);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
     ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
 }

@@ -72,6 +72,8 @@ static const struct kind_row kinds[SMA_MSG_KIND_COUNT] = {
     ROW(JUDGED_DONE, ANSWER, STORE, AGENT),
     ROW(DECIDE, ASK, ADAPTER, STORE),
     ROW(DECIDED, ANSWER, STORE, ADAPTER),
+    ROW(LEARNED, HANDOFF, STORE, AGENT),
+    ROW(LEARN, HANDOFF, AGENT, STORE),
     ROW(PROGRESS, SIGNAL, ANY,
         ANY), /* agent -> dispatcher -> adapter: the lanes that exist decide */
 };

@@ -23,6 +23,7 @@ void model_answer_status(struct sma_model *model, const struct sma_msg *question
     answer->status = (uint8_t)status;
     answer->http_status = http_status;
     answer->error = sma_msg_dup(msg, error);
+    answer->retry_after_ms = -1;
     if (status == SMA_MODEL_FAILED || status == SMA_MODEL_CONTEXT_LENGTH)
         SMA_METRIC_ADD(model_errors_total, 1);
     sma_ctx_answer(model->ctx, question, &msg);
@@ -60,9 +61,10 @@ void model_answer_decoded(struct sma_model *model, const struct sma_msg *questio
     answer->status = SMA_MODEL_OK;
     answer->finish = (uint8_t)decoded->finish;
     answer->http_status = 200;
-    answer->input_tokens = decoded->input_tokens;
-    answer->cached_tokens = decoded->cached_tokens;
-    answer->output_tokens = decoded->output_tokens;
+    answer->usage = (struct sma_usage){.request_count = 1,
+                                       .input = decoded->input_tokens,
+                                       .cached = decoded->cached_tokens,
+                                       .output = decoded->output_tokens};
     answer->out_ns = out_ns;
     answer->first_token_ns = first_token_ns;
     answer->call_count = (uint32_t)decoded->call_count;

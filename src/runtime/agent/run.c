@@ -12,16 +12,24 @@
 
 /* -- settings ----------------------------------------------------------------------------------------------------- */
 /* Everything of a request before its messages, when these tools are offered. */
-static SMA_CHECKED enum sma_err find_head(struct sma_run_settings *settings, uint32_t offers,
-                                          uint64_t facts_word, const struct sma_buf **ret_head)
+static void drop_heads(struct sma_run_settings *settings)
+{
+    for (size_t i = 0; i < SMA_TARGET_COUNT_MAX; i++)
+        for (size_t k = 0; k < SMA_TOOL_OFFER_SETS; k++)
+            sma_buf_fini(&settings->heads[i][k]);
+}
+
+static SMA_CHECKED enum sma_err find_head(struct sma_run_settings *settings, size_t target_index,
+                                          uint32_t offers, uint64_t facts_word,
+                                          const struct sma_buf **ret_head)
 {
     SMA_ASSERT(offers < SMA_TOOL_OFFER_SETS);
     if (settings->facts_word != facts_word) { /* with the first run: the word is always the same */
-        for (size_t i = 0; i < SMA_COUNT_OF(settings->heads); i++)
-            sma_buf_fini(&settings->heads[i]);
+        drop_heads(settings);
         settings->facts_word = facts_word;
     }
-    struct sma_buf *head = &settings->heads[offers];
+    const struct sma_target *target = &settings->targets[target_index];
+    struct sma_buf *head = &settings->heads[target_index][offers];
     if (head->len == 0 || head->err != SMA_ERR_OK) {
         struct sma_tool_spec tools[SMA_TOOL_COUNT];
         size_t tool_count = sma_tool_specs_for(offers, tools);
@@ -30,8 +38,7 @@ static SMA_CHECKED enum sma_err find_head(struct sma_run_settings *settings, uin
         sma_prompt_put_system(&system, settings->config, facts_word);
         sma_buf_fini(head);
         sma_buf_init(head, SMA_REQUEST_BYTES_MAX / 2);
-        settings->wire->put_head(head, &settings->config->llm, sma_buf_str(&system), tools,
-                                 tool_count);
+        target->wire->put_head(head, target, sma_buf_str(&system), tools, tool_count);
         enum sma_err err = system.err != SMA_ERR_OK ? system.err : head->err;
         sma_buf_fini(&system);
         if (err != SMA_ERR_OK) {
@@ -51,12 +58,17 @@ enum sma_err sma_run_settings_create(const struct sma_config *config,
         return SMA_ERR_NOMEM;
     const struct sma_config_llm *llm = &config->llm;
     settings->config = config;
-    settings->wire = sma_wire_get(llm->api);
+    for (size_t i = 0; i < config->llm_target_count; i++)
+        sma_target_init(&settings->targets[i], config->llm_targets[i]);
+    if (config->llm_target_count == 0)
+        sma_target_init(&settings->targets[0], llm);
+    settings->target_count = config->llm_target_count == 0 ? 1 : config->llm_target_count;
     settings->is_configured = llm->api == SMA_LLM_OFFLINE || llm->model[0] != '\0';
     sma_buf_init(&settings->tail, SMA_REQUEST_BYTES_MAX / 2);
-    settings->wire->put_tail(&settings->tail, llm);
+    settings->targets[0].wire->put_tail(&settings->tail, &settings->targets[0],
+                                        (struct sma_str){0});
     const struct sma_buf *head; /* the largest: what is too large shows now */
-    enum sma_err err = find_head(settings, SMA_TOOL_OFFER_SETS - 1, 0, &head);
+    enum sma_err err = find_head(settings, 0, SMA_TOOL_OFFER_SETS - 1, 0, &head);
     if (err == SMA_ERR_OK)
         err = settings->tail.err;
     if (err != SMA_ERR_OK) {
@@ -71,8 +83,7 @@ void sma_run_settings_destroy(struct sma_run_settings *settings)
 {
     if (settings == NULL)
         return;
-    for (size_t i = 0; i < SMA_COUNT_OF(settings->heads); i++)
-        sma_buf_fini(&settings->heads[i]);
+    drop_heads(settings);
     sma_buf_fini(&settings->tail);
     free(settings);
 }
@@ -84,7 +95,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
                       (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
     const struct sma_buf *head;
-    enum sma_err err = find_head(options->settings, offers, options->order->facts_word, &head);
+    enum sma_err err = find_head(options->settings, 0, offers, options->order->facts_word, &head);
     struct sma_run *run = err == SMA_ERR_OK ? calloc(1, sizeof *run) : NULL;
     if (run == NULL)
         return err != SMA_ERR_OK ? err : SMA_ERR_NOMEM;
@@ -95,6 +106,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->sessions = options->sessions;
     run->session = options->session;
     run->settings = options->settings;
+    run->target = &options->settings->targets[0];
     run->wall_ms = options->wall_ms;
     memcpy(run->random, options->random, sizeof run->random);
     run->language =
@@ -244,6 +256,8 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     ask->turn_end = (uint32_t)(at - bytes);
     at = copy(at, sma_buf_str(&run->settings->tail));
     SMA_ASSERT((size_t)(at - bytes) == sma_run_request_size(run));
+    ask->llm = run->target->llm;
+    ask->chat_key = run->order->route.chat_key;
     ask->seq = run->order->seq;
     ask->round = run->round;
     ask->read_ns = run->order->stamps.read_ns;
@@ -376,7 +390,7 @@ void run_put_user(struct sma_run *run, struct sma_str stored_facts)
         bytes += run->blocks[i].len + run->blocks[i].len / 8;
     make_room(&run->turn, bytes);
     run_open_fragment(run);
-    run->settings->wire->put_user(&run->turn, run->blocks, run->block_count);
+    run->target->wire->put_user(&run->turn, run->blocks, run->block_count);
     run_close_fragment(run, 1);
 }
 
@@ -598,7 +612,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         if (run->state == RUN_LOADING) {
             /* In a format no longer spoken it would stay for the next run: this one goes without. */
             if (!run->settings->is_stale)
-                (void)sma_session_load(run->sessions, run->session, run->settings->wire,
+                (void)sma_session_load(run->sessions, run->session, run->target->wire,
                                        event->turns);
             begin(run);
         }

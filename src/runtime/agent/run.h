@@ -23,18 +23,20 @@
 #define SMA_RUNTIME_AGENT_RUN_H
 
 #include "runtime/agent/session.h"
+#include "runtime/model/target.h"
 #include "runtime/tools/tools.h"
 #include "sma/config.h"
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-/* What all runs of one configuration share: the wire, and the head and tail of every request, built once. */
+/* What all runs of one configuration share: whom to ask, and the head and tail of every request, built once. */
 struct sma_run_settings
 {
     const struct sma_config *config;
-    const struct sma_wire *wire;
-    struct sma_buf heads[SMA_TOOL_OFFER_SETS],
-        tail;           /* a head for each set of offers, made when first needed */
+    struct sma_target targets[SMA_TARGET_COUNT_MAX]; /* in the order of the configuration */
+    size_t target_count;
+    struct sma_buf heads[SMA_TARGET_COUNT_MAX][SMA_TOOL_OFFER_SETS]; /* made when first needed */
+    struct sma_buf tail;
     uint64_t facts_word; /* that the heads name; 0 until the first run */
     bool is_configured;  /* there is a model to ask */
     bool

@@ -71,6 +71,7 @@ struct sma_run
     struct sma_sessions *sessions;
     struct sma_session *session;
     struct sma_run_settings *settings;
+    const struct sma_target *target; /* of the settings: who is asked now */
     enum sma_language language;
     int64_t wall_ms;
     uint64_t random[2], now_ns;

@@ -562,6 +562,8 @@ static enum sma_err read_llm(struct loading *loading, const struct sma_config_ov
                                     get_text(loading, "llm", "baseUrl", "")[0] == '\0');
     if (err == SMA_ERR_OK)
         read_sampling(loading);
+    loading->config->llm_targets[0] = loading->config->llm_judge = &loading->config->llm;
+    loading->config->llm_target_count = 1;
     return err;
 }
 

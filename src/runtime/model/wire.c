@@ -110,9 +110,11 @@ bool sma_wire_has_stream_usage(const struct sma_config_llm *llm)
     return false;
 }
 
-void sma_wire_put_tail(struct sma_buf *buf, const struct sma_config_llm *llm)
+void sma_wire_put_tail(struct sma_buf *buf, const struct sma_target *target,
+                       struct sma_str cache_key)
 {
-    (void)llm;
+    (void)target;
+    (void)cache_key;
     sma_buf_put_text(buf, "]}");
 }
 

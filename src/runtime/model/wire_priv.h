@@ -8,6 +8,7 @@
 #ifndef SMA_MODEL_WIRE_PRIV_H
 #define SMA_MODEL_WIRE_PRIV_H
 
+#include "runtime/model/target.h"
 #include "sma/wire.h"
 
 extern const struct sma_wire sma_wire_chat;
@@ -31,7 +32,8 @@ void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma
                          size_t block_count);
 /** Parts of struct sma_wire that formats have in common: the end of the list of messages and of the request; a user
  *  message of "text" blocks; an assistant message with plain content. */
-void sma_wire_put_tail(struct sma_buf *buf, const struct sma_config_llm *llm);
+void sma_wire_put_tail(struct sma_buf *buf, const struct sma_target *target,
+                       struct sma_str cache_key);
 void sma_wire_put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count);
 void sma_wire_put_assistant_text(struct sma_buf *buf, struct sma_str text);
 /** Is this the platform api.openai.com itself (max_completion_tokens, encrypted reasoning)? */

@@ -21,9 +21,10 @@ static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, si
     sma_buf_put_char(buf, ']');
 }
 
-static void put_head(struct sma_buf *buf, const struct sma_config_llm *llm, struct sma_str system,
+static void put_head(struct sma_buf *buf, const struct sma_target *target, struct sma_str system,
                      const struct sma_tool_spec *tools, size_t tool_count)
 {
+    const struct sma_config_llm *llm = target->llm;
     sma_buf_put_text(buf, "{\"model\":");
     sma_buf_put_json_string(buf, sma_str(llm->model));
     sma_buf_put_text(buf, ",\"store\":false");

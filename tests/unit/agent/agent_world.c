@@ -150,13 +150,16 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
         for (uint32_t i = 0; i < world->sends_per_run; i++)
             body->calls[i] =
                 i < world->shells_per_run
-                    ? (struct sma_model_call){SMA_STR("c"), SMA_STR("exec_shell"),
-                                              SMA_STR("{\"command\":\"make\"}"), false}
+                    ? (struct sma_model_call){.id = SMA_STR("c"),
+                                              .name = SMA_STR("exec_shell"),
+                                              .arguments = SMA_STR("{\"command\":\"make\"}")}
                 : world->is_weather && roll(world, 2) == 0
-                    ? (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_load_history"),
-                                              SMA_STR("{}"), false}
-                    : (struct sma_model_call){SMA_STR("c"), SMA_STR("chat_send"),
-                                              SMA_STR("{\"text\":\"t\"}"), false};
+                    ? (struct sma_model_call){.id = SMA_STR("c"),
+                                              .name = SMA_STR("chat_load_history"),
+                                              .arguments = SMA_STR("{}")}
+                    : (struct sma_model_call){.id = SMA_STR("c"),
+                                              .name = SMA_STR("chat_send"),
+                                              .arguments = SMA_STR("{\"text\":\"t\"}")};
     }
     sma_ctx_answer(ctx, question, &msg);
 }

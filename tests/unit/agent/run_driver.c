@@ -138,8 +138,10 @@ void driver_answer(struct driver *driver, const char *text, enum sma_finish fini
     for (; calls != NULL && calls[answer.call_count].id != NULL; answer.call_count++) {
         const struct driver_call *call = &calls[answer.call_count];
         bool is_object = call->arguments[0] == '{';
-        list[answer.call_count] = (struct sma_model_call){sma_str(call->id), sma_str(call->name),
-                                                          sma_str(call->arguments), !is_object};
+        list[answer.call_count] = (struct sma_model_call){.id = sma_str(call->id),
+                                                          .name = sma_str(call->name),
+                                                          .arguments = sma_str(call->arguments),
+                                                          .is_invalid = !is_object};
         sma_buf_put_text(&fragment, answer.call_count == 0 ? ",\"tool_calls\":[" : ",");
         sma_buf_put_text(&fragment, "{\"id\":");
         sma_buf_put_json_string(&fragment, sma_str(call->id));

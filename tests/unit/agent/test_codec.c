@@ -8,8 +8,10 @@
 static void make_answer(struct sma_buf *buf)
 {
     struct sma_model_call calls[] = {
-        {SMA_STR("id-1"), SMA_STR("chat_send"), SMA_STR("{\"text\":\"x\"}"), false},
-        {SMA_STR(""), SMA_STR("chat_send"), SMA_STR("nonsense"), true},
+        {.id = SMA_STR("id-1"),
+         .name = SMA_STR("chat_send"),
+         .arguments = SMA_STR("{\"text\":\"x\"}")},
+        {.name = SMA_STR("chat_send"), .arguments = SMA_STR("nonsense"), .is_invalid = true},
     };
     struct sma_model_answer answer = {.finish = SMA_FINISH_TOOLS,
                                       .text = SMA_STR("so"),

@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "runtime/model/target.h"
 
 #include "sma/actors.h"
 #include "sma/wire.h"
@@ -60,7 +61,7 @@ static void take_answer(struct harness *harness, const struct sma_msg *msg, stru
         record->call_count = answer->call_count;
         record->out_ns = answer->out_ns;
         record->first_token_ns = answer->first_token_ns;
-        record->input_tokens = answer->input_tokens;
+        record->input_tokens = answer->usage.input;
         copy(record->text, sizeof record->text, answer->text);
         copy(record->error, sizeof record->error, answer->error);
         copy(record->fragment, sizeof record->fragment, answer->fragment);
@@ -242,6 +243,7 @@ size_t harness_ask_body(struct harness *harness, struct sma_str body)
     pthread_mutex_lock(&harness->lock);
     size_t record = harness->record_count++;
     CHECK(record < HARNESS_RECORD_COUNT_MAX);
+    ask->llm = &harness->config.llm;
     ask->seq = record + 1;
     add_order(harness, msg, record);
     pthread_mutex_unlock(&harness->lock);
@@ -254,9 +256,11 @@ size_t harness_ask(struct harness *harness, const char *text)
     struct sma_str block = sma_str(text);
     struct sma_buf body;
     sma_buf_init(&body, SMA_REQUEST_BYTES_MAX);
-    wire->put_head(&body, &harness->config.llm, SMA_STR("You are a test."), NULL, 0);
+    struct sma_target target;
+    sma_target_init(&target, &harness->config.llm);
+    wire->put_head(&body, &target, SMA_STR("You are a test."), NULL, 0);
     wire->put_user(&body, &block, 1);
-    wire->put_tail(&body, &harness->config.llm);
+    wire->put_tail(&body, &target, (struct sma_str){0});
     CHECK_INT(SMA_ERR_OK, body.err);
     size_t record = harness_ask_body(harness, sma_buf_str(&body));
     sma_buf_fini(&body);

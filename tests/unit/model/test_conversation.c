@@ -5,6 +5,7 @@
  *      fake_model --prefix --deepseek.
  */
 #include "harness.h"
+#include "runtime/model/target.h"
 #include "sma/wire.h"
 #include "support/check.h"
 
@@ -22,9 +23,13 @@ static const struct harness_record *ask(struct conversation *conversation)
 {
     struct sma_buf body;
     sma_buf_init(&body, 1 << 20);
-    conversation->wire->put_head(&body, conversation->llm, SMA_STR("You are a test."), NULL, 0);
+    struct sma_target target;
+    struct sma_config_llm llm = *conversation->llm;
+    llm.base_url = "http://127.0.0.1/v1"; /* the harness has put its own there */
+    sma_target_init(&target, &llm);
+    conversation->wire->put_head(&body, &target, SMA_STR("You are a test."), NULL, 0);
     sma_buf_put_str(&body, sma_buf_str(&conversation->messages));
-    conversation->wire->put_tail(&body, conversation->llm);
+    conversation->wire->put_tail(&body, &target, (struct sma_str){0});
     size_t number = harness_ask_body(conversation->harness, sma_buf_str(&body));
     sma_buf_fini(&body);
     return harness_wait(conversation->harness, number);

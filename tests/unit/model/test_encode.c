@@ -2,6 +2,7 @@
  * Aim: requests have exactly the stated bytes on each wire, only configured members are written,
  *      and a longer session begins with the bytes of the shorter one. Method: golden strings.
  */
+#include "runtime/model/target.h"
 #include "sma/wire.h"
 #include "support.h"
 
@@ -21,7 +22,10 @@ static void check_head(enum sma_llm_api api, const struct sma_config_llm *llm, c
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 65536);
-    sma_wire_get(api)->put_head(&buf, llm, sma_str(system), tools, tool_count);
+    struct sma_target target;
+    sma_target_init(&target, llm);
+    CHECK(target.wire == sma_wire_get(api));
+    target.wire->put_head(&buf, &target, sma_str(system), tools, tool_count);
     CHECK_STR(wanted, sma_buf_str(&buf));
     sma_buf_fini(&buf);
 }

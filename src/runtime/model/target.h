@@ -1,0 +1,40 @@
+/*
+ * target.h — one place that model requests can go to: a provider's model with its options, the profile that says what it
+ * takes, and what it was found to refuse.
+ *
+ * A target's *key* names whose bytes a stored turn holds: "<wire> <host> <model>", e.g. "messages api.anthropic.com
+ * claude-sonnet-5-5". Reasoning, signatures and ids are good for the target of the same key only; for others a turn goes in
+ * plain form.
+ * Threads: the owner only. The configuration is borrowed and immutable.
+ */
+#ifndef SMA_MODEL_TARGET_H
+#define SMA_MODEL_TARGET_H
+
+#include "runtime/model/profile.h"
+#include "sma/config.h"
+#include "sma/wire.h"
+
+#define SMA_TARGET_KEY_BYTES_MAX 256
+#define SMA_REFUSED_COUNT_MAX 16
+#define SMA_REFUSED_BYTES_MAX 48
+
+struct sma_target
+{
+    const struct sma_config_llm *llm;
+    const struct sma_wire *wire;
+    struct sma_profile profile;
+    char key[SMA_TARGET_KEY_BYTES_MAX]; /* cut when longer */
+    /* Members of the request that it answered 400 to: left out from now on. */
+    char refused[SMA_REFUSED_COUNT_MAX][SMA_REFUSED_BYTES_MAX];
+    size_t refused_count;
+};
+
+void sma_target_init(struct sma_target *target, const struct sma_config_llm *llm);
+/** It refuses this member. false: that was known, or there is no room: repeating the request without it is no cure. */
+bool sma_target_refuse(struct sma_target *target, struct sma_str member);
+bool sma_target_refuses(const struct sma_target *target, const char *member);
+/** Bytes to insert at find_mark's offset in the newest user-side fragments of a request; empty: this target caches without
+ *  marks in messages. */
+struct sma_str sma_target_mark(const struct sma_target *target);
+
+#endif
