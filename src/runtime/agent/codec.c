@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define VERSION 1
+#define ANSWER_VERSION 2
 
 static void put_u32(struct sma_buf *buf, uint32_t number)
 {
@@ -29,11 +30,11 @@ static void put_list(struct sma_buf *buf, const struct sma_str *texts, uint32_t 
         put_string(buf, texts[i]);
 }
 
-static void put_head(struct sma_buf *buf, char kind)
+static void put_head(struct sma_buf *buf, char kind, char version)
 {
     sma_buf_put_text(buf, "SMA");
     sma_buf_put_char(buf, kind);
-    sma_buf_put_char(buf, VERSION);
+    sma_buf_put_char(buf, version);
 }
 
 /* -- reading: the first wrong length makes the reader bad, and it stays so ---------------------------------------- */
@@ -90,30 +91,44 @@ static uint32_t get_count(struct reader *reader, size_t bytes_min)
     return count;
 }
 
-static struct reader open_data(struct sma_str data, char kind)
+static struct reader open_versions(struct sma_str data, char kind, uint8_t newest,
+                                   uint8_t *ret_version)
 {
     struct reader reader = {(const unsigned char *)data.ptr, data.len, false};
     if (get_u8(&reader) != 'S' || get_u8(&reader) != 'M' || get_u8(&reader) != 'A' ||
-        get_u8(&reader) != (unsigned char)kind || get_u8(&reader) != VERSION)
+        get_u8(&reader) != (unsigned char)kind)
+        reader.is_bad = true;
+    *ret_version = get_u8(&reader);
+    if (*ret_version < 1 || *ret_version > newest)
         reader.is_bad = true;
     return reader;
 }
 
+static struct reader open_data(struct sma_str data, char kind)
+{
+    uint8_t version;
+    return open_versions(data, kind, VERSION, &version);
+}
+
 /* -- answers ------------------------------------------------------------------------------------------------------ */
-void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts,
+void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer)
 {
-    put_head(buf, 'A');
-    put_string(buf, facts);
+    put_head(buf, 'A', ANSWER_VERSION);
+    put_string(buf, extra->facts);
     put_string(buf, answer->fragment);
     put_string(buf, answer->text);
     sma_buf_put_char(buf, (char)answer->finish);
+    put_string(buf, extra->key);
+    put_string(buf, extra->line);
     put_u32(buf, answer->call_count);
     for (uint32_t i = 0; i < answer->call_count; i++) {
         put_string(buf, answer->calls[i].id);
         put_string(buf, answer->calls[i].name);
         put_string(buf, answer->calls[i].arguments);
         sma_buf_put_char(buf, answer->calls[i].is_invalid);
+        sma_buf_put_char(buf, answer->calls[i].is_cut);
+        put_string(buf, answer->calls[i].problem);
     }
 }
 
@@ -166,7 +181,7 @@ void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *
     }
 }
 
-static void get_calls(struct reader *reader, struct sma_stored_answer *answer)
+static void get_calls(struct reader *reader, uint8_t version, struct sma_stored_answer *answer)
 {
     for (uint32_t i = 0; i < answer->call_count; i++) {
         struct sma_stored_call *call = &answer->calls[i];
@@ -174,6 +189,10 @@ static void get_calls(struct reader *reader, struct sma_stored_answer *answer)
         call->name = get_string(reader);
         call->arguments = get_string(reader);
         call->is_invalid = get_u8(reader) != 0;
+        if (version >= 2) {
+            call->is_cut = get_u8(reader) != 0;
+            call->problem = get_string(reader);
+        }
     }
 }
 
@@ -215,21 +234,26 @@ static void get_receivers(struct reader *reader, struct sma_stored_answer *answe
 
 enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer *ret_answer)
 {
-    struct reader reader = open_data(data, 'A');
+    uint8_t version;
+    struct reader reader = open_versions(data, 'A', ANSWER_VERSION, &version);
     struct sma_stored_answer answer = {0};
     answer.facts = get_string(&reader);
     answer.fragment = get_string(&reader);
     answer.text = get_string(&reader);
     answer.finish = get_u8(&reader);
+    if (version >= 2) {
+        answer.key = get_string(&reader);
+        answer.line = get_string(&reader);
+    }
     answer.call_count = get_count(&reader, 13);
-    if (reader.is_bad || answer.finish > SMA_FINISH_FILTERED)
+    if (reader.is_bad || answer.finish > SMA_FINISH_REFUSED)
         return SMA_ERR_CORRUPT;
     if (answer.call_count > 0) {
         answer.calls = calloc(answer.call_count, sizeof *answer.calls);
         if (answer.calls == NULL)
             return SMA_ERR_NOMEM;
     }
-    get_calls(&reader, &answer);
+    get_calls(&reader, version, &answer);
     if (!reader.is_bad && reader.left > 0)
         get_known_results(&reader, &answer);
     if (!reader.is_bad && reader.left > 0)
@@ -252,7 +276,7 @@ void sma_stored_answer_fini(struct sma_stored_answer *answer)
 void sma_codec_put_results(struct sma_buf *buf, const struct sma_stored_result *results,
                            uint32_t count)
 {
-    put_head(buf, 'R');
+    put_head(buf, 'R', VERSION);
     put_u32(buf, count);
     for (uint32_t i = 0; i < count; i++) {
         put_string(buf, results[i].call_id);
@@ -300,7 +324,7 @@ void sma_stored_results_fini(struct sma_stored_results *results)
 void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decision *list,
                              uint32_t count)
 {
-    put_head(buf, 'D');
+    put_head(buf, 'D', VERSION);
     put_u32(buf, count);
     for (uint32_t i = 0; i < count; i++) {
         put_u32(buf, list[i].call);
@@ -356,7 +380,7 @@ void sma_stored_decisions_fini(struct sma_stored_decisions *decisions)
 /* -- turns -------------------------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {
-    put_head(buf, 'T');
+    put_head(buf, 'T', VERSION);
     put_u32(buf, turn->message_count);
     put_list(buf, turn->ids, turn->id_count);
     put_list(buf, turn->blocks, turn->block_count);

@@ -4,12 +4,14 @@
  * The store keeps these bytes without reading them. Reading never trusts them: every length is checked, and what does
  * not fit is CORRUPT. A live run reads its own answer back through the same functions as a resumed one.
  *
- *   answer   "SMA" 'A' 1, facts, fragment, text, finish u8, call count u32, calls (id, name, arguments, is_invalid u8),
+ *   answer   "SMA" 'A' 2, facts, fragment, text, finish u8, key, line, call count u32,
+ *            calls (id, name, arguments, is_invalid u8, is_cut u8, problem),
  *            then optionally: count u32, results known at once (call u32, is_error u8, content),
  *            then optionally: count u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a route)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by an owner; digest 32 bytes, response)
  *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
+ *   An answer of version 1 has no key, line, is_cut and problem.
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
  */
@@ -25,7 +27,8 @@
 struct sma_stored_call
 {
     struct sma_str id, name, arguments;
-    bool is_invalid;
+    bool is_invalid, is_cut;
+    struct sma_str problem; /* is_invalid: what is wrong with the arguments; may be empty */
     bool has_result, is_error;
     struct sma_str result;
     bool has_receiver;
@@ -35,6 +38,9 @@ struct sma_stored_call
 struct sma_stored_answer
 {
     struct sma_str facts; /* of the first answer of a run; otherwise empty */
+    struct sma_str key; /* of the target that gave it (runtime/model/target.h); empty = not known */
+    struct sma_str
+        line; /* without calls: what was said to the model after it, as if from the user */
     struct sma_str fragment, text;
     uint8_t finish; /* enum sma_finish */
     uint32_t call_count;
@@ -55,7 +61,7 @@ struct sma_stored_decision
 {
     uint32_t call;
     bool is_approved, is_by_owner; /* the latter only with the former */
-    uint8_t digest[32];      /* of what was agreed to */
+    uint8_t digest[32];            /* of what was agreed to */
     struct sma_str response; /* words for the model, reason of a refusal, "expired"; may be empty */
 };
 struct sma_stored_decisions
@@ -75,7 +81,12 @@ struct sma_stored_turn
     struct sma_str *storage;   /* owned by a decoded turn: holds the three lists */
 };
 
-void sma_codec_put_answer(struct sma_buf *buf, struct sma_str facts,
+/* What a step says of an answer besides the answer: as in struct sma_stored_answer. */
+struct sma_answer_extra
+{
+    struct sma_str facts, key, line;
+};
+void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer);
 /** Once, after sma_codec_put_answer: the results among calls[0..count) that are known already. */
 void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,

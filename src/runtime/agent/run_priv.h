@@ -1,4 +1,8 @@
-/* run_priv.h — inside of a run, shared by run.c (states), run_round.c (calls), run_tools.c (consent), run_finish.c, run_resume.c. */
+/*
+ * run_priv.h — inside of a run, shared by run.c (states), run_context.c (what is sent), run_model.c (what an answer does),
+ * run_round.c (one answer and its results), run_calls.c (each call), run_tools.c (consent), run_nudge.c (answers that are
+ * none), run_finish.c (ends), run_resume.c, run_settings.c.
+ */
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
 
@@ -132,19 +136,48 @@ struct sma_run
 /* run.c */
 struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kind);
 void run_progress(struct sma_run *run, enum sma_progress_kind kind, struct sma_str text);
-/* Begin a fragment of the turn; write it to run->turn; end it. */
-void run_open_fragment(struct sma_run *run);
-void run_close_fragment(struct sma_run *run, uint32_t message_count);
-/* The next request, after shrinking the session while it is over the bound. */
-void run_ask_model(struct sma_run *run);
 void run_store_results(struct sma_run *run);
 void run_wait(struct sma_run *run);
 /* Draining: end now, or when the step that is on its way has been answered. */
 void run_settle(struct sma_run *run);
 void run_end(struct sma_run *run, bool is_counted);
 void run_cancel_tools(struct sma_run *run);
+
+/* run_settings.c */
+/* Everything of a request before its messages, when these tools are offered. */
+SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings, size_t target_index,
+                                       uint32_t offers, uint64_t facts_word,
+                                       const struct sma_buf **ret_head);
+
+/* run_context.c */
+/* Begin a fragment of the turn; write it to run->turn; end it. */
+void run_open_fragment(struct sma_run *run);
+void run_close_fragment(struct sma_run *run, uint32_t message_count);
+/* The next request, after shrinking the session while it is over the bound. */
+void run_ask_model(struct sma_run *run);
+/* Make the next request shorter. false: there is nothing left to leave out. */
+bool run_shrink(struct sma_run *run);
 /* The user's message as the first fragment; stored_facts when it was sent before. */
 void run_put_user(struct sma_run *run, struct sma_str stored_facts);
+/* An answer without calls, and what is said to the model after it, become part of the turn. */
+void run_absorb_line(struct sma_run *run, const struct sma_stored_answer *answer);
+
+/* run_model.c */
+/* A round is over: the next request, or the end when there were enough. */
+void run_next(struct sma_run *run);
+void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer);
+/* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and the model is asked
+ * again as soon as the step that holds both is durable. answer->text may be blank. For run_nudge.c. */
+void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line);
+
+/* run_nudge.c */
+/* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an end) was called. */
+bool run_nudge(struct sma_run *run, const struct sma_model_answer *answer);
+/* A stored answer of run_go_on is read again (its line is sent again as it was): count it. false: there is no such. */
+bool run_nudge_resume(struct sma_run *run, const struct sma_stored_answer *answer);
+/* The last step that a run may make is over, its results are in the turn. Live: results are stored already. Ends the run,
+ * or asks a last time (run_ask_model). */
+void run_nudge_limit(struct sma_run *run);
 
 /* run_round.c */
 void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer);
@@ -153,9 +186,22 @@ bool run_open_answer(struct sma_run *run);
 void run_drop_answer(struct sma_run *run);
 void run_store_answer(struct sma_run *run);
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step);
+/* Everything that had to be known before the answer is stored is known. */
+void run_resolved(struct sma_run *run);
+/* All results there: the round is over. Draining: perhaps without waiting for the rest. */
+void run_check_round(struct sma_run *run);
+/* Store this answer; line: see run_go_on. false: the run has failed. */
+bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
+                     struct sma_str line);
+/* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
+void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
+                const struct sma_stored_result *results, uint32_t count);
+
+/* run_calls.c */
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact);
 void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines);
 void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error);
+void run_ask_contact(struct sma_run *run, uint32_t index);
 /* What an outbox row says about its call: a result, or a question to the dispatcher. */
 void run_delivery_state(struct sma_run *run, uint32_t index,
                         const struct sma_step_delivery_state *delivery);
@@ -172,13 +218,6 @@ void run_begin_call(struct sma_run *run, uint32_t index);
 void run_begin_commands(struct sma_run *run);
 /* The delivery that a send is. */
 void run_put_delivery(struct sma_run *run, uint32_t index);
-/* Everything that had to be known before the answer is stored is known. */
-void run_resolved(struct sma_run *run);
-/* All results there: the round is over. Draining: perhaps without waiting for the rest. */
-void run_check_round(struct sma_run *run);
-/* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
-void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
-                const struct sma_stored_result *results, uint32_t count);
 
 /* run_tools.c */
 bool run_is_send(enum sma_tool tool);

@@ -28,7 +28,17 @@ static bool resume_answer(struct sma_run *run, const struct sma_stored_step *ste
     run->answer_number = step->number;
     run_drop_answer(run);
     sma_buf_put_str(&run->answer_data, step->data);
-    return run_open_answer(run);
+    if (!run_open_answer(run))
+        return false;
+    if (run->call_count > 0)
+        return true;
+    if (run->answer.line.len == 0 || !run_nudge_resume(run, &run->answer)) {
+        run_finish_failed(run, "the stored steps are damaged");
+        return false;
+    }
+    run_absorb_line(run, &run->answer);
+    run_drop_answer(run);
+    return true;
 }
 
 static bool resume_results(struct sma_run *run, const struct sma_stored_step *step)
@@ -165,11 +175,7 @@ static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
     case SMA_STEP_ANSWER:
         if (has_answer || run->round >= SMA_RUN_STEP_COUNT_MAX)
             break;
-        if (!resume_answer(run, step))
-            return false;
-        if (run->call_count == 0)
-            break;
-        return true;
+        return resume_answer(run, step);
     case SMA_STEP_RESULTS:
         if (!has_answer)
             break;
@@ -196,11 +202,7 @@ void run_resume(struct sma_run *run)
     }
     if (run->call_count > 0) {
         resume_calls(run);
-    } else if (run->round >= SMA_RUN_STEP_COUNT_MAX) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT,
-                          (unsigned)run->round);
-        run_finish_notice(run, SMA_OUTCOME_FAILED);
     } else {
-        run_ask_model(run);
+        run_next(run);
     }
 }

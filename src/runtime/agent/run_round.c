@@ -1,125 +1,11 @@
-/* run_round.c — one round of a run: the model's answer, its calls, their results. See run.h. */
+/* run_round.c — one round of a run: the answer comes in, its results go out. See run.h. */
 #include "run_priv.h"
 
-#include "runtime/agent/prompt.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
 
-/* -- results of calls --------------------------------------------------------------------------------------------- */
-void run_set_result(struct run_call *call, bool is_error)
-{
-    call->has_result = true;
-    call->is_error = is_error;
-    if (call->result.err !=
-        SMA_ERR_OK) { /* out of memory or absurdly large: still exactly one result */
-        sma_buf_fini(&call->result);
-        sma_buf_init(&call->result, SMA_STEP_BYTES_MAX);
-        call->is_error = true;
-        sma_tool_put_error(&call->result, SMA_STR("The result could not be kept."));
-    }
-}
-
-void run_set_error(struct run_call *call, struct sma_str text)
-{
-    sma_tool_put_error(&call->result, text);
-    run_set_result(call, true);
-}
-
-static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
-{
-    /* Only what goes to the user's own chat answers the user. */
-    call->is_delivered =
-        sma_tool_put_sent(&call->result, state, error) && call->tool == SMA_TOOL_SEND;
-    run_set_result(call, state == SMA_SEND_FAILED);
-}
-
-/* -- open questions ----------------------------------------------------------------------------------------------- */
-static bool is_at_tools(enum call_stage stage)
-{
-    return stage == CALL_CHECK || stage == CALL_RUN;
-}
-
-void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)
-{
-    SMA_ASSERT(run->calls[index].stage == CALL_IDLE);
-    run->calls[index].stage = stage;
-    run->open_count++;
-    run->tool_open_count += is_at_tools(stage);
-}
-
-struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_stage stage)
-{
-    if (index >= run->call_count || run->calls[index].stage != stage)
-        return NULL;
-    run->calls[index].stage = CALL_IDLE;
-    SMA_ASSERT(run->open_count > 0);
-    run->open_count--;
-    run->tool_open_count -= is_at_tools(stage);
-    return &run->calls[index];
-}
-
 /* -- the answer arrives ------------------------------------------------------------------------------------------- */
-/* A path that is one field of one line (see put_attachment), and not an address: adapters would fetch that. */
-static bool is_attachable(struct sma_str path)
-{
-    for (size_t i = 0; i < path.len; i++) {
-        if ((unsigned char)path.ptr[i] < ' ' || path.ptr[i] == '|')
-            return false;
-    }
-    return path.len == 0 || memmem(path.ptr, path.len, "://", 3) == NULL;
-}
-
-/* Calls that are not for this person, not for this place, or have failed often enough. */
-static bool refuse_call(struct sma_run *run, uint32_t index)
-{
-    struct run_call *call = &run->calls[index];
-    bool is_talk = call->tool == SMA_TOOL_SEND || call->tool == SMA_TOOL_LOAD_HISTORY;
-    if (run->order->standing == SMA_STANDING_STRANGER && !is_talk)
-        run_set_error(call, SMA_STR("Not carried out: this person is not known here and may only "
-                                    "talk. Answer with chat_send; no other tool works for them."));
-    else if (!sma_tool_is_offered(call->tool, run->offers))
-        run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
-                                    "Answer with chat_send."));
-    else if (run_is_repeated(run, &run->answer.calls[index]))
-        run_set_error(call, SMA_STR("Not carried out: this very call has failed 3 times already. "
-                                    "Read the errors above and do it in another way, or tell the "
-                                    "user with chat_send what does not work."));
-    return call->has_result;
-}
-
-void run_check_call(struct sma_run *run, uint32_t index)
-{
-    const struct sma_stored_call *stored = &run->answer.calls[index];
-    struct run_call *call = &run->calls[index];
-    if (run->answer.finish == SMA_FINISH_LENGTH || run->answer.finish == SMA_FINISH_FILTERED) {
-        run_set_error(call, SMA_STR("Your answer was cut off, so none of its calls was carried "
-                                    "out. Answer again, shorter."));
-        return;
-    }
-    if (index >= SMA_TOOL_CALL_COUNT_MAX) {
-        run_set_error(call, SMA_STR("Too many calls in one answer: only the first 32 were carried "
-                                    "out, this one was not."));
-        return;
-    }
-    if (call->tool == SMA_TOOL_UNKNOWN) {
-        sma_tool_put_unknown(&call->result, stored->name);
-        run_set_result(call, true);
-        return;
-    }
-    if (refuse_call(run, index))
-        return;
-    struct sma_str arguments = stored->is_invalid ? SMA_STR("") : stored->arguments;
-    sma_buf_clear(&run->scratch);
-    if (sma_tool_args_parse(call->tool, arguments, &call->args, &run->scratch) != SMA_ERR_OK)
-        run_set_error(call, run->scratch.len > 0 ? sma_buf_str(&run->scratch)
-                                                 : SMA_STR("Out of memory."));
-    else if (call->tool == SMA_TOOL_SEND_FILE && !is_attachable(call->args.path))
-        run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
-                                    "holds \"|\", \"://\" or a line break. Copy it under another "
-                                    "name and send that."));
-}
-
 bool run_open_answer(struct sma_run *run)
 {
     enum sma_err err = run->answer_data.err;
@@ -168,51 +54,6 @@ void run_drop_answer(struct sma_run *run)
     sma_stored_decisions_fini(&run->decisions);
     sma_stored_answer_fini(&run->answer);
     sma_buf_clear(&run->answer_data);
-}
-
-static void ask_contact(struct sma_run *run, uint32_t index)
-{
-    run_open_call(run, index, CALL_CONTACT);
-    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_CONTACT);
-    action->call = index;
-    action->contact = (struct sma_contact_ask){.user_name = run->calls[index].args.user_name};
-}
-
-/* One line, in the words that adapters read files from: whatever is in the caption stays in it. */
-static void put_attachment(struct sma_buf *buf, const struct sma_tool_args *args)
-{
-    sma_buf_clear(buf);
-    sma_buf_put_text(buf, "@attach ");
-    sma_buf_put_str(buf, args->kind);
-    sma_buf_put_char(buf, ' ');
-    sma_buf_put_str(buf, args->path);
-    struct sma_str caption = sma_str_trim(args->caption);
-    if (caption.len > 0)
-        sma_buf_put_text(buf, " | ");
-    for (size_t i = 0; i < caption.len; i++)
-        sma_buf_put_char(buf, (unsigned char)caption.ptr[i] < ' ' ? ' ' : caption.ptr[i]);
-}
-
-void run_put_delivery(struct sma_run *run, uint32_t index)
-{
-    struct run_call *call = &run->calls[index];
-    struct sma_step_delivery *delivery = &run->deliveries[run->delivery_count++];
-    *delivery = (struct sma_step_delivery){.call = index,
-                                           .intent = SMA_INTENT_ASSISTANT_TEXT,
-                                           .route = run->order->route,
-                                           .text = call->args.text};
-    call->delivery = run->delivery_count;
-    if (call->tool == SMA_TOOL_CONTACT_SEND) {
-        delivery->route = call->route;
-    } else if (call->tool == SMA_TOOL_REACT) {
-        delivery->intent = SMA_INTENT_REACTION;
-        delivery->text = call->args.emoji;
-        if (call->args.message_id.len > 0)
-            delivery->route.message_id = call->args.message_id;
-    } else if (call->tool == SMA_TOOL_SEND_FILE) {
-        put_attachment(&call->delivery_text, &call->args);
-        delivery->text = sma_buf_str(&call->delivery_text);
-    }
 }
 
 /* Calls become deliveries of the step, so that their outbox rows are in its transaction. When people are asked about the
@@ -286,17 +127,26 @@ void run_resolved(struct sma_run *run)
     run_store_answer(run);
 }
 
+bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
+                     struct sma_str line)
+{
+    run->round++;
+    run_drop_answer(run);
+    struct sma_answer_extra extra = {.facts = run->round == 1 ? sma_buf_str(&run->facts)
+                                                              : (struct sma_str){0},
+                                     .key = sma_str(run->target->key),
+                                     .line = line};
+    sma_codec_put_answer(&run->answer_data, &extra, answer);
+    return run_open_answer(run);
+}
+
 void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (answer->fragment.len == 0) { /* its results would have nothing to belong to */
         run_finish_failed(run, "the model's answer could not be read");
         return;
     }
-    run->round++;
-    run_drop_answer(run);
-    sma_codec_put_answer(&run->answer_data,
-                         run->round == 1 ? sma_buf_str(&run->facts) : (struct sma_str){0}, answer);
-    if (!run_open_answer(run))
+    if (!run_begin_round(run, answer, (struct sma_str){0}))
         return;
     for (uint32_t i = 0; i < run->call_count; i++)
         run_check_call(run, i);
@@ -304,7 +154,7 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
         if (run->calls[i].has_result)
             continue;
         if (run->calls[i].tool == SMA_TOOL_CONTACT_SEND)
-            ask_contact(run, i); /* and when it is known who that is: the check */
+            run_ask_contact(run, i); /* and when it is known who that is: the check */
         else if (sma_tool_is_gated(run->calls[i].tool))
             run_ask_tool(run, i, SMA_TOOL_CHECK);
     }
@@ -315,124 +165,6 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
 }
 
 /* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
-/* What the live session holds already. Several questions of one answer share the list; a session only shrinks
- * during a run, so the room of the first time suffices. */
-static bool list_session_ids(struct sma_run *run, uint32_t *ret_count)
-{
-    const struct sma_session *session = run->session;
-    const struct sma_run_order *order = run->order;
-    if (run->session_ids == NULL) {
-        size_t room = order->collected_count;
-        for (uint32_t i = 0; i < session->turn_count; i++)
-            room += session->turns[i]->id_count;
-        run->session_ids = calloc(room + 1, sizeof *run->session_ids);
-        run->session_id_room = (uint32_t)room;
-        if (run->session_ids == NULL)
-            return false;
-    }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < order->collected_count; i++)
-        run->session_ids[count++] = order->collected[i].message_id;
-    for (uint32_t i = 0; i < session->turn_count; i++) {
-        const struct sma_session_turn *turn = session->turns[i];
-        for (uint32_t k = 0; k < turn->id_count && count < run->session_id_room; k++)
-            run->session_ids[count++] = turn->ids[k];
-    }
-    *ret_count = count;
-    return true;
-}
-
-static void ask_history(struct sma_run *run, uint32_t index)
-{
-    const struct sma_run_order *order = run->order;
-    const struct sma_session *session = run->session;
-    struct run_call *call = &run->calls[index];
-    uint32_t count;
-    if (!list_session_ids(run, &count)) {
-        run_set_error(call, SMA_STR("Out of memory."));
-        return;
-    }
-    uint64_t first_seq = session->turn_count > 0 ? session->turns[0]->seq : 0;
-    if (first_seq == 0 && order->collected_count > 0)
-        first_seq = order->collected[0].seq;
-    run_open_call(run, index, CALL_HISTORY);
-    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_HISTORY);
-    action->call = index;
-    action->history = (struct sma_history_ask){.chat_key = order->route.chat_key,
-                                               .limit = call->args.limit,
-                                               .keyword = call->args.keyword,
-                                               .current_seq = order->seq,
-                                               .session_first_seq = first_seq,
-                                               .session_id_count = count,
-                                               .session_ids = run->session_ids};
-}
-
-void run_delivery_state(struct sma_run *run, uint32_t index,
-                        const struct sma_step_delivery_state *delivery)
-{
-    struct run_call *call = &run->calls[index];
-    switch (delivery->state) {
-    case SMA_DELIVERY_SENT:
-        set_sent(call, SMA_SEND_SENT, delivery->error);
-        return;
-    case SMA_DELIVERY_FAILED:
-        set_sent(call, SMA_SEND_FAILED, delivery->error);
-        return;
-    case SMA_DELIVERY_UNKNOWN:
-        set_sent(call, SMA_SEND_UNKNOWN, delivery->error);
-        return;
-    default:
-        break;
-    }
-    run_open_call(run, index, CALL_SENT);
-    struct sma_run_action *action = run_act(run, SMA_RUN_ASK_SEND);
-    action->call = index;
-    action->outbox_id = delivery->outbox_id;
-}
-
-/* A file written beside a command could be the very script that people have agreed to: between the look at it and its start
- * it would be exchanged. What is written comes first, so that the look sees it. */
-static bool is_write(const struct sma_run *run, uint32_t index)
-{
-    enum sma_tool tool = sma_tool_find(run->answer.calls[index].name);
-    return tool == SMA_TOOL_WRITE_FILE || tool == SMA_TOOL_EDIT_FILE;
-}
-
-void run_begin_commands(struct sma_run *run)
-{
-    for (uint32_t i = 0; i < run->call_count; i++)
-        if (run->calls[i].stage == CALL_RUN && is_write(run, i))
-            return;
-    for (uint32_t i = 0; i < run->call_count; i++) {
-        struct run_call *call = run_close_call(run, i, CALL_TURN);
-        if (call == NULL)
-            continue;
-        run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[i].name);
-        if (run->is_draining)
-            run_set_error(call, SMA_STR("Not carried out: the program is stopping."));
-        else
-            run_ask_tool(run, i, SMA_TOOL_RUN);
-    }
-}
-
-void run_begin_call(struct sma_run *run, uint32_t index)
-{
-    enum sma_tool tool = run->calls[index].tool;
-    for (uint32_t i = 0; i < run->call_count && tool == SMA_TOOL_EXEC_SHELL; i++) {
-        if (!is_write(run, i))
-            continue;
-        run_open_call(run, index, CALL_TURN);
-        return;
-    }
-    run_progress(run, SMA_PROGRESS_TOOL, run->answer.calls[index].name);
-    if (tool == SMA_TOOL_LOAD_HISTORY)
-        ask_history(run, index);
-    else if (tool == SMA_TOOL_CONTACT_LOOKUP)
-        ask_contact(run, index);
-    else
-        run_ask_tool(run, index, sma_tool_is_work(tool) ? SMA_TOOL_RUN : SMA_TOOL_CHECK);
-}
-
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
     if (run->is_parking) { /* nobody was asked: nothing may be done */
@@ -443,6 +175,12 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
         run_end(
             run,
             false); /* its rows are the store's and the dispatcher's now; the rest is told on resume */
+        return;
+    }
+    if (run->call_count == 0) {
+        run_absorb_line(run, &run->answer);
+        run_drop_answer(run);
+        run_next(run);
         return;
     }
     run->state = RUN_TOOLS;
@@ -461,86 +199,6 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
             run_delivery_state(run, i, &step->deliveries[call->delivery - 1]);
     }
     run_begin_commands(run);
-    run_check_round(run);
-}
-
-/* -- results arrive ----------------------------------------------------------------------------------------------- */
-/* The result outlives the message that brought it: its strings move into the call. */
-static bool keep_route(struct run_call *call, const struct sma_contact_result *contact)
-{
-    const struct sma_route *route = &contact->route;
-    const struct sma_str *from[] = {&route->channel,   &route->chat_key,  &route->chat_id,
-                                    &route->chat_type, &route->thread_id, &route->message_id,
-                                    &route->user_id,   &route->user_name, &route->language};
-    call->route = *route;
-    struct sma_str *to[] = {&call->route.channel,   &call->route.chat_key,  &call->route.chat_id,
-                            &call->route.chat_type, &call->route.thread_id, &call->route.message_id,
-                            &call->route.user_id,   &call->route.user_name, &call->route.language};
-    for (size_t i = 0; i < SMA_COUNT_OF(from); i++)
-        sma_buf_put_str(&call->route_text, *from[i]);
-    sma_buf_put_str(&call->route_text, contact->whom);
-    if (call->route_text.err != SMA_ERR_OK)
-        return false;
-    const char *at = call->route_text.ptr;
-    for (size_t i = 0; i < SMA_COUNT_OF(to); i++) {
-        to[i]->ptr = at;
-        if (at != NULL)
-            at += to[i]->len;
-    }
-    call->whom = (struct sma_str){at, contact->whom.len};
-    call->is_doubtful = contact->is_doubtful;
-    return true;
-}
-
-void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact)
-{
-    bool is_checking = run->state == RUN_CHECKING;
-    if (!is_checking && run->state != RUN_TOOLS)
-        return;
-    struct run_call *call = run_close_call(run, index, CALL_CONTACT);
-    if (call == NULL)
-        return;
-    if (contact->count > 1) {
-        sma_tool_put_namesakes(&call->result, call->args.user_name, contact->contact_json);
-        run_set_result(call, true);
-    } else if (!contact->is_found) {
-        sma_tool_put_no_contact(&call->result, call->args.user_name);
-        run_set_result(call, true);
-    } else if (!is_checking) {
-        sma_tool_put_contact(&call->result, contact->contact_json);
-        run_set_result(call, false);
-    } else if (!keep_route(call, contact)) {
-        run_set_error(call, SMA_STR("Out of memory."));
-    } else {
-        run_ask_tool(run, index, SMA_TOOL_CHECK);
-    }
-    if (!is_checking)
-        run_check_round(run);
-    else if (run->open_count == 0)
-        run_resolved(run);
-}
-
-void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines)
-{
-    if (run->state != RUN_TOOLS)
-        return;
-    struct run_call *call = run_close_call(run, index, CALL_HISTORY);
-    if (call == NULL)
-        return;
-    sma_tool_put_history(&call->result, lines, call->args.keyword,
-                         sma_prompt_is_group(run->order->route.chat_type));
-    run_set_result(call, lines->err != SMA_ERR_OK);
-    run_check_round(run);
-}
-
-void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error)
-{
-    if (run->state != RUN_TOOLS)
-        return;
-    struct run_call *call = run_close_call(run, index, CALL_SENT);
-    if (call == NULL)
-        return;
-    set_sent(call, state, error);
     run_check_round(run);
 }
 
@@ -633,18 +291,12 @@ static void close_round(struct sma_run *run)
         return;
     }
     run_drop_answer(run);
-    if (run->round >= SMA_RUN_STEP_COUNT_MAX && !run->is_draining) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_STEP_LIMIT,
-                          (unsigned)run->round);
-        run_finish_notice(run, SMA_OUTCOME_FAILED);
-        return;
-    }
     run->results_number = run->next_number++;
     run_store_results(run);
     if (run->is_draining)
         run->state = RUN_SETTLING;
     else
-        run_ask_model(run);
+        run_next(run);
 }
 
 /* Draining: what only waits for a platform need not be waited for; its outbox row is the result. */

@@ -11,7 +11,11 @@ static void make_answer(struct sma_buf *buf)
         {.id = SMA_STR("id-1"),
          .name = SMA_STR("chat_send"),
          .arguments = SMA_STR("{\"text\":\"x\"}")},
-        {.name = SMA_STR("chat_send"), .arguments = SMA_STR("nonsense"), .is_invalid = true},
+        {.name = SMA_STR("chat_send"),
+         .arguments = SMA_STR("nonsense"),
+         .is_invalid = true,
+         .is_cut = true,
+         .problem = SMA_STR("at 1")},
     };
     struct sma_model_answer answer = {.finish = SMA_FINISH_TOOLS,
                                       .text = SMA_STR("so"),
@@ -19,7 +23,8 @@ static void make_answer(struct sma_buf *buf)
                                       .calls = calls,
                                       .fragment = SMA_STR("{\"role\":\"assistant\"}")};
     sma_buf_init(buf, 1 << 16);
-    sma_codec_put_answer(buf, SMA_STR("facts\0!"), &answer);
+    struct sma_answer_extra extra = {SMA_STR("facts\0!"), SMA_STR("key"), SMA_STR("line")};
+    sma_codec_put_answer(buf, &extra, &answer);
     struct sma_stored_call known[2] = {
         {.has_result = false}, {.has_result = true, .is_error = true, .result = SMA_STR("no")}};
     known[0].has_receiver = true;
@@ -48,6 +53,10 @@ static void answers_come_back(void)
     CHECK(!answer.calls[0].has_result && !answer.calls[0].is_invalid);
     CHECK(answer.calls[1].has_result && answer.calls[1].is_error && answer.calls[1].is_invalid);
     CHECK_STR("no", answer.calls[1].result);
+    CHECK_STR("key", answer.key);
+    CHECK_STR("line", answer.line);
+    CHECK(answer.calls[1].is_cut && !answer.calls[0].is_cut);
+    CHECK_STR("at 1", answer.calls[1].problem);
     CHECK(answer.calls[0].has_receiver && !answer.calls[1].has_receiver);
     CHECK_INT(9, answer.calls[0].receiver.adapter);
     CHECK_STR("qq", answer.calls[0].receiver.channel);
@@ -56,6 +65,24 @@ static void answers_come_back(void)
     CHECK_STR("", answer.calls[0].receiver.language);
     sma_stored_answer_fini(&answer);
     sma_buf_fini(&buf);
+}
+
+/* Steps that an older version of the program has stored. */
+static void answers_of_version_1_are_read(void)
+{
+    static const char data[] = "SMAA\1\2\0\0\0fa\1\0\0\0F\1\0\0\0T\1\1\0\0\0"
+                               "\1\0\0\0i\1\0\0\0n\2\0\0\0{}\0\0\0\0";
+    struct sma_stored_answer answer;
+    CHECK_OK(sma_codec_get_answer((struct sma_str){data, sizeof data}, &answer));
+    CHECK_STR("fa", answer.facts);
+    CHECK_STR("F", answer.fragment);
+    CHECK_STR("", answer.key);
+    CHECK_STR("", answer.line);
+    CHECK_INT(1, answer.call_count);
+    CHECK_STR("i", answer.calls[0].id);
+    CHECK_STR("{}", answer.calls[0].arguments);
+    CHECK(!answer.calls[0].is_cut && !answer.calls[0].is_invalid);
+    sma_stored_answer_fini(&answer);
 }
 
 static void make_turn(struct sma_buf *buf)
@@ -217,6 +244,7 @@ static void damage_is_found_and_harmless(void)
 int main(void)
 {
     RUN(answers_come_back);
+    RUN(answers_of_version_1_are_read);
     RUN(turns_come_back);
     RUN(results_come_back);
     RUN(decisions_come_back);
