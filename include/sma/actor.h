@@ -100,6 +100,12 @@ void sma_ctx_log(struct sma_ctx *ctx, enum sma_log_level level, const char *form
 /** With a JSON object of details (no secrets; the log actor redacts known secret values all the same). */
 void sma_ctx_log_details(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
                          struct sma_str details_json);
+/** Lines of ordinary traffic (src/actors/traffic.h): may one be made now? Counts one that may not for want of room. */
+bool sma_ctx_may_log_traffic(struct sma_ctx *ctx, enum sma_log_level level);
+void sma_ctx_log_traffic(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
+                         struct sma_str details_json);
+/** Lines below this level are not made at all. Process-wide; DEBUG at first. Thread: any. */
+void sma_log_set_level(enum sma_log_level level);
 
 /* -- the system of actors --------------------------------------------------------------------------------------- */
 struct sma_system; /* all actors, lanes and contexts of one program */

@@ -114,6 +114,7 @@ struct sma_reload
 struct sma_log_line
 {
     int level; /* enum sma_log_level */
+    bool is_traffic; /* ordinary traffic: the terminal shows the text alone, which says what the details do */
     int64_t wall_ms;
     struct sma_str text, details_json;
 };
@@ -227,6 +228,7 @@ struct sma_accepted
     struct sma_str reason;  /* text for REFUSED, BUSY, CONFLICT */
     uint64_t durable_ns;    /* stamp */
     struct sma_str notice;  /* CALLBACK: what the person who pressed is shown (language chosen); may be empty */
+    struct sma_str chat_key, user_id; /* of the question, for the log */
 };
 /*
  * Store -> adapter: get ready what the run of an accepted message needs, before it starts: download its attachments,

@@ -221,10 +221,80 @@ static void log_to_stderr(const struct sma_ctx *ctx, enum sma_log_level level, s
     fprintf(stderr, "%s %s: %.*s\n", level_names[level], ctx->ops->name, (int)text.len, text.ptr);
 }
 
+static _Atomic int least_level = SMA_LOG_DEBUG;
+
+void sma_log_set_level(enum sma_log_level level)
+{
+    SMA_ASSERT((unsigned)level <= SMA_LOG_ERROR);
+    atomic_store_explicit(&least_level, (int)level, memory_order_relaxed);
+}
+
+static bool is_wanted(enum sma_log_level level)
+{
+    return (int)level >= atomic_load_explicit(&least_level, memory_order_relaxed);
+}
+
+/* A bucket of a second's lines that fills evenly: traffic_ns is the time at which the next line would be on time. */
+static bool take_traffic_place(struct sma_ctx *ctx)
+{
+    const uint64_t second = UINT64_C(1000000000), price = second / SMA_TRAFFIC_LINE_COUNT_S;
+    uint64_t now = sma_ctx_now(ctx);
+    if (ctx->traffic_ns + second < now)
+        ctx->traffic_ns = now - second;
+    if (ctx->traffic_ns + price > now)
+        return false;
+    ctx->traffic_ns += price;
+    return true;
+}
+
+bool sma_ctx_may_log_traffic(struct sma_ctx *ctx, enum sma_log_level level)
+{
+    SMA_ASSERT((unsigned)level <= SMA_LOG_ERROR);
+    const struct sma_lane *lane = ctx->edges[SMA_ACTOR_LOG].signal;
+    if (!is_wanted(level) || lane == NULL)
+        return false;
+    /* Half of the lane is for what must be known. */
+    if (sma_lane_count(lane) < SMA_SIGNAL_COUNT_MAX / 2 && take_traffic_place(ctx))
+        return true;
+    SMA_METRIC_ADD(log_dropped_total, 1);
+    return false;
+}
+
+static void log_line(struct sma_ctx *ctx, const struct sma_log_line *said)
+{
+    struct sma_msg *msg =
+        SMA_MSG_NEW(SMA_MSG_LOG, struct sma_log_line, said->text.len + said->details_json.len + 2);
+    if (msg == NULL) {
+        SMA_METRIC_ADD(log_dropped_total, 1);
+        return;
+    }
+    struct sma_log_line *line = SMA_MSG_BODY(msg, struct sma_log_line);
+    *line = *said;
+    line->wall_ms = sma_ctx_wall(ctx);
+    line->text = sma_msg_dup(msg, said->text);
+    line->details_json = sma_msg_dup(msg, said->details_json);
+    if (signal_to(ctx, SMA_ACTOR_LOG, &msg) != SMA_ERR_OK)
+        SMA_METRIC_ADD(log_dropped_total, 1);
+}
+
+void sma_ctx_log_traffic(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
+                         struct sma_str details_json)
+{
+    if (ctx->edges[SMA_ACTOR_LOG].signal == NULL)
+        log_to_stderr(ctx, level, message);
+    else
+        log_line(ctx, &(struct sma_log_line){.level = (int)level,
+                                             .is_traffic = true,
+                                             .text = message,
+                                             .details_json = details_json});
+}
+
 void sma_ctx_log_details(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
                          struct sma_str details_json)
 {
     SMA_ASSERT((unsigned)level <= SMA_LOG_ERROR);
+    if (!is_wanted(level))
+        return;
     if (ctx->edges[SMA_ACTOR_LOG].signal == NULL) {
         log_to_stderr(ctx, level, message);
         return;
@@ -232,19 +302,8 @@ void sma_ctx_log_details(struct sma_ctx *ctx, enum sma_log_level level, struct s
     message.len = sma_utf8_cut(message, LOG_TEXT_BYTES_MAX);
     if (details_json.len > LOG_DETAILS_BYTES_MAX)
         details_json.len = 0; /* half an object would be no JSON */
-    struct sma_msg *msg =
-        SMA_MSG_NEW(SMA_MSG_LOG, struct sma_log_line, message.len + details_json.len + 2);
-    if (msg == NULL) {
-        SMA_METRIC_ADD(log_dropped_total, 1);
-        return;
-    }
-    struct sma_log_line *line = SMA_MSG_BODY(msg, struct sma_log_line);
-    line->level = level;
-    line->wall_ms = sma_ctx_wall(ctx);
-    line->text = sma_msg_dup(msg, message);
-    line->details_json = sma_msg_dup(msg, details_json);
-    if (signal_to(ctx, SMA_ACTOR_LOG, &msg) != SMA_ERR_OK)
-        SMA_METRIC_ADD(log_dropped_total, 1);
+    log_line(ctx, &(struct sma_log_line){
+                      .level = (int)level, .text = message, .details_json = details_json});
 }
 
 void sma_ctx_log(struct sma_ctx *ctx, enum sma_log_level level, const char *format, ...)

@@ -7,6 +7,8 @@
  */
 #include "agent_priv.h"
 
+#include "traffic.h"
+
 #include <stdlib.h>
 
 #define AGENT_MAGIC 0x4147454Eu
@@ -164,6 +166,31 @@ static void drop_old(struct sma_agent *agent, uint64_t seq)
         end_run(agent, entry);
 }
 
+static void log_begun(struct sma_agent *agent, const struct sma_run_order *order)
+{
+    static const char *const standings[] = {[SMA_STANDING_STRANGER] = "stranger",
+                                            [SMA_STANDING_MEMBER] = "member",
+                                            [SMA_STANDING_ADMIN] = "admin",
+                                            [SMA_STANDING_OWNER] = "owner"};
+    struct sma_traffic line;
+    if (!sma_traffic_begin(&line, agent->ctx, SMA_LOG_INFO, "run_begun", order->seq,
+                           order->route.chat_key))
+        return;
+    sma_traffic_str(&line, "userId", order->route.user_id);
+    if (order->standing < SMA_COUNT_OF(standings))
+        sma_traffic_str(&line, "standing", sma_str(standings[order->standing]));
+    sma_traffic_ms(&line, "waitedMs", order->stamps.read_ns, sma_ctx_now(agent->ctx));
+    if (order->is_resumed)
+        sma_traffic_bool(&line, "resumed", true);
+    if (order->step_count > 0)
+        sma_traffic_u64(&line, "steps", order->step_count);
+    if (order->attempt > 1)
+        sma_traffic_u64(&line, "attempt", order->attempt);
+    if (order->collected_count > 0)
+        sma_traffic_u64(&line, "collected", order->collected_count);
+    sma_traffic_end(&line);
+}
+
 static void take_run(struct sma_agent *agent, struct sma_msg **msg)
 {
     const struct sma_run_order *order = SMA_MSG_BODY(*msg, struct sma_run_order);
@@ -192,6 +219,7 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
     entry->settings = agent->settings;
     entry->settings->use_count++;
     entry->order = SMA_TAKE(*msg);
+    log_begun(agent, order);
     agent_run_put(agent, entry);
     feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_START});
 }

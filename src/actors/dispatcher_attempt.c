@@ -214,6 +214,7 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
         SMA_METRIC_ADD(deliveries_retried_total, 1);
     row->phase = ROW_ATTEMPT;
     row->is_attempted = true;
+    row->attempt_total++;
     row->attempt_ns = now;
     set_phase(dispatcher, chat, CHAT_BUSY);
     sma_timers_set(&dispatcher->timers, &row->timer, deadline);

@@ -70,7 +70,8 @@ struct row
     struct sma_buf bytes; /* all parts, back to back */
     size_t part_ends[SMA_PART_COUNT_MAX];
     uint32_t part, part_count;
-    uint8_t phase; /* enum row_phase */
+    uint32_t attempt_total; /* of all parts, here */
+    uint8_t phase;          /* enum row_phase */
     bool is_rendered, is_attempted, has_excess;
     bool is_ended;         /* its final receipt is on the way: outcome in receipt_state */
     bool is_late_sent;     /* an older attempt's success arrived while a receipt was open */

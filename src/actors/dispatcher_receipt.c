@@ -1,5 +1,6 @@
 /* dispatcher_receipt.c — how a part or a row ended becomes durable before anything is built on it. */
 #include "dispatcher_priv.h"
+#include "traffic.h"
 
 #include <stdio.h>
 
@@ -54,6 +55,28 @@ void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row
     ask_receipt(dispatcher, row, ctx);
 }
 
+/* A delivery that did not go out is a warning of its own, with the reason. */
+static void log_delivered(const struct row *row, struct sma_ctx *ctx)
+{
+    static const char *const words[] = {[SMA_DELIVERY_SENT] = "sent",
+                                        [SMA_DELIVERY_FAILED] = "failed",
+                                        [SMA_DELIVERY_UNKNOWN] = "unknown"};
+    const struct sma_deliver *deliver = row->deliver;
+    struct sma_traffic line;
+    SMA_ASSERT(row->receipt_state < SMA_COUNT_OF(words));
+    if (!sma_traffic_begin(&line, ctx, SMA_LOG_INFO, "delivered", deliver->seq,
+                           deliver->route.chat_key))
+        return;
+    const char *platform = row->platform->ops == NULL ? "" : row->platform->ops->name;
+    sma_traffic_str(&line, "platform", sma_str(platform));
+    sma_traffic_str(&line, "state", sma_str(words[row->receipt_state]));
+    sma_traffic_ms(&line, "ms", row->msg->sent_ns, sma_ctx_now(ctx));
+    sma_traffic_u64(&line, "attempts", row->attempt_total);
+    sma_traffic_u64(&line, "parts", row->part_count);
+    sma_traffic_u64(&line, "outboxId", deliver->outbox_id);
+    sma_traffic_end(&line);
+}
+
 void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
                             enum sma_delivery_state state, struct sma_str error,
                             struct sma_ctx *ctx)
@@ -78,6 +101,7 @@ void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
                     (int)row->deliver->route.chat_key.len,
                     row->deliver->route.chat_key.len == 0 ? "" : row->deliver->route.chat_key.ptr,
                     state == SMA_DELIVERY_FAILED ? "failed" : "has an unknown outcome", row->error);
+    log_delivered(row, ctx);
     sma_dispatcher_tell_outcome(dispatcher, row, ctx);
     sma_dispatcher_send_receipt(dispatcher, row, state, ctx);
 }

@@ -50,6 +50,8 @@ struct sma_ctx
     uint64_t next_ask_id;
     uint64_t wake_at_ns; /* UINT64_MAX = never */
     bool is_batch_end_wanted;
+    uint64_t
+        traffic_ns; /* log lines of traffic: when the bucket was full last, moved on by each line */
     struct random_state random;
     struct sma_sys sys; /* the system's table; in simulation with this actor's clock and chance */
     struct actor_loop *loop;

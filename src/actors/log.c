@@ -23,6 +23,7 @@
     (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
+#define LOG_DROPPED_NS UINT64_C(5000000000) /* between two lines that tell of dropped ones */
 
 struct sma_log
 {
@@ -33,7 +34,7 @@ struct sma_log
     char date[16]; /* of the open file */
     off_t size;
     uint64_t line_number;
-    uint64_t dropped_seen;
+    uint64_t dropped_seen, dropped_due_ns;
     int64_t last_wall_ms;
     struct sma_buf file_batch, screen_batch, scratch;
 };
@@ -215,7 +216,8 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
     sma_buf_printf(out, "%s[%02d:%02d:%02d] [%-7s] ", colour, local.tm_hour, local.tm_min,
                    local.tm_sec, word);
     put_screen_text(log, line->text, SIZE_MAX);
-    if (line->details_json.len > 0) { /* "approval: asked" alone tells nobody what */
+    if (line->details_json.len > 0 &&
+        !line->is_traffic) { /* "approval: asked" alone tells nobody what */
         sma_buf_put_char(out, ' ');
         put_screen_text(log, line->details_json, SCREEN_DETAILS_BYTES_MAX);
     }
@@ -255,18 +257,31 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     add_line(log, line, sma_ctx_sys(ctx));
 }
 
+/* Under load every batch would have a line about it: one in LOG_DROPPED_NS, and one at the end. */
+static void say_dropped(struct sma_log *log, struct sma_ctx *ctx, bool is_end)
+{
+    uint64_t dropped = sma_counter_get(SMA_COUNTER_log_dropped_total), now = sma_ctx_now(ctx);
+    if (dropped <= log->dropped_seen)
+        return;
+    if (!is_end && now < log->dropped_due_ns) {
+        sma_ctx_wake_at(ctx, log->dropped_due_ns);
+        return;
+    }
+    char text[96];
+    snprintf(text, sizeof text, "%llu log lines were dropped: too many at once",
+             (unsigned long long)(dropped - log->dropped_seen));
+    log->dropped_seen = dropped;
+    log->dropped_due_ns = now + LOG_DROPPED_NS;
+    add_line(log,
+             &(struct sma_log_line){
+                 .level = SMA_LOG_WARN, .wall_ms = sma_ctx_wall(ctx), .text = sma_str(text)},
+             sma_ctx_sys(ctx));
+}
+
 static void batch_end(void *state, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
-    uint64_t dropped = sma_counter_get(SMA_COUNTER_log_dropped_total);
-    if (dropped > log->dropped_seen) {
-        char text[96];
-        snprintf(text, sizeof text, "%llu log lines were dropped: too many at once",
-                 (unsigned long long)(dropped - log->dropped_seen));
-        log->dropped_seen = dropped;
-        struct sma_log_line line = {SMA_LOG_WARN, sma_ctx_wall(ctx), sma_str(text), {NULL, 0}};
-        add_line(log, &line, sma_ctx_sys(ctx));
-    }
+    say_dropped(log, ctx, false);
     write_files(log, sma_ctx_sys(ctx));
     if (log->screen_batch.len > 0) {
         fwrite(log->screen_batch.ptr, 1, log->screen_batch.len, stderr);
@@ -274,17 +289,25 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     }
 }
 
+/* Only to go on in batch_end. */
+static void wake(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    (void)ctx;
+}
+
 static void stop(void *state, struct sma_ctx *ctx)
 {
-    batch_end(state, ctx);
     struct sma_log *log = state;
+    say_dropped(log, ctx, true);
+    batch_end(state, ctx);
     if (log->fd >= 0)
         (void)sma_ctx_sys(ctx)->close(sma_ctx_sys(ctx)->self, log->fd); /* all lines are written */
     log->fd = -1;
 }
 
 const struct sma_actor_ops sma_log_actor_ops = {
-    .name = "log", .handle = handle, .batch_end = batch_end, .stop = stop};
+    .name = "log", .handle = handle, .batch_end = batch_end, .wake = wake, .stop = stop};
 
 enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_log **ret_log,
                             struct sma_error *error)

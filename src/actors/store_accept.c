@@ -23,11 +23,15 @@ void sma_store_accept_later(struct sma_store *store, const struct sma_msg *quest
 {
     const struct sma_ingress *ingress =
         SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
+    const struct sma_route *route = &ingress->route;
     struct sma_msg *answer =
-        STORE_MSG(store, ACCEPTED, struct sma_accepted, accepted->notice.len + 1);
+        STORE_MSG(store, ACCEPTED, struct sma_accepted,
+                  accepted->notice.len + route->chat_key.len + route->user_id.len + 3);
     struct sma_accepted *body = SMA_MSG_BODY(answer, struct sma_accepted);
     *body = *accepted;
     body->notice = sma_msg_dup(answer, accepted->notice);
+    body->chat_key = sma_msg_dup(answer, route->chat_key);
+    body->user_id = sma_msg_dup(answer, route->user_id);
     sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
 }
 

@@ -5,6 +5,7 @@
  * a row's hand-off therefore stands before the answer that lets its run go on.
  */
 #include "store_approval.h"
+#include "store_seen.h"
 
 #include <stdlib.h>
 
@@ -429,6 +430,7 @@ static void send_accepted(struct sma_store *store)
         struct store_effect *effect = &store->effects[i];
         if (effect->is_answer && effect->msg->kind == SMA_MSG_ACCEPTED) {
             count_accepted(effect, now);
+            sma_store_log_accepted(store, effect, now);
             sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
         } else {
             store->effects[kept++] = *effect;

@@ -6,6 +6,7 @@
  * Outcomes go wherever a card went.
  */
 #include "store_approval.h"
+#include "store_seen.h"
 
 #include "runtime/agent/codec.h"
 
@@ -231,6 +232,7 @@ static SMA_CHECKED enum sma_err park_rows(struct sma_store *store, struct store_
 static SMA_CHECKED enum sma_err leave(struct sma_store *store, struct store_run *run)
 {
     sma_store_run_end(store, run);
+    run->end = STORE_END_ASKS;
     return sma_queue_hold(store->queue, run->chat->id);
 }
 

@@ -127,10 +127,12 @@ struct store_run
     struct store_chat *chat;
     struct sma_stamps stamps;
     uint64_t started_ns;
-    bool is_committed; /* its message and its start are durable */
-    bool is_sent;      /* RUN has left */
-    bool is_ending;    /* ended by the open transaction */
-    bool is_suspect;   /* begun before an unclean exit, no step since */
+    bool is_committed;                     /* its message and its start are durable */
+    bool is_sent;                          /* RUN has left */
+    bool is_ending;                        /* ended by the open transaction */
+    bool is_suspect;                       /* begun before an unclean exit, no step since */
+    uint8_t end;                           /* is_ending: enum store_run_end, for the log */
+    struct sma_usage usage, usage_durable; /* of its steps; as of the last commit */
     uint32_t delivery_count;
     uint32_t last_step, last_step_durable; /* stored ones, with and without the open batch */
     uint32_t collected_count;
@@ -324,7 +326,8 @@ struct sma_store
     struct sma_history *history;
     struct sma_queue *queue;
     bool is_draining, is_drained;
-    bool has_failed_start, has_worked; /* the service did not come up; a message was handled or a run begun */
+    bool has_failed_start,
+        has_worked; /* the service did not come up; a message was handled or a run begun */
     uint64_t start_ns, answered_count;
 
     struct store_chat *chats;

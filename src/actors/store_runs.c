@@ -6,6 +6,7 @@
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
 #include "store_approval.h"
+#include "store_seen.h"
 
 #include <stdlib.h>
 
@@ -242,6 +243,7 @@ static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store
     }
     sma_store_forget_suspect(store, run->seq);
     sma_store_run_end(store, run);
+    run->end = (uint8_t)(STORE_END_OK + finish->outcome);
     SMA_METRIC_ADD(runs_done_total, 1);
     if (finish->outcome != SMA_OUTCOME_OK && finish->outcome != SMA_OUTCOME_CANCELLED)
         SMA_METRIC_ADD(runs_failed_total, 1);
@@ -412,12 +414,16 @@ static bool settle_run(struct sma_store *store, struct store_run *run, bool is_u
     if (!is_undone) {
         run->is_committed = run->is_sent = true;
         run->last_step_durable = run->last_step;
-        if (run->is_ending)
+        run->usage_durable = run->usage;
+        if (run->is_ending) {
             run->chat->has_ending = false;
+            sma_store_log_end(store, run);
+        }
         return !run->is_ending;
     }
     if (run->is_committed) {
         run->last_step = run->last_step_durable;
+        run->usage = run->usage_durable;
         if (run->is_ending) {
             run->is_ending = false;
             run->chat->has_ending = false;
@@ -577,6 +583,7 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     } else if (err == SMA_ERR_OK) {
         SMA_METRIC_ADD(steps_total, 1);
         run->last_step = step->number;
+        sma_store_add_usage(&run->usage, &step->usage);
         store->has_run_change = true;
     }
     if (err == SMA_ERR_OK)
@@ -738,6 +745,7 @@ void sma_store_done(struct sma_store *store, struct sma_msg **msg)
         make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
     enum sma_err err = write_done(store, run, done, SMA_MSG_BODY(answer, struct sma_step_done));
     if (err == SMA_ERR_OK) {
+        sma_store_add_usage(&run->usage, &done->usage);
         store->has_done = true;
         store->done_count++;
         SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - started_ns);

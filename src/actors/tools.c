@@ -6,6 +6,7 @@
 #include "runtime/approval/request.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
+#include "traffic.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
@@ -275,10 +276,41 @@ static void give_place_back(struct tools_job *job)
     }
 }
 
+/* Sizes and outcome; what was asked for stands in the audit line. */
+static void log_call(const struct tools_job *job, enum sma_tool_verdict verdict, bool is_error,
+                     struct sma_str content)
+{
+    static const char *const words[] = {[SMA_TOOL_ALLOWED] = "allowed",
+                                        [SMA_TOOL_ASKS] = "asks",
+                                        [SMA_TOOL_REFUSED] = "refused",
+                                        [SMA_TOOL_STOPPED] = "stopped"};
+    const struct sma_tool_ask *ask = job->ask;
+    bool is_check = ask->mode == SMA_TOOL_CHECK;
+    /* A check that lets the call pass is followed by its RUN, or by a send's delivery: each has a line of its own. */
+    bool is_usual = !is_check || verdict != SMA_TOOL_ALLOWED;
+    struct sma_traffic line;
+    if (!sma_traffic_begin(&line, job->tools->ctx, is_usual ? SMA_LOG_INFO : SMA_LOG_DEBUG,
+                           "tool_call", ask->seq, ask->chat_key))
+        return;
+    sma_traffic_str(&line, "tool", ask->name);
+    if (is_check)
+        sma_traffic_str(&line, "mode", SMA_STR("check"));
+    sma_traffic_str(&line, "verdict", sma_str(words[verdict]));
+    sma_traffic_ms(&line, "ms", job->question->sent_ns, sma_ctx_now(job->tools->ctx));
+    if (job->command != NULL && job->command->has_exit_code)
+        sma_traffic_u64(&line, "exitCode", (uint64_t)job->command->exit_code);
+    if (!is_check && verdict == SMA_TOOL_ALLOWED)
+        sma_traffic_bool(&line, "isError", is_error);
+    sma_traffic_u64(&line, "argumentBytes", ask->arguments.len);
+    sma_traffic_u64(&line, "resultBytes", content.len);
+    sma_traffic_end(&line);
+}
+
 void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_error,
                   struct sma_str content)
 {
     SMA_ASSERT(job->state != TOOLS_ANSWERED);
+    log_call(job, verdict, is_error, content);
     struct sma_str item = verdict == SMA_TOOL_ASKS && job->ask->mode == SMA_TOOL_CHECK
                               ? sma_buf_str(&job->item)
                               : (struct sma_str){NULL, 0};

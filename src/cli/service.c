@@ -139,6 +139,7 @@ static enum sma_err create_actors(struct sma_service *service,
     struct sma_log_options log = {.config = service->config, .is_quiet = options->is_quiet};
     const char *debug = getenv("SMA_DEBUG");
     log.shows_debug = debug != NULL && debug[0] != '\0';
+    sma_log_set_level(log.shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO);
     enum sma_err err = sma_log_create(&log, &service->log, error);
     if (err != SMA_ERR_OK)
         return err;

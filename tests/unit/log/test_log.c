@@ -4,7 +4,9 @@
  * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the file is read back, and
  * stderr through a file put in its place.
  */
+#include "actors/traffic.h"
 #include "sma/actors.h"
+#include "sma/metrics.h"
 #include "sma/sim.h"
 #include "support/check.h"
 
@@ -45,6 +47,8 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 static const struct sma_actor_ops agent_ops = {
     .name = "agent", .start = agent_start, .handle = agent_handle, .wake = log_next};
+
+static const struct sma_actor_ops *ops = &agent_ops;
 
 static struct sma_config *config_of(const char *key, const char *token, const char *adapter)
 {
@@ -87,7 +91,7 @@ static void run(struct sma_config *config, const struct sma_config *reload,
         sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 7});
     CHECK(system != NULL);
     CHECK_OK(sma_system_add(system, SMA_ACTOR_LOG, &sma_log_actor_ops, log));
-    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, &agent_ops, NULL));
+    CHECK_OK(sma_system_add(system, SMA_ACTOR_AGENT, ops, NULL));
     int kept = dup(STDERR_FILENO),
         fd = open(screen, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     CHECK(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
@@ -243,6 +247,90 @@ static void details_are_shown_in_short(void)
     details = "";
 }
 
+/* -- ordinary traffic ------------------------------------------------------------------------------------------- */
+static void log_traffic(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    if (line_next == line_count)
+        return;
+    struct sma_traffic line;
+    for (; line_next < line_count; line_next++) {
+        if (!sma_traffic_begin(&line, ctx, SMA_LOG_INFO, "run_ended", 17, sma_str(lines[0])))
+            continue;
+        sma_traffic_str(&line, "outcome", SMA_STR("ok"));
+        sma_traffic_str(&line, "left_out", SMA_STR(""));
+        sma_traffic_u64(&line, "steps", 3);
+        sma_traffic_ms(&line, "ms", 1000000, 13999999);
+        sma_traffic_ms(&line, "unknownMs", 0, 13999999);
+        sma_traffic_bool(&line, "resumed", true);
+        sma_traffic_end(&line);
+    }
+    sma_ctx_log(ctx, SMA_LOG_WARN, "what must be known");
+}
+
+static enum sma_err traffic_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)error;
+    log_traffic(state, ctx);
+    return SMA_ERR_OK;
+}
+
+static const struct sma_actor_ops traffic_ops = {
+    .name = "agent", .start = traffic_start, .handle = agent_handle};
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void one_event_of_traffic_is_one_line(void)
+{
+    static const char *const texts[] = {"telegram:1 \"quo\\te\"\nx"};
+    ops = &traffic_ops;
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    every_line_is_json(in_file);
+    CHECK(strstr(in_file, "\"details\":{\"event\":\"run_ended\",\"chatKey\":\"telegram:1 "
+                          "\\\"quo\\\\te\\\" x\",\"runId\":\"17\",\"outcome\":\"ok\",\"steps\":3,"
+                          "\"ms\":12,\"resumed\":true}") != NULL);
+    CHECK(strstr(on_screen, "run ended #17 telegram:1") != NULL);
+    CHECK(strstr(on_screen, ", outcome ok, steps 3, ms 12, resumed yes\n") != NULL);
+    CHECK(strstr(on_screen, "\"event\"") == NULL);
+}
+
+/* What an actor says of its traffic in one go stays within half of the lane; the warning behind it arrives. */
+static void traffic_leaves_room_for_warnings_and_counts_the_rest(void)
+{
+    static const char *many[1000] = {"telegram:1"};
+    sma_metrics_reset();
+    ops = &traffic_ops;
+    run(config_of("", "", NULL), NULL, many, 1000, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    CHECK_INT(SMA_SIGNAL_COUNT_MAX / 2, (long long)count_of(in_file, "run_ended"));
+    CHECK_INT(1, (long long)count_of(in_file, "what must be known"));
+    CHECK_INT(1000 - SMA_SIGNAL_COUNT_MAX / 2,
+              (long long)sma_counter_get(SMA_COUNTER_log_dropped_total));
+    CHECK(strstr(in_file, "872 log lines were dropped: too many at once") != NULL);
+    every_line_is_json(in_file);
+}
+
+static void a_level_that_is_not_wanted_costs_no_line(void)
+{
+    static const char *const texts[] = {"telegram:1"};
+    sma_metrics_reset();
+    sma_log_set_level(SMA_LOG_WARN);
+    ops = &traffic_ops;
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    sma_log_set_level(SMA_LOG_DEBUG);
+    CHECK(strstr(in_file, "run_ended") == NULL);
+    CHECK(strstr(in_file, "what must be known") != NULL);
+    CHECK_INT(0, (long long)sma_counter_get(SMA_COUNTER_log_dropped_total));
+}
+
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
@@ -253,6 +341,9 @@ int main(void)
     RUN(a_secret_cut_by_the_end_of_the_line_is_hidden);
     RUN(a_reload_brings_new_secrets);
     RUN(control_characters_stay_off_the_screen);
+    RUN(one_event_of_traffic_is_one_line);
+    RUN(traffic_leaves_room_for_warnings_and_counts_the_rest);
+    RUN(a_level_that_is_not_wanted_costs_no_line);
     CHECK_INT(0, rmdir(dir));
     RUN(details_are_shown_in_short);
     return check_summary();

@@ -1,0 +1,68 @@
+/* store_seen.c — see store_seen.h. */
+#include "store_seen.h"
+
+#include "traffic.h"
+
+/* Traffic that is not answered is of interest to who looks for it: DEBUG. */
+void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
+                            uint64_t now)
+{
+    static const char *const words[] = {
+        [SMA_VERDICT_ACCEPTED] = "accepted", [SMA_VERDICT_DUPLICATE] = "duplicate",
+        [SMA_VERDICT_IGNORED] = "ignored",   [SMA_VERDICT_BUSY] = "busy",
+        [SMA_VERDICT_CONFLICT] = "conflict", [SMA_VERDICT_REFUSED] = "refused"};
+    const struct sma_accepted *accepted = SMA_MSG_BODY(effect->msg, struct sma_accepted);
+    bool is_usual =
+        accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_BUSY;
+    struct sma_traffic line;
+    if (!sma_traffic_begin(&line, store->ctx, is_usual ? SMA_LOG_INFO : SMA_LOG_DEBUG,
+                           "message_accepted", accepted->seq, accepted->chat_key))
+        return;
+    sma_traffic_str(&line, "userId", accepted->user_id);
+    sma_traffic_str(&line, "verdict", sma_str(words[accepted->verdict]));
+    if (accepted->position > 0)
+        sma_traffic_u64(&line, "position", accepted->position);
+    sma_traffic_ms(&line, "ms", effect->read_ns, now);
+    sma_traffic_end(&line);
+}
+
+void sma_store_log_end(struct sma_store *store, const struct store_run *run)
+{
+    static const char *const words[] = {
+        [STORE_END_STOPPED] = "stopped",   [STORE_END_OK] = "ok",
+        [STORE_END_FAILED] = "failed",     [STORE_END_CANCELLED] = "cancelled",
+        [STORE_END_GIVEN_UP] = "given_up", [STORE_END_ASKS] = "approval",
+        [STORE_END_WAITS] = "model"};
+    bool is_parked = run->end >= STORE_END_ASKS;
+    uint64_t now = sma_ctx_now(store->ctx);
+    struct sma_traffic line;
+    if (!sma_traffic_begin(&line, store->ctx, SMA_LOG_INFO, is_parked ? "run_parked" : "run_ended",
+                           run->seq, sma_store_chat_key(run->chat)))
+        return;
+    sma_traffic_str(&line, is_parked ? "reason" : "outcome", sma_str(words[run->end]));
+    if (!is_parked)
+        sma_traffic_ms(&line, "ms", run->stamps.read_ns, now);
+    sma_traffic_ms(&line, "runMs", run->started_ns, now);
+    sma_traffic_u64(&line, "steps", run->last_step);
+    const struct sma_usage *usage = &run->usage;
+    if (usage->request_count > 0) {
+        sma_traffic_u64(&line, "requests", usage->request_count);
+        sma_traffic_u64(&line, "input", usage->input + usage->written);
+        sma_traffic_u64(&line, "cached", usage->cached);
+        sma_traffic_u64(&line, "output", usage->output);
+    }
+    if (usage->cost_nano > 0)
+        sma_traffic_u64(&line, "costNano", usage->cost_nano);
+    sma_traffic_end(&line);
+}
+
+void sma_store_add_usage(struct sma_usage *sum, const struct sma_usage *usage)
+{
+    sum->request_count += usage->request_count;
+    sum->input += usage->input;
+    sum->cached += usage->cached;
+    sum->written += usage->written;
+    sum->output += usage->output;
+    sum->reasoning += usage->reasoning;
+    sum->cost_nano += usage->cost_nano;
+}

@@ -1,0 +1,29 @@
+/*
+ * store_seen.h — what the store says of its work: the log lines of messages and runs.
+ * Thread: the store's, after the commit of what they tell.
+ */
+#ifndef SMA_ACTORS_STORE_SEEN_H
+#define SMA_ACTORS_STORE_SEEN_H
+
+#include "store_priv.h"
+
+/* How a run left the agent. */
+enum store_run_end
+{
+    STORE_END_STOPPED, /* by a control message */
+    STORE_END_OK,
+    STORE_END_FAILED,
+    STORE_END_CANCELLED,
+    STORE_END_GIVEN_UP,
+    STORE_END_ASKS,  /* parked: people are asked */
+    STORE_END_WAITS, /* parked: for a model */
+};
+
+/** What became of a message: the answer to its INGRESS. */
+void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
+                            uint64_t now);
+/** A run has ended, or waits; run->end says which. */
+void sma_store_log_end(struct sma_store *store, const struct store_run *run);
+void sma_store_add_usage(struct sma_usage *sum, const struct sma_usage *usage);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * Aim: what the service does can be seen from outside: one line of the log for each thing that happens to a message.
+ * Method: the real binary over sockets; its log file, status, metrics and traces are read as their readers do.
+ *   scenario_seen BINARY FAKE_MODEL
+ */
+#include "support/check.h"
+#include "support/patience.h"
+#include "talk.h"
+#include "world.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#define LLM "\"api\":\"chat\",\"apiKey\":\"" WORLD_API_KEY "\""
+
+static char *binary, *fake_model;
+static struct world shared;
+
+/* -- the log ------------------------------------------------------------------------------------------------------ */
+/* Details of the lines of this event and run, oldest first. Decref it. */
+static json_t *log_events(const struct world *world, const char *event, const char *run_id)
+{
+    char path[256];
+    json_t *found = json_array();
+    snprintf(path, sizeof path, "%s/.ship/logs", world->folder.path);
+    DIR *folder = opendir(path);
+    CHECK(folder != NULL && found != NULL);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strstr(entry->d_name, ".jsonl") == NULL)
+            continue;
+        snprintf(path, sizeof path, ".ship/logs/%s", entry->d_name);
+        char *text = folder_read(&world->folder, path);
+        for (char *at = text, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {
+            json_t *line = json_loadb(at, (size_t)(end - at), 0, NULL);
+            CHECK(json_is_object(line));
+            json_t *details = json_object_get(line, "details");
+            if (strcmp(talk_text(details, "event"), event) == 0 &&
+                strcmp(talk_text(details, "runId"), run_id) == 0)
+                json_array_append(found, details);
+            json_decref(line);
+        }
+        free(text);
+    }
+    closedir(folder);
+    return found;
+}
+
+/* The only line of this event. */
+static json_t *log_event(const struct world *world, const char *event, const char *run_id)
+{
+    for (long long until = process_now_ms() + PATIENCE_AWAIT_MS;; process_pause_ms(5)) {
+        json_t *list = log_events(world, event, run_id);
+        if (json_array_size(list) > 0) {
+            CHECK_INT(1, (long long)json_array_size(list));
+            json_t *only = json_incref(json_array_get(list, 0));
+            json_decref(list);
+            return only;
+        }
+        json_decref(list);
+        if (process_now_ms() >= until)
+            fprintf(stderr, "no line %s of run %s\n", event, run_id);
+        CHECK(process_now_ms() < until);
+    }
+}
+
+static void expect_number(const json_t *details, const char *member)
+{
+    if (!json_is_integer(json_object_get(details, member)))
+        fprintf(stderr, "%s is not a number\n", member);
+    CHECK(json_is_integer(json_object_get(details, member)));
+}
+
+static void each_event_of_a_message_leaves_one_line(void)
+{
+    json_t *answer = talk_execute(shared.service.port, 200, "lines", "m-1",
+                                  "do it [[call list_files {\"path\":\"secret-argument-dir\"}]]");
+    const char *run = talk_text(answer, "runId");
+    json_t *line = log_event(&shared, "message_accepted", run);
+    CHECK_TEXT("api:chat:lines", talk_text(line, "chatKey"));
+    CHECK_TEXT("accepted", talk_text(line, "verdict"));
+    expect_number(line, "ms");
+    json_decref(line);
+
+    line = log_event(&shared, "run_begun", run);
+    CHECK_TEXT("api:chat:lines", talk_text(line, "chatKey"));
+    CHECK_TEXT("owner", talk_text(line, "standing"));
+    expect_number(line, "waitedMs");
+    json_decref(line);
+
+    line = log_event(&shared, "tool_call", run);
+    CHECK_TEXT("list_files", talk_text(line, "tool"));
+    CHECK_TEXT("allowed", talk_text(line, "verdict"));
+    expect_number(line, "ms");
+    expect_number(line, "argumentBytes");
+    json_decref(line);
+
+    line = log_event(&shared, "run_ended", run);
+    CHECK_TEXT("api:chat:lines", talk_text(line, "chatKey"));
+    CHECK_TEXT("ok", talk_text(line, "outcome"));
+    expect_number(line, "ms");
+    expect_number(line, "runMs");
+    json_decref(line);
+    json_decref(answer);
+}
+
+/* The words of people, of the model and of calls are for the chat, not for the log. */
+static void lines_of_traffic_hold_no_text_of_people(void)
+{
+    json_t *answer = talk_execute(shared.service.port, 200, "quiet", "m-2", "my very own words");
+    json_decref(log_event(&shared, "run_ended", talk_text(answer, "runId")));
+    CHECK(world_log_has(&shared, "run ended #"));
+    CHECK(!world_log_has(&shared, "my very own words"));
+    CHECK(!world_log_has(&shared, "secret-argument-dir"));
+    CHECK(!world_log_has(&shared, "\"event\""));
+    json_decref(answer);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 3);
+    binary = argv[1];
+    fake_model = argv[2];
+    world_start(&shared, binary, fake_model, LLM, "");
+    RUN(each_event_of_a_message_leaves_one_line);
+    RUN(lines_of_traffic_hold_no_text_of_people);
+    world_stop(&shared);
+    return check_summary();
+}
