@@ -272,12 +272,12 @@ static void begin_attempt(struct model_request *request)
 }
 
 /* -- how an attempt ends ----------------------------------------------------------------------- */
-static bool try_again(struct model_request *request, const struct sma_failure *failure)
+static bool try_again(struct model_request *request, const struct sma_failure_verdict *verdict)
 {
     struct sma_model *model = request->model;
     if (request->attempt >= SMA_MODEL_RETRY_COUNT_MAX)
         return false;
-    uint64_t delay_ns = sma_retry_delay_ms(request->attempt + 1, failure->retry_after_ms,
+    uint64_t delay_ns = sma_retry_delay_ms(request->attempt + 1, verdict->retry_after_ms,
                                            sma_ctx_random(model->ctx)) *
                         MS;
     uint64_t now_ns = sma_ctx_now(model->ctx);
@@ -295,8 +295,10 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
 {
     struct sma_model *model = request->model;
     model_net_stop(request);
-    enum sma_retry retry = sma_retry_classify(failure);
-    bool is_again = retry == SMA_RETRY_YES && try_again(request, failure);
+    struct sma_failure_verdict verdict;
+    sma_failure_judge(failure, &verdict);
+    enum sma_retry retry = verdict.retry;
+    bool is_again = retry == SMA_RETRY_YES && try_again(request, &verdict);
     struct sma_buf line;
     sma_buf_init(&line, 4096);
     sma_failure_describe(&line, failure, request->target->llm, request->target->url);
@@ -337,7 +339,7 @@ void model_conclude(struct model_request *request, bool is_network_done)
     if (decoded->status != SMA_DECODED_OK) {
         struct sma_failure failure = {
             .trouble = trouble_of(decoded->status),
-            .api = request->target->llm->api,
+            .llm = request->target->llm,
             .http_status = request->http_status,
             .retry_after_ms = request->retry_after_ms,
             .error = decoded->error,
@@ -539,7 +541,7 @@ static void fail_silent(struct model_request *request, uint64_t now_ns)
              is_total ? "did not finish" : "sent no data", (double)limit_ns / 1e9);
     struct sma_failure failure = {
         .trouble = SMA_TROUBLE_SILENT,
-        .api = request->target->llm->api,
+        .llm = request->target->llm,
         .http_status = request->http_status,
         .retry_after_ms = -1,
         .detail = detail,

@@ -35,15 +35,16 @@ static size_t answer_space(const struct sma_decoded *decoded)
     space += decoded->call_count * sizeof *decoded->calls + 16;
     for (size_t i = 0; i < decoded->call_count; i++)
         space += decoded->calls[i].id.len + decoded->calls[i].name.len +
-                 decoded->calls[i].arguments.len + 3;
+                 decoded->calls[i].arguments.len + decoded->calls[i].problem.len + 4;
     return space;
 }
 
 static void count(const struct sma_model *model, const struct sma_decoded *decoded, uint64_t out_ns)
 {
-    SMA_METRIC_ADD(model_input_tokens_total, decoded->input_tokens);
-    SMA_METRIC_ADD(model_cached_tokens_total, decoded->cached_tokens);
-    SMA_METRIC_ADD(model_output_tokens_total, decoded->output_tokens);
+    const struct sma_usage *usage = &decoded->usage;
+    SMA_METRIC_ADD(model_input_tokens_total, usage->input + usage->cached + usage->written);
+    SMA_METRIC_ADD(model_cached_tokens_total, usage->cached);
+    SMA_METRIC_ADD(model_output_tokens_total, usage->output);
     SMA_METRIC_TIME(model_total, sma_ctx_now(model->ctx) - out_ns);
 }
 
@@ -61,10 +62,8 @@ void model_answer_decoded(struct sma_model *model, const struct sma_msg *questio
     answer->status = SMA_MODEL_OK;
     answer->finish = (uint8_t)decoded->finish;
     answer->http_status = 200;
-    answer->usage = (struct sma_usage){.request_count = 1,
-                                       .input = decoded->input_tokens,
-                                       .cached = decoded->cached_tokens,
-                                       .output = decoded->output_tokens};
+    answer->usage = decoded->usage;
+    answer->usage.request_count = 1;
     answer->out_ns = out_ns;
     answer->first_token_ns = first_token_ns;
     answer->call_count = (uint32_t)decoded->call_count;
@@ -76,6 +75,8 @@ void model_answer_decoded(struct sma_model *model, const struct sma_msg *questio
             .name = sma_msg_dup(msg, decoded->calls[i].name),
             .arguments = sma_msg_dup(msg, decoded->calls[i].arguments),
             .is_invalid = decoded->calls[i].is_invalid,
+            .is_cut = decoded->calls[i].is_cut,
+            .problem = sma_msg_dup(msg, decoded->calls[i].problem),
         };
     answer->text = sma_msg_dup(msg, decoded->text);
     answer->fragment = sma_msg_dup(msg, decoded->fragment);

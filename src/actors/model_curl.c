@@ -31,7 +31,7 @@ static void fail_http(struct model_request *request)
 {
     struct sma_failure failure = {
         .trouble = SMA_TROUBLE_HTTP,
-        .api = request->target->llm->api,
+        .llm = request->target->llm,
         .http_status = request->http_status,
         .has_should_retry = request->has_should_retry,
         .should_retry = request->should_retry,
@@ -51,7 +51,7 @@ static void fail_transfer(struct model_request *request, CURLcode code)
         .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_TROUBLE_NOMEM
                    : is_setup                  ? SMA_TROUBLE_SETUP
                                                : SMA_TROUBLE_UNREACHABLE,
-        .api = request->target->llm->api,
+        .llm = request->target->llm,
         .retry_after_ms = -1,
         .detail = request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror(code),
     };

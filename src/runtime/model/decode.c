@@ -9,10 +9,15 @@
 /* -- life -------------------------------------------------------------------------------------- */
 static void take_event(void *user, struct sma_str name, struct sma_str data);
 
-static bool wants_reasoning(const struct sma_config_llm *llm)
+static enum sma_echo echo_of(const struct sma_config_llm *llm)
 {
-    return strcasecmp(llm->provider, "deepseek") == 0 ||
-           strstr(llm->base_url, "api.deepseek.com") != NULL;
+    if (strcasecmp(llm->provider, "deepseek") == 0 ||
+        strstr(llm->base_url, "api.deepseek.com") != NULL)
+        return SMA_ECHO_ALWAYS;
+    if (strcasecmp(llm->provider, "moonshot") == 0 || strcasecmp(llm->provider, "kimi") == 0 ||
+        strstr(llm->base_url, "api.moonshot.") != NULL)
+        return SMA_ECHO_ALL;
+    return SMA_ECHO_CALLS;
 }
 
 struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
@@ -21,12 +26,11 @@ struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
     if (decoder == NULL)
         return NULL;
     decoder->api = llm->api;
-    decoder->is_reasoning_echoed = wants_reasoning(llm);
+    decoder->echo = echo_of(llm);
     sma_sse_init(&decoder->sse, take_event, decoder);
     sma_buf_init(&decoder->document, SMA_SSE_LINE_BYTES_MAX);
     sma_buf_init(&decoder->content, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&decoder->reasoning, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&decoder->reasoning_details, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&decoder->refusal, SMA_ANSWER_BYTES_MAX);
     /* Escaping can make six bytes of one. */
     sma_buf_init(&decoder->fragment, 6 * (size_t)SMA_ANSWER_BYTES_MAX + 65536);
@@ -43,9 +47,19 @@ static void drop_parts(struct sma_decoder *decoder)
         sma_buf_fini(&part->content);
         sma_buf_fini(&part->signature);
         sma_buf_fini(&part->raw);
+        sma_buf_fini(&part->problem);
+        json_decref(part->extra);
+        json_decref(part->extra_function);
         sma_send_text_fini(&part->send_text);
     }
     decoder->part_count = 0;
+    for (size_t i = 0; i < decoder->detail_count; i++) {
+        json_decref(decoder->details[i].object);
+        sma_buf_fini(&decoder->details[i].text);
+    }
+    decoder->detail_count = 0;
+    json_decref(decoder->extra);
+    decoder->extra = NULL;
 }
 
 void sma_decoder_destroy(struct sma_decoder *decoder)
@@ -57,10 +71,10 @@ void sma_decoder_destroy(struct sma_decoder *decoder)
     sma_buf_fini(&decoder->document);
     sma_buf_fini(&decoder->content);
     sma_buf_fini(&decoder->reasoning);
-    sma_buf_fini(&decoder->reasoning_details);
     sma_buf_fini(&decoder->refusal);
     sma_buf_fini(&decoder->fragment);
     free(decoder->parts);
+    free(decoder->details);
     free(decoder->calls);
     free(decoder);
 }
@@ -86,7 +100,6 @@ void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed)
     forget(&decoder->document);
     forget(&decoder->content);
     forget(&decoder->reasoning);
-    forget(&decoder->reasoning_details);
     forget(&decoder->refusal);
     forget(&decoder->fragment);
     free(decoder->calls);
@@ -95,6 +108,8 @@ void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed)
     decoder->event_count = 0;
     decoder->is_decided = decoder->is_document = decoder->is_done = decoder->is_finishing = false;
     decoder->is_finished = decoder->is_length = decoder->is_filtered = decoder->has_content = false;
+    decoder->is_refused = decoder->has_reason = decoder->is_odd_reason = false;
+    decoder->shown = (struct sma_str){0};
     decoder->status = SMA_DECODED_OK;
     decoder->reasoning_name[0] = '\0';
     decoder->decoded = (struct sma_decoded){0};
@@ -152,6 +167,7 @@ struct sma_part *sma_decode_add_part(struct sma_decoder *decoder, enum sma_part_
     sma_buf_init(&part->content, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->signature, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->raw, 6 * (size_t)SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->problem, 512);
     sma_send_text_init(&part->send_text, SMA_ANSWER_BYTES_MAX);
     return part;
 }
@@ -219,20 +235,54 @@ void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_part
     sma_buf_fini(&text);
 }
 
+/* A cut call comes back with every later request: its head tells what it was. */
+#define CUT_ECHO_BYTES_MAX 2048
+
 void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part)
 {
     if (!part->is_invalid) {
         sma_buf_put_str(buf, sma_buf_str(&part->content));
         return;
     }
-    sma_buf_put_text(buf, "{\"invalid_arguments\":");
-    sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+    struct sma_str text = {part->content.len > 0 ? part->content.ptr : "", part->content.len};
+    bool is_long = part->is_cut && text.len > CUT_ECHO_BYTES_MAX;
+    if (is_long)
+        text.len = sma_utf8_cut(text, CUT_ECHO_BYTES_MAX);
+    sma_buf_put_text(buf, part->is_cut ? "{\"cut_arguments\":" : "{\"invalid_arguments\":");
+    sma_buf_put_json_string(buf, text);
+    if (is_long)
+        sma_buf_printf(buf, ",\"bytes_left_out\":%zu", part->content.len - text.len);
     sma_buf_put_char(buf, '}');
+}
+
+void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part)
+{
+    if (!part->is_invalid) {
+        sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+        return;
+    }
+    struct sma_buf wrapped;
+    sma_buf_init(&wrapped, buf->max);
+    sma_decode_put_input(&wrapped, part);
+    if (wrapped.err != SMA_ERR_OK)
+        buf->err = wrapped.err;
+    else
+        sma_buf_put_json_string(buf, sma_buf_str(&wrapped));
+    sma_buf_fini(&wrapped);
 }
 
 bool sma_decode_has_calls(const struct sma_decoder *decoder)
 {
-    return decoder->status == SMA_DECODED_OK && !decoder->is_length && !decoder->is_filtered;
+    return decoder->status == SMA_DECODED_OK && !decoder->is_filtered && !decoder->is_refused;
+}
+
+void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason)
+{
+    struct sma_wire_error *error = &decoder->decoded.error;
+    decoder->is_odd_reason = true;
+    snprintf(error->code, sizeof error->code, "%.*s", (int)sma_utf8_cut(reason, 48), reason.ptr);
+    snprintf(error->message, sizeof error->message, "the answer ended without content: %s",
+             error->code);
 }
 
 /* -- input ------------------------------------------------------------------------------------- */
@@ -372,15 +422,8 @@ struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret
     }
     if (decoder->content.len == 0)
         return filled(&decoder->refusal);
-    return sma_visible_text(filled(&decoder->content));
-}
-
-static bool is_object_text(struct sma_str text)
-{
-    json_t *value = sma_json_parse(text);
-    bool is_object = json_is_object(value);
-    json_decref(value);
-    return is_object;
+    struct sma_str visible = sma_visible_text(filled(&decoder->content));
+    return decoder->api == SMA_LLM_CHAT ? sma_decode_before_call_text(visible) : visible;
 }
 
 /* A missing or repeated id gets one of our own: results are matched by it. */
@@ -398,28 +441,62 @@ static void settle_id(struct sma_decoder *decoder, size_t number)
     fail_for(decoder, part->id.err);
 }
 
-static void settle_call(struct sma_decoder *decoder, size_t number)
+static void settle_cut(struct sma_decoder *decoder, struct sma_part *part)
 {
-    struct sma_part *part = &decoder->parts[number];
-    settle_id(decoder, number);
-    struct sma_str whole = sma_str_trim(filled(&part->content));
-    if (whole.len == 0) {
-        sma_buf_clear(&part->content);
-        sma_buf_put_text(&part->content, "{}");
-        fail_for(decoder, part->content.err);
-        return;
-    }
-    if (is_object_text(whole))
-        return;
+    part->is_invalid = part->is_cut = true;
+    sma_buf_printf(&part->problem, "the answer ended inside of them, after %zu bytes",
+                   part->content.len);
+    if (part->content.len == 0)
+        sma_buf_put_text(&part->content,
+                         "{}"); /* nobody takes it for a call that may run: is_invalid */
+    fail_for(decoder, part->content.err);
+}
+
+/* Replace the arguments by others, made of them. */
+static void settle_as(struct sma_decoder *decoder, struct sma_part *part, struct sma_str text)
+{
+    sma_buf_clear(&part->content);
+    sma_buf_put_str(&part->content, text);
+    fail_for(decoder, part->content.err);
+}
+
+static void settle_broken(struct sma_decoder *decoder, struct sma_part *part, struct sma_str whole)
+{
     /* Some servers repeat the whole arguments in the last piece. */
     struct sma_str last = {part->content.ptr + part->last_piece,
                            part->content.len - part->last_piece};
-    if (part->last_piece > 0 && is_object_text(last)) {
+    if (part->last_piece > 0 && sma_json_is_object(last)) {
         memmove(part->content.ptr, last.ptr, last.len);
         part->content.len = last.len;
         return;
     }
-    part->is_invalid = true;
+    struct sma_buf fixed;
+    sma_buf_init(&fixed, 6 * (size_t)SMA_ANSWER_BYTES_MAX);
+    if (sma_arguments_repair(whole, &fixed)) {
+        settle_as(decoder, part, sma_buf_str(&fixed));
+    } else {
+        part->is_invalid = true;
+        sma_arguments_problem(whole, &part->problem);
+    }
+    sma_buf_fini(&fixed);
+}
+
+static void settle_call(struct sma_decoder *decoder, size_t number)
+{
+    struct sma_part *part = &decoder->parts[number];
+    bool is_open = decoder->is_length && !part->is_closed && number + 1 == decoder->part_count;
+    settle_id(decoder, number);
+    struct sma_str whole = sma_str_trim(filled(&part->content));
+    if (whole.len == 0 && is_open)
+        settle_cut(decoder, part);
+    else if (whole.len == 0)
+        settle_as(decoder, part, SMA_STR("{}"));
+    else if (sma_json_is_object(whole))
+        return;
+    else if (decoder->is_length)
+        settle_cut(decoder, part);
+    else
+        settle_broken(decoder, part, whole);
 }
 
 static void settle_calls(struct sma_decoder *decoder)
@@ -446,14 +523,16 @@ static void settle_calls(struct sma_decoder *decoder)
             .name = filled(&part->name),
             .arguments = filled(&part->content),
             .is_invalid = part->is_invalid,
+            .is_cut = part->is_cut,
+            .problem = filled(&part->problem),
         };
     }
 }
 
 static void put_fragment(struct sma_decoder *decoder)
 {
-    if (decoder->status != SMA_DECODED_OK)
-        return;
+    if (decoder->status != SMA_DECODED_OK || decoder->is_refused)
+        return; /* a refused turn is not replayed */
     if (decoder->api == SMA_LLM_RESPONSES)
         sma_decode_responses_fragment(decoder);
     else if (decoder->api == SMA_LLM_MESSAGES)
@@ -461,6 +540,54 @@ static void put_fragment(struct sma_decoder *decoder)
     else
         sma_decode_chat_fragment(decoder);
     fail_for(decoder, decoder->fragment.err);
+}
+
+/* What of the text is shown: without thoughts, and without calls that the server left in it. */
+static void settle_text(struct sma_decoder *decoder)
+{
+    decoder->shown = sma_visible_text(filled(&decoder->content));
+    if (decoder->api != SMA_LLM_CHAT || decoder->part_count > 0 ||
+        decoder->status != SMA_DECODED_OK || !sma_decode_has_calls(decoder))
+        return;
+    decoder->shown = decoder->is_length ? sma_decode_before_call_text(decoder->shown)
+                                        : sma_decode_take_call_text(decoder, decoder->shown);
+}
+
+/* An answer must have ended in a way that somebody meant. */
+static void settle_end(struct sma_decoder *decoder)
+{
+    bool is_empty = decoder->content.len == 0 && decoder->refusal.len == 0;
+    bool is_whole = true;
+    decoder->is_refused |= decoder->refusal.len > 0;
+    for (size_t i = 0; i < decoder->part_count; i++) {
+        const struct sma_part *part = &decoder->parts[i];
+        if (part->kind != SMA_PART_CALL)
+            continue;
+        is_empty = false;
+        is_whole &= sma_json_is_object(sma_str_trim(filled(&part->content)));
+    }
+    if (decoder->is_odd_reason && is_empty)
+        sma_decode_fail(decoder, SMA_DECODED_ERROR);
+    if (!decoder->is_finishing || (!decoder->has_reason && (is_empty || !is_whole)))
+        sma_decode_fail(decoder, SMA_DECODED_TRUNCATED);
+}
+
+static struct sma_str text_of(const struct sma_decoder *decoder)
+{
+    if (decoder->is_refused || decoder->content.len == 0)
+        return filled(&decoder->refusal);
+    return decoder->shown;
+}
+
+static enum sma_finish finish_of(const struct sma_decoder *decoder)
+{
+    if (decoder->is_refused)
+        return SMA_FINISH_REFUSED;
+    if (decoder->is_filtered)
+        return SMA_FINISH_FILTERED;
+    if (decoder->is_length)
+        return SMA_FINISH_LENGTH;
+    return decoder->call_count > 0 ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
 }
 
 const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
@@ -475,21 +602,17 @@ const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder)
         fail_for(decoder, sma_sse_finish(&decoder->sse));
     if (decoder->status == SMA_DECODED_TRUNCATED && decoder->is_finishing && !decoder->is_document)
         decoder->status = SMA_DECODED_OK; /* complete but for a torn event after the end */
-    if (decoder->status == SMA_DECODED_OK && !decoder->is_finishing)
-        sma_decode_fail(decoder, SMA_DECODED_TRUNCATED);
+    if (decoder->status == SMA_DECODED_OK)
+        settle_end(decoder);
+    settle_text(decoder);
     settle_calls(decoder);
     put_fragment(decoder);
-    struct sma_str content =
-        filled(decoder->content.len > 0 ? &decoder->content : &decoder->refusal);
     decoded->status = decoder->status;
-    decoded->text = sma_visible_text(content);
+    decoded->text = text_of(decoder);
     decoded->reasoning = filled(&decoder->reasoning);
     decoded->fragment = filled(&decoder->fragment);
     decoded->calls = decoder->calls;
     decoded->call_count = decoder->status == SMA_DECODED_OK ? decoder->call_count : 0;
-    decoded->finish = decoder->is_length        ? SMA_FINISH_LENGTH
-                      : decoder->is_filtered    ? SMA_FINISH_FILTERED
-                      : decoder->call_count > 0 ? SMA_FINISH_TOOLS
-                                                : SMA_FINISH_STOP;
+    decoded->finish = finish_of(decoder);
     return decoded;
 }

@@ -22,12 +22,25 @@
 
 #define SMA_DECODE_CALL_COUNT_MAX 256
 
-/* What a server said went wrong. Empty strings where it said nothing. */
+#define SMA_WIRE_SAID_BYTES_MAX 2048
+
+/* What a server said went wrong. Empty strings where it said nothing; all 0 is a legal value. */
 struct sma_wire_error
 {
-    int status; /* an HTTP status named inside the error object, else 0 */
-    char type[64], code[64];
-    char message[320]; /* one line, cut at a character boundary */
+    int status;    /* an HTTP status named inside the error object, else 0 */
+    char type[64]; /* "invalid_request_error", "overloaded_error" ... */
+    char code[64]; /* its code, error.details.error_code or error.status where that says more */
+    char
+        param[96]; /* the member of the request it names: path with dots, e.g. "reasoning.effort" */
+    char message[320]; /* one line for people, cut at a character boundary */
+    char said
+        [SMA_WIRE_SAID_BYTES_MAX]; /* all its words in lower case (details, the error of an upstream, quota names):
+                                           what retry.h reads */
+    uint64_t
+        window_tokens;    /* the limit of an overflow when it is told as a number (n_ctx), else 0 */
+    bool has_retry_after; /* the body tells how long to wait: */
+    int64_t retry_after_ms;
+    int64_t reset_ms; /* the body tells when it is over: wall clock, 0 = not told */
 };
 
 enum sma_decoded_status
@@ -49,9 +62,12 @@ struct sma_decoded
     struct sma_str reasoning; /* for tests and logs */
     struct sma_str
         fragment; /* as it goes back on the wire; empty when there is nothing to send back */
-    struct sma_model_call *calls;
+    struct sma_model_call
+        *calls; /* LENGTH: also those that were cut (is_cut, is_invalid); they are in the fragment,
+                                     so every one needs a result. REFUSED, FILTERED: none */
     size_t call_count;
-    uint64_t input_tokens, cached_tokens, output_tokens;
+    struct sma_usage
+        usage; /* of this attempt, also of a failed one as far as it was told; request_count is 0 */
     struct sma_wire_error error;
 };
 

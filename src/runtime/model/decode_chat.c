@@ -4,19 +4,36 @@
 
 #include <stdio.h>
 
+/* Here prompt_tokens is everything that was sent, and cached and written are parts of it. What total_tokens has more than
+ * the other two is reasoning that is counted nowhere else (Gemini, xAI). Source: protocols/models.md §3. */
 static void take_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     if (!json_is_object(usage))
         return;
-    decoder->decoded.input_tokens = sma_json_get_u64(usage, "prompt_tokens");
-    decoder->decoded.output_tokens = sma_json_get_u64(usage, "completion_tokens");
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
+    uint64_t prompt = sma_json_get_u64(usage, "prompt_tokens");
+    uint64_t output = sma_json_get_u64(usage, "completion_tokens");
+    uint64_t total = sma_json_get_u64(usage, "total_tokens");
     uint64_t cached = sma_json_get_u64(details, "cached_tokens");
+    uint64_t written = sma_json_get_u64(details, "cache_write_tokens");
+    uint64_t reasoning =
+        sma_json_get_u64(json_object_get(usage, "completion_tokens_details"), "reasoning_tokens");
     if (cached == 0)
         cached = sma_json_get_u64(usage, "prompt_cache_hit_tokens"); /* DeepSeek */
     if (cached == 0)
         cached = sma_json_get_u64(usage, "cached_tokens"); /* Moonshot */
-    decoder->decoded.cached_tokens = cached;
+    if (written == 0)
+        written = sma_json_get_u64(details, "cache_creation_input_tokens"); /* DashScope */
+    uint64_t apart = total > prompt + output ? total - prompt - output : 0;
+    struct sma_usage *sum = &decoder->decoded.usage;
+    sum->input = prompt > cached + written ? prompt - cached - written : 0;
+    sum->cached = cached;
+    sum->written = written;
+    sum->output = output + apart;
+    sum->reasoning = reasoning > apart ? reasoning : apart;
+    double cost = json_number_value(json_object_get(usage, "cost")); /* OpenRouter: US dollars */
+    if (cost > 0 && cost < 1e6)
+        sum->cost_nano = (uint64_t)(cost * 1e9 + 0.5);
 }
 
 static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, const char *name)
@@ -34,24 +51,36 @@ static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, cons
  * back. */
 static void take_reasoning(struct sma_decoder *decoder, const json_t *delta)
 {
-    bool is_taken = add_reasoning(decoder, delta, "reasoning_content");
-    if (!is_taken)
-        is_taken = add_reasoning(decoder, delta, "reasoning");
+    bool is_taken = add_reasoning(decoder, delta, "reasoning_content") ||
+                    add_reasoning(decoder, delta, "reasoning") ||
+                    add_reasoning(decoder, delta, "reasoning_text");
     const json_t *details = json_object_get(delta, "reasoning_details");
     for (size_t i = 0; i < json_array_size(details) && decoder->status == SMA_DECODED_OK; i++) {
         const json_t *detail = json_array_get(details, i);
-        struct sma_buf text;
-        sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
-        if (decoder->reasoning_details.len > 0)
-            sma_buf_put_char(&text, ',');
-        sma_json_dump(&text, detail);
-        if (text.err == SMA_ERR_OK)
-            sma_decode_add(decoder, &decoder->reasoning_details, sma_buf_str(&text));
-        else
-            sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
-        sma_buf_fini(&text);
+        sma_decode_add_detail(decoder, detail);
         if (!is_taken)
             sma_decode_add(decoder, &decoder->reasoning, sma_json_get_str(detail, "text"));
+    }
+}
+
+/* -- members that we do not know --------------------------------------------------------------- */
+static bool is_known(const char *key, const char *const *known)
+{
+    for (; *known != NULL; known++)
+        if (strcmp(key, *known) == 0)
+            return true;
+    return false;
+}
+
+static void keep_unknown(struct sma_decoder *decoder, const json_t *object,
+                         const char *const *known, json_t **extra)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (!is_known(key, known))
+            sma_decode_keep(decoder, extra, key, value);
     }
 }
 
@@ -116,26 +145,50 @@ static void take_call_piece(struct sma_decoder *decoder, const json_t *piece, bo
         sma_decode_add(decoder, &part->id, id);
     sma_decode_set_name(decoder, part, name);
     sma_decode_add_arguments_value(decoder, part, json_object_get(function, "arguments"));
+    static const char *const of_call[] = {"id", "type", "index", "function", NULL};
+    static const char *const of_function[] = {"name", "arguments", NULL};
+    keep_unknown(decoder, piece, of_call, &part->extra);
+    keep_unknown(decoder, function, of_function, &part->extra_function);
+}
+
+static bool is_one_of(struct sma_str word, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (sma_str_is_equal(word, sma_str(*list)))
+            return true;
+    return false;
 }
 
 static void take_finish(struct sma_decoder *decoder, struct sma_str reason, const json_t *root)
 {
+    static const char *const good[] = {"stop",          "tool_calls", "function_call", "tool_call",
+                                       "tool_use",      "end_turn",   "end",           "eos",
+                                       "stop_sequence", NULL};
+    static const char *const cut[] = {"length", "max_tokens", NULL};
+    static const char *const filtered[] = {"content_filter", "sensitive", NULL};
+    /* The server broke down on the way: what came is of no use, the same request may pass. */
+    static const char *const broken[] = {"error",
+                                         "network_error",
+                                         "insufficient_system_resource",
+                                         "abort",
+                                         "malformed_response",
+                                         "malformed_function_call",
+                                         "model_context_window_exceeded",
+                                         NULL};
     if (reason.len == 0)
         return;
-    decoder->is_finishing = true;
-    if (sma_str_is_equal(reason, SMA_STR("length"))) {
-        decoder->is_length = true;
-    } else if (sma_str_is_equal(reason, SMA_STR("content_filter")) ||
-               sma_str_is_equal(reason, SMA_STR("sensitive"))) {
-        decoder->is_filtered = true;
-    } else if (sma_str_is_equal(reason, SMA_STR("error")) ||
-               sma_str_is_equal(reason, SMA_STR("network_error")) ||
-               sma_str_is_equal(reason, SMA_STR("insufficient_system_resource")) ||
-               sma_str_is_equal(reason, SMA_STR("model_context_window_exceeded"))) {
+    decoder->is_finishing = decoder->has_reason = true;
+    decoder->is_length |= is_one_of(reason, cut);
+    decoder->is_filtered |= is_one_of(reason, filtered);
+    decoder->is_refused |= sma_str_is_equal(reason, SMA_STR("refusal"));
+    if (is_one_of(reason, broken)) {
         sma_decode_fail_with(decoder, root);
         struct sma_wire_error *error = &decoder->decoded.error;
         if (error->code[0] == '\0')
             snprintf(error->code, sizeof error->code, "%.*s", (int)reason.len, reason.ptr);
+    } else if (!is_one_of(reason, good) && !decoder->is_length && !decoder->is_filtered &&
+               !decoder->is_refused) {
+        sma_decode_odd_reason(decoder, reason);
     }
 }
 
@@ -147,6 +200,21 @@ static void take_message(struct sma_decoder *decoder, const json_t *message, boo
     const json_t *calls = json_object_get(message, "tool_calls");
     for (size_t i = 0; i < json_array_size(calls) && decoder->status == SMA_DECODED_OK; i++)
         take_call_piece(decoder, json_array_get(calls, i), is_whole);
+    static const char *const known[] = {"role",
+                                        "content",
+                                        "refusal",
+                                        "tool_calls",
+                                        "function_call",
+                                        "reasoning_content",
+                                        "reasoning",
+                                        "reasoning_text",
+                                        "reasoning_details",
+                                        "audio",
+                                        "index",
+                                        "name",
+                                        "obfuscation",
+                                        NULL};
+    keep_unknown(decoder, message, known, &decoder->extra);
 }
 
 static bool is_error(const json_t *event, struct sma_str name)
@@ -215,62 +283,49 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_text(buf, ",\"type\":\"function\",\"function\":{\"name\":");
     sma_buf_put_json_string(buf, sma_buf_str(&part->name));
     sma_buf_put_text(buf, ",\"arguments\":");
-    if (part->is_invalid) {
-        /* Several servers parse old arguments when rendering their template: broken ones would fail
-         * every later
-         * request of the session. */
-        struct sma_buf wrapped;
-        sma_buf_init(&wrapped, buf->max);
-        sma_decode_put_input(&wrapped, part);
-        if (wrapped.err != SMA_ERR_OK)
-            buf->err = wrapped.err;
-        else
-            sma_buf_put_json_string(buf, sma_buf_str(&wrapped));
-        sma_buf_fini(&wrapped);
-    } else {
-        sma_buf_put_json_string(buf, sma_buf_str(&part->content));
-    }
-    sma_buf_put_text(buf, "}}");
+    sma_decode_put_arguments(buf, part);
+    sma_decode_put_extra(buf, part->extra_function);
+    sma_buf_put_char(buf, '}');
+    sma_decode_put_extra(buf, part->extra);
+    sma_buf_put_char(buf, '}');
 }
 
-/* Reasoning belongs to turns with calls only: without them every provider takes the turn bare, and
- * some refuse it. */
-static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf)
+/* The list says all that the plain member says, and its signatures: never both. */
+static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf, bool has_calls)
 {
+    if (decoder->detail_count > 0) {
+        sma_buf_put_json_key(buf, "reasoning_details");
+        sma_decode_put_details(buf, decoder);
+        return;
+    }
+    if (!has_calls && decoder->echo == SMA_ECHO_CALLS)
+        return; /* every provider takes such a turn bare, and some refuse it otherwise */
     if (decoder->reasoning_name[0] != '\0') {
         sma_buf_put_json_key(buf, decoder->reasoning_name);
         sma_buf_put_json_string(buf, sma_buf_str(&decoder->reasoning));
-    } else if (decoder->is_reasoning_echoed) {
+    } else if (decoder->echo == SMA_ECHO_ALWAYS) {
         sma_buf_put_text(buf, ",\"reasoning_content\":\"\"");
     }
-    if (decoder->reasoning_details.len == 0)
-        return;
-    sma_buf_put_text(buf, ",\"reasoning_details\":[");
-    sma_buf_put_str(buf, sma_buf_str(&decoder->reasoning_details));
-    sma_buf_put_char(buf, ']');
 }
 
 void sma_decode_chat_fragment(struct sma_decoder *decoder)
 {
     struct sma_buf *buf = &decoder->fragment;
-    const struct sma_buf *content =
-        decoder->content.len > 0 ? &decoder->content : &decoder->refusal;
     bool has_calls = decoder->part_count > 0 && sma_decode_has_calls(decoder);
-    if (content->len == 0 && !has_calls)
+    if (decoder->shown.len == 0 && !has_calls)
         return;
     sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
-    if (content->len == 0 && !decoder->has_content)
+    if (decoder->shown.len == 0 && !decoder->has_content)
         sma_buf_put_text(buf, "null");
     else
-        sma_buf_put_json_string(
-            buf, (struct sma_str){content->len > 0 ? content->ptr : "", content->len});
-    if (has_calls) {
-        put_reasoning(decoder, buf);
-        for (size_t i = 0; i < decoder->part_count; i++) {
-            sma_buf_put_text(buf, i == 0 ? ",\"tool_calls\":[" : ",");
-            put_call(buf, &decoder->parts[i]);
-        }
-        sma_buf_put_char(buf, ']');
+        sma_buf_put_json_string(buf, decoder->shown);
+    put_reasoning(decoder, buf, has_calls);
+    for (size_t i = 0; i < decoder->part_count && has_calls; i++) {
+        sma_buf_put_text(buf, i == 0 ? ",\"tool_calls\":[" : ",");
+        put_call(buf, &decoder->parts[i]);
     }
+    if (has_calls)
+        sma_buf_put_char(buf, ']');
+    sma_decode_put_extra(buf, decoder->extra);
     sma_buf_put_char(buf, '}');
 }

@@ -126,6 +126,14 @@ static void put_repaired(struct sma_buf *buf, struct sma_str text)
     }
 }
 
+json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error)
+{
+    json_error_t ignored;
+    if (text.len == 0 || !is_shallow(text))
+        return NULL;
+    return json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, ret_error == NULL ? &ignored : ret_error);
+}
+
 json_t *sma_json_parse(struct sma_str text)
 {
     if (text.len == 0 || !is_shallow(text))

@@ -31,26 +31,50 @@ struct sma_part
     struct sma_buf content;   /* arguments of a call, else text */
     struct sma_buf signature; /* of a thinking block */
     struct sma_buf raw;       /* the item as JSON, when it goes back verbatim */
+    json_t *extra;            /* members we do not know, of the call or block; NULL = none */
+    json_t *extra_function;   /* the same of a chat call's "function" */
     size_t last_piece;        /* offset of the latest piece in content */
-    bool is_invalid;
+    bool is_invalid, is_cut;
+    struct sma_buf problem; /* of invalid arguments */
     struct sma_send_text send_text;
+};
+
+/* One entry of reasoning_details, put together from its pieces. */
+struct sma_detail
+{
+    json_t *object;       /* everything but the text that grows */
+    const char *text_key; /* "text", "summary"; NULL = nothing grows */
+    struct sma_buf text;
+};
+
+/* What of its reasoning a model wants to see again. Source: protocols/models.md §5. */
+enum sma_echo
+{
+    SMA_ECHO_CALLS,  /* of turns with calls: what every server that gives reasoning takes */
+    SMA_ECHO_ALL,    /* of all turns */
+    SMA_ECHO_ALWAYS, /* of all turns, and the empty member where there was none */
 };
 
 struct sma_decoder
 {
     enum sma_llm_api api;
-    bool is_reasoning_echoed; /* the provider wants the member even when it is empty */
+    enum sma_echo echo;
     uint64_t id_seed;
     uint64_t event_count;
     struct sma_sse sse;
     struct sma_buf document;
     bool is_decided, is_document, is_done, is_finishing, is_finished;
-    bool is_length, is_filtered;
+    bool is_length, is_filtered, is_refused;
+    bool has_reason, is_odd_reason; /* a reason to stop was told; one that nobody knows */
     enum sma_decoded_status status; /* OK until trouble */
     size_t answer_bytes;
-    struct sma_buf content, reasoning, reasoning_details, refusal;
+    struct sma_buf content, reasoning, refusal;
     char reasoning_name[24];
     bool has_content;
+    struct sma_str shown; /* at the end: what of content is for people; goes back, too */
+    json_t *extra;        /* members of the message we do not know */
+    struct sma_detail *details;
+    size_t detail_count, detail_cap;
     struct sma_part *parts;
     size_t part_count, part_cap;
     size_t latest_send_at; /* number of the latest chat_send part + 1; 0 = none */
@@ -95,8 +119,36 @@ void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_part *part
                               struct sma_str whole);
 /** The arguments as one JSON value for formats that want an object: invalid text is wrapped. */
 void sma_decode_put_input(struct sma_buf *buf, const struct sma_part *part);
+/** The same as a JSON string, for formats that want text: several servers parse old arguments when they render their
+ *  template, and broken ones would fail every later request of the session. */
+void sma_decode_put_arguments(struct sma_buf *buf, const struct sma_part *part);
+/** Keep a member that we do not know in *extra (made when NULL): the latest value, objects merged, lists joined. */
+void sma_decode_keep(struct sma_decoder *decoder, json_t **extra, const char *key, json_t *value);
+/** `,"key":value` for every kept member. */
+void sma_decode_put_extra(struct sma_buf *buf, const json_t *extra);
+/** Count bytes that are kept elsewhere against SMA_ANSWER_BYTES_MAX. */
+void sma_decode_count(struct sma_decoder *decoder, size_t len);
+/** A piece of reasoning_details: joined to its entry, or a new one. */
+void sma_decode_add_detail(struct sma_decoder *decoder, const json_t *piece);
+/** The list, `[{...},...]`. */
+void sma_decode_put_details(struct sma_buf *buf, const struct sma_decoder *decoder);
+/** The server told why the answer ended, in words that no rule knows. */
+void sma_decode_odd_reason(struct sma_decoder *decoder, struct sma_str reason);
 /** May the calls of this answer run? */
 bool sma_decode_has_calls(const struct sma_decoder *decoder);
+
+/* -- decode_repair.c --------------------------------------------------------------------------- */
+/** Make broken arguments an object where that can be meant in one way only. false: not possible; *fixed is then undefined. */
+bool sma_arguments_repair(struct sma_str text, struct sma_buf *fixed);
+/** What is wrong with arguments, and where: for the model. */
+void sma_arguments_problem(struct sma_str text, struct sma_buf *problem);
+bool sma_json_is_object(struct sma_str text);
+
+/* -- decode_call_text.c ------------------------------------------------------------------------ */
+/** Calls written as text become parts; returns the text in front of them, or all of it. */
+struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text);
+/** What of a text that still arrives may be shown: nothing that looks like the beginning of such a call. */
+struct sma_str sma_decode_before_call_text(struct sma_str text);
 
 struct sma_str sma_json_text_of(const json_t *value); /* empty slice unless a string */
 struct sma_str sma_json_get_str(const json_t *object, const char *key);
@@ -109,5 +161,7 @@ void sma_json_dump(struct sma_buf *buf, const json_t *value);
  *  NULL when it is not
  *  JSON. Free with json_decref. */
 json_t *sma_json_parse(struct sma_str text);
+/** The same without repairs. *ret_error (may be NULL) stays untouched when the text is empty or too deep. */
+json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error);
 
 #endif

@@ -7,10 +7,15 @@ static void take_usage(struct sma_decoder *decoder, const json_t *usage)
 {
     if (!json_is_object(usage))
         return;
-    decoder->decoded.input_tokens = sma_json_get_u64(usage, "input_tokens");
-    decoder->decoded.output_tokens = sma_json_get_u64(usage, "output_tokens");
-    decoder->decoded.cached_tokens =
-        sma_json_get_u64(json_object_get(usage, "input_tokens_details"), "cached_tokens");
+    const json_t *details = json_object_get(usage, "input_tokens_details");
+    uint64_t prompt = sma_json_get_u64(usage, "input_tokens");
+    struct sma_usage *sum = &decoder->decoded.usage;
+    sum->cached = sma_json_get_u64(details, "cached_tokens");
+    sum->written = sma_json_get_u64(details, "cache_write_tokens");
+    sum->input = prompt > sum->cached + sum->written ? prompt - sum->cached - sum->written : 0;
+    sum->output = sma_json_get_u64(usage, "output_tokens");
+    sum->reasoning =
+        sma_json_get_u64(json_object_get(usage, "output_tokens_details"), "reasoning_tokens");
 }
 
 static enum sma_part_kind item_kind(const json_t *item)
@@ -73,11 +78,51 @@ static bool is_returnable(const json_t *item)
            json_array_size(json_object_get(item, "content")) > 0;
 }
 
+/* Keep a finished item for sending it back; the later copy wins, but not over one that tells more. */
+static void keep_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+{
+    if (!is_returnable(item))
+        return;
+    sma_buf_clear(&part->raw);
+    sma_json_dump(&part->raw, item);
+    if (part->raw.err != SMA_ERR_OK)
+        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
+}
+
+static bool has_refusal(const json_t *item)
+{
+    const json_t *content = json_object_get(item, "content");
+    for (size_t i = 0; i < json_array_size(content); i++)
+        if (sma_json_is(json_array_get(content, i), "type", "refusal"))
+            return true;
+    return false;
+}
+
+/* Of a call: what we do not write ourselves. */
+static void keep_call(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
+{
+    static const char *const known[] = {"type", "id", "call_id", "name", "arguments"};
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_decref(part->extra);
+    part->extra = NULL;
+    json_object_foreach((json_t *)item, key, value)
+    {
+        bool is_known = false;
+        for (size_t i = 0; i < SMA_COUNT_OF(known); i++)
+            is_known |= strcmp(key, known[i]) == 0;
+        if (!is_known)
+            sma_decode_keep(decoder, &part->extra, key, value);
+    }
+}
+
 /* The item as the server finished it: trusted over the pieces that came before. */
 static void close_item(struct sma_decoder *decoder, struct sma_part *part, const json_t *item)
 {
-    part->is_closed = true;
+    part->is_closed = !sma_json_is(item, "status", "incomplete");
+    decoder->is_refused |= has_refusal(item);
     if (part->kind == SMA_PART_CALL) {
+        keep_call(decoder, part, item);
         if (part->id.len == 0)
             sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
         sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
@@ -98,11 +143,7 @@ static void close_item(struct sma_decoder *decoder, struct sma_part *part, const
         sma_decode_add(decoder, &part->content, sma_buf_str(&text));
     }
     sma_buf_fini(&text);
-    sma_buf_clear(&part->raw);
-    if (is_returnable(item))
-        sma_json_dump(&part->raw, item);
-    if (part->raw.err != SMA_ERR_OK)
-        sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
+    keep_item(decoder, part, item);
 }
 
 static void take_item(struct sma_decoder *decoder, const json_t *event, const json_t *item,
@@ -148,7 +189,9 @@ static void take_end(struct sma_decoder *decoder, const json_t *response)
         decoder->is_length = !decoder->is_filtered;
     }
     gather_text(decoder);
-    decoder->is_finishing = decoder->is_done = true;
+    if (decoder->is_refused)
+        sma_buf_put_str(&decoder->refusal, sma_buf_str(&decoder->content));
+    decoder->is_finishing = decoder->is_done = decoder->has_reason = true;
 }
 
 static void take_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
@@ -213,10 +256,10 @@ void sma_decode_responses_document(struct sma_decoder *decoder, json_t *document
     take_end(decoder, document);
 }
 
-static void put_call(struct sma_buf *buf, const struct sma_part *part)
+static void put_call(struct sma_buf *buf, const struct sma_part *part, bool has_id)
 {
     sma_buf_put_text(buf, "{\"type\":\"function_call\",");
-    if (part->item_id.len > 0) {
+    if (part->item_id.len > 0 && has_id) {
         sma_buf_put_text(buf, "\"id\":");
         sma_buf_put_json_string(buf, sma_buf_str(&part->item_id));
         sma_buf_put_char(buf, ',');
@@ -226,31 +269,62 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
     sma_buf_put_json_key(buf, "name");
     sma_buf_put_json_string(buf, sma_buf_str(&part->name));
     sma_buf_put_json_key(buf, "arguments");
-    sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+    sma_decode_put_arguments(buf, part);
+    if (part->is_cut)
+        json_object_del(part->extra, "status"); /* what goes back is whole: see put_arguments */
+    sma_decode_put_extra(buf, part->extra);
     sma_buf_put_char(buf, '}');
+}
+
+static void put_item(struct sma_buf *buf, const struct sma_part *part, bool has_id)
+{
+    if (part->kind == SMA_PART_CALL) {
+        put_call(buf, part, has_id);
+    } else if (part->raw.len > 0 && has_id) {
+        sma_buf_put_str(buf, sma_buf_str(&part->raw));
+    } else if (part->raw.len > 0) {
+        json_t *item = sma_json_parse(sma_buf_str(&part->raw));
+        json_object_del(item, "id");
+        if (item != NULL)
+            sma_json_dump(buf, item);
+        json_decref(item);
+    } else {
+        sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+        sma_buf_put_json_string(buf, sma_buf_str(&part->content));
+        sma_buf_put_char(buf, '}');
+    }
+}
+
+static bool is_filled(const struct sma_part *part)
+{
+    return part->kind == SMA_PART_CALL || part->raw.len > 0 || part->content.len > 0;
+}
+
+/* Of what came, does something follow that the item at `number` may stand in front of? */
+static bool has_follower(const struct sma_decoder *decoder, size_t number)
+{
+    for (size_t i = number + 1; i < decoder->part_count; i++)
+        if (decoder->parts[i].kind != SMA_PART_OTHER && is_filled(&decoder->parts[i]))
+            return true;
+    return false;
 }
 
 void sma_decode_responses_fragment(struct sma_decoder *decoder)
 {
     struct sma_buf *buf = &decoder->fragment;
     bool has_calls = sma_decode_has_calls(decoder);
+    bool has_ids =
+        true; /* an id tells which reasoning it came with: without the one, not the other */
     for (size_t i = 0; i < decoder->part_count; i++) {
         const struct sma_part *part = &decoder->parts[i];
-        bool is_sent =
-            part->kind == SMA_PART_CALL ? has_calls : part->raw.len > 0 || part->content.len > 0;
-        /* Of a cut answer only the text is kept: reasoning without what it led to is refused. */
-        if (!is_sent || (part->kind == SMA_PART_OTHER && !has_calls))
+        bool is_other = part->kind == SMA_PART_OTHER;
+        bool is_sent = is_filled(part) && (has_calls || part->kind == SMA_PART_TEXT) &&
+                       (!is_other || has_follower(decoder, i));
+        has_ids &= is_sent || !is_other;
+        if (!is_sent)
             continue;
         if (buf->len > 0)
             sma_buf_put_char(buf, ',');
-        if (part->kind == SMA_PART_CALL) {
-            put_call(buf, part);
-        } else if (part->raw.len > 0) {
-            sma_buf_put_str(buf, sma_buf_str(&part->raw));
-        } else {
-            sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
-            sma_buf_put_json_string(buf, sma_buf_str(&part->content));
-            sma_buf_put_char(buf, '}');
-        }
+        put_item(buf, part, has_ids);
     }
 }

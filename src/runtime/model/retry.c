@@ -5,112 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <time.h>
-
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcasecmp(word, list[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool has_one_of(const char *text, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcasestr(text, list[i]) != NULL)
-            return true;
-    return false;
-}
-
-/* Money: trying again never helps. */
-static bool is_quota(const struct sma_failure *failure)
-{
-    static const char *const words[] = {"insufficient_quota",          "billing_error",
-                                        "billing_not_active",          "billing_hard_limit_reached",
-                                        "insufficient_balance",        "insufficient_user_quota",
-                                        "exceeded_current_quota_error"};
-    static const char *const texts[] = {"exceeded your current quota", "insufficient balance",
-                                        "insufficient credits", "credit balance is too low"};
-    const struct sma_wire_error *error = &failure->error;
-    return failure->http_status == 402 || error->status == 402 ||
-           is_one_of(error->code, words, SMA_COUNT_OF(words)) ||
-           is_one_of(error->type, words, SMA_COUNT_OF(words)) ||
-           has_one_of(error->message, texts, SMA_COUNT_OF(texts));
-}
-
-static bool is_context_length(const struct sma_failure *failure)
-{
-    static const char *const words[] = {"context_length_exceeded", "exceed_context_size_error",
-                                        "model_context_window_exceeded", "request_too_large"};
-    static const char *const texts[] = {
-        "context_length",     "context length",    "maximum context",
-        "context window",     "context size",      "context limit",
-        "prompt is too long", "input is too long", "maximum prompt length",
-        "reduce the length",  "too long"};
-    const struct sma_wire_error *error = &failure->error;
-    if (failure->http_status == 413 || error->status == 413 ||
-        is_one_of(error->code, words, SMA_COUNT_OF(words)) ||
-        is_one_of(error->type, words, SMA_COUNT_OF(words)))
-        return true;
-    int status = failure->http_status;
-    bool may_be = status == 0 || status == 200 || status == 400 || status == 422 || status == 500;
-    return may_be && has_one_of(error->message, texts, SMA_COUNT_OF(texts));
-}
-
-/* Errors inside a 200 answer carry no status of their own most of the time: judge by their names.
- * */
-static bool is_event_final(const struct sma_wire_error *error)
-{
-    static const char *const words[] = {
-        "invalid_request_error", "authentication_error", "permission_error", "not_found_error",
-        "invalid_api_key",       "invalid_prompt",       "model_not_found",  "content_filter"};
-    return is_one_of(error->type, words, SMA_COUNT_OF(words)) ||
-           is_one_of(error->code, words, SMA_COUNT_OF(words));
-}
-
-static enum sma_retry classify_status(const struct sma_failure *failure, int status)
-{
-    /* Anthropic names the wait of every true rate limit; without it the account has reached its
-     * spending cap. */
-    if (status == 429 && failure->api == SMA_LLM_MESSAGES && failure->http_status == 429 &&
-        failure->retry_after_ms < 0)
-        return SMA_RETRY_NO;
-    bool may_pass = status == 408 || status == 409 || status == 429 || status >= 500;
-    return may_pass ? SMA_RETRY_YES : SMA_RETRY_NO;
-}
-
-enum sma_retry sma_retry_classify(const struct sma_failure *failure)
-{
-    switch (failure->trouble) {
-    case SMA_TROUBLE_SETUP:
-    case SMA_TROUBLE_TOOBIG:
-    case SMA_TROUBLE_NOMEM:
-        return SMA_RETRY_NO;
-    case SMA_TROUBLE_UNREACHABLE:
-    case SMA_TROUBLE_SILENT:
-    case SMA_TROUBLE_TRUNCATED:
-    case SMA_TROUBLE_GARBAGE:
-        return SMA_RETRY_YES;
-    case SMA_TROUBLE_HTTP:
-    case SMA_TROUBLE_EVENT:
-        break;
-    }
-    if (is_quota(failure))
-        return SMA_RETRY_NO;
-    if (is_context_length(failure))
-        return SMA_RETRY_CONTEXT_LENGTH;
-    if (failure->has_should_retry)
-        return failure->should_retry ? SMA_RETRY_YES : SMA_RETRY_NO;
-    if (failure->retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
-        return SMA_RETRY_NO;
-    if (failure->trouble == SMA_TROUBLE_HTTP)
-        return classify_status(failure, failure->http_status);
-    if (failure->error.status != 0)
-        return classify_status(failure, failure->error.status);
-    return is_event_final(&failure->error) ? SMA_RETRY_NO : SMA_RETRY_YES;
-}
 
 int64_t sma_retry_after_parse(struct sma_str value, int64_t wall_ms)
 {
@@ -130,6 +25,58 @@ int64_t sma_retry_after_parse(struct sma_str value, int64_t wall_ms)
     if (end == NULL || *end != '\0')
         return -1;
     int64_t wait_ms = (int64_t)timegm(&when) * 1000 - wall_ms;
+    return wait_ms < 0 ? 0 : wait_ms;
+}
+
+/* "6m0s", "1.5s", "120ms": numbers with units, one behind the other. */
+static bool read_duration(const char *text, double *ret_ms)
+{
+    double ms = 0;
+    bool has_unit = false;
+    while (isdigit((unsigned char)*text)) {
+        char *end = NULL;
+        double number = strtod(text, &end);
+        double unit = strncmp(end, "ms", 2) == 0 ? 1
+                      : *end == 's'              ? 1000
+                      : *end == 'm'              ? 60000
+                      : *end == 'h'              ? 3600000
+                      : *end == 'd'              ? 86400000
+                                                 : 0;
+        if (unit == 0)
+            return false;
+        has_unit = true;
+        ms += number * unit;
+        text = end + (unit == 1 ? 2 : 1);
+    }
+    *ret_ms = ms;
+    return has_unit && *text == '\0' && ms < 1e12;
+}
+
+int64_t sma_retry_reset_parse(struct sma_str value, int64_t wall_ms)
+{
+    char text[64];
+    double ms = 0;
+    value = sma_str_trim(value);
+    if (value.len == 0 || value.len >= sizeof text)
+        return -1;
+    memcpy(text, value.ptr, value.len);
+    text[value.len] = '\0';
+    if (read_duration(text, &ms))
+        return (int64_t)ms;
+    struct tm when = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
+    if (rest != NULL) {
+        int64_t wait_ms =
+            (int64_t)timegm(&when) * 1000 - wall_ms; /* fractions and zones: they are UTC */
+        return wait_ms < 0 ? 0 : wait_ms;
+    }
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(number >= 0) || number > 1e14)
+        return -1;
+    if (number < 1e9)
+        return (int64_t)(number * 1000);
+    int64_t wait_ms = (int64_t)(number < 1e11 ? number * 1000 : number) - wall_ms;
     return wait_ms < 0 ? 0 : wait_ms;
 }
 
@@ -173,6 +120,20 @@ static const char *remedy_for_status(int status)
     return "the request was refused: check llm.model and llm.api in ship.json";
 }
 
+static const char *remedy_of(const struct sma_failure_verdict *verdict, int status)
+{
+    switch (verdict->trouble) {
+    case SMA_MODEL_TROUBLE_QUOTA:
+        return remedy_for_status(402);
+    case SMA_MODEL_TROUBLE_RATE:
+        return remedy_for_status(429);
+    case SMA_MODEL_TROUBLE_NO_MODEL:
+        return "check llm.model in ship.json: the provider does not have it, or not any more";
+    default:
+        return status == 0 ? "try again later" : remedy_for_status(status);
+    }
+}
+
 /* A message that was cut for its length may end within the key, which then is not found as a whole. */
 static size_t len_before_secret(const char *said, const char *secret)
 {
@@ -206,12 +167,11 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
         sma_buf_put_text(buf, "error in the answer from ");
     put_url(buf, url);
     put_said(buf, &failure->error, llm->api_key);
-    if (failure->retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
-        sma_buf_printf(buf, "; it asks to wait %lld s",
-                       (long long)(failure->retry_after_ms / 1000));
-    const char *remedy = is_quota(failure) ? remedy_for_status(402)
-                         : status == 0     ? "try again later"
-                                           : remedy_for_status(status);
+    struct sma_failure_verdict verdict;
+    sma_failure_judge(failure, &verdict);
+    if (verdict.retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
+        sma_buf_printf(buf, "; it asks to wait %lld s", (long long)(verdict.retry_after_ms / 1000));
+    const char *remedy = remedy_of(&verdict, status);
     if (status == 401 && llm->api_key[0] == '\0')
         sma_buf_put_text(buf, "; no API key is configured");
     sma_buf_printf(buf, "; %s", remedy);

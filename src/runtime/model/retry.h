@@ -1,8 +1,12 @@
 /*
- * retry.h — what to do when a model request failed: again, not again, or with a shorter request;
- * and how to say it.
+ * retry.h — what kind of failure a model request met, what may help, and how to say it.
  *
- * Source: protocols/llm.md §2 "Errors and retry", §4 "Errors"; reference §8.5 (context length).
+ * sma_failure_judge is the one place that reads the words of providers. Its verdict goes two ways: `retry` to the model
+ * actor (is a quick repeat of the same bytes worth a try?), everything else unchanged into struct sma_model_answer
+ * (trouble, retry_after_ms, refused_member, window_tokens), from which the run decides what comes next.
+ *
+ * Rules by host come first: one sentence ("You exceeded your current quota") means three things at three providers.
+ * Source: protocols/models.md §6; protocols/llm.md §2 "Errors and retry", §4 "Errors".
  * Threads: any; no state.
  */
 #ifndef SMA_MODEL_RETRY_H
@@ -12,11 +16,24 @@
 
 #define SMA_RETRY_AFTER_MAX_MS 60000 /* a server that asks for more is not waited for */
 
+#define SMA_RETRY_MEMBER_BYTES_MAX 48
+
 enum sma_retry
 {
-    SMA_RETRY_NO,
-    SMA_RETRY_YES,
+    SMA_RETRY_NO,  /* not by a quick repeat; see the trouble for what else may help */
+    SMA_RETRY_YES, /* the same bytes may pass, now or after retry_after_ms (then at most 60 s) */
     SMA_RETRY_CONTEXT_LENGTH, /* the request is too long for the model: shorten it */
+};
+
+struct sma_failure_verdict
+{
+    enum sma_retry retry;
+    enum sma_model_trouble trouble; /* for CONTEXT_LENGTH without meaning */
+    int64_t retry_after_ms; /* what the server asked for, whatever its length; -1 = nothing */
+    char refused_member
+        [SMA_RETRY_MEMBER_BYTES_MAX]; /* TROUBLE_MEMBER: as the server names it ("temperature",
+                                                        "reasoning.effort", "thinking.type"); else empty */
+    uint64_t window_tokens; /* CONTEXT_LENGTH: how much may be sent, when that was told; else 0 */
 };
 
 enum sma_trouble
@@ -35,18 +52,23 @@ enum sma_trouble
 struct sma_failure
 {
     enum sma_trouble trouble;
-    enum sma_llm_api api;
-    int http_status;                     /* 0 = none */
+    const struct sma_config_llm
+        *llm;        /* who was asked: rules go by host, provider and format; NULL = unknown */
+    int http_status; /* 0 = none */
     bool has_should_retry, should_retry; /* header x-should-retry */
-    int64_t retry_after_ms;              /* -1 = not said */
+    int64_t retry_after_ms;              /* from the headers; -1 = not said */
+    int64_t wall_ms; /* now, for servers that tell a time instead of a wait; 0 = unknown */
     struct sma_wire_error error;
     const char *detail; /* for UNREACHABLE, SETUP, SILENT; may be NULL */
 };
 
-enum sma_retry sma_retry_classify(const struct sma_failure *failure);
+void sma_failure_judge(const struct sma_failure *failure, struct sma_failure_verdict *ret_verdict);
 /** Value of `retry-after` (seconds, also fractions, or an HTTP date relative to wall_ms) in ms, or
  *  -1. */
 int64_t sma_retry_after_parse(struct sma_str value, int64_t wall_ms);
+/** Value of `x-ratelimit-reset-*` or `anthropic-ratelimit-*-reset` in ms from now, or -1: "6m0s", "120ms", "1.5" (seconds),
+ *  seconds or milliseconds since 1970, RFC 3339. */
+int64_t sma_retry_reset_parse(struct sma_str value, int64_t wall_ms);
 /** How long to wait before attempt number `attempt` (1 = the first repetition): what the server
  *  asked for, else
  *  0.5 s doubling to 8 s, of which up to a quarter is taken off by `random`. */

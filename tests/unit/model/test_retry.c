@@ -10,10 +10,21 @@
 
 static struct sma_failure http_failure(enum sma_llm_api api, int status, const char *body)
 {
-    struct sma_failure failure = {
-        .trouble = SMA_TROUBLE_HTTP, .api = api, .http_status = status, .retry_after_ms = -1};
+    static struct sma_config_llm llms[4];
+    llms[api] = test_llm(api, "custom");
+    struct sma_failure failure = {.trouble = SMA_TROUBLE_HTTP,
+                                  .llm = &llms[api],
+                                  .http_status = status,
+                                  .retry_after_ms = -1};
     sma_wire_error_parse(sma_str(body), &failure.error);
     return failure;
+}
+
+static enum sma_retry retry_of(const struct sma_failure *failure)
+{
+    struct sma_failure_verdict verdict;
+    sma_failure_judge(failure, &verdict);
+    return verdict.retry;
 }
 
 static void stored_errors_have_their_verdicts(void)
@@ -50,7 +61,7 @@ static void stored_errors_have_their_verdicts(void)
             json_string_value(json_object_get(json_object_get(entry, "headers"), "retry-after"));
         if (after != NULL)
             failure.retry_after_ms = sma_retry_after_parse(sma_str(after), 0);
-        CHECK_INT(wanted[i].retry, sma_retry_classify(&failure));
+        CHECK_INT(wanted[i].retry, retry_of(&failure));
         CHECK(strncmp(wanted[i].message, failure.error.message, strlen(wanted[i].message)) == 0);
         free(body);
     }
@@ -74,22 +85,22 @@ static void statuses_are_classified(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_failure failure = http_failure(SMA_LLM_CHAT, cases[i].status, "");
-        CHECK_INT(cases[i].retry, sma_retry_classify(&failure));
+        CHECK_INT(cases[i].retry, retry_of(&failure));
     }
     struct sma_failure spend_cap = http_failure(SMA_LLM_MESSAGES, 429, "");
-    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&spend_cap));
+    CHECK_INT(SMA_RETRY_NO, retry_of(&spend_cap));
     spend_cap.retry_after_ms = 1000;
-    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&spend_cap));
+    CHECK_INT(SMA_RETRY_YES, retry_of(&spend_cap));
     spend_cap.retry_after_ms = SMA_RETRY_AFTER_MAX_MS;
-    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&spend_cap));
+    CHECK_INT(SMA_RETRY_YES, retry_of(&spend_cap));
     spend_cap.retry_after_ms = SMA_RETRY_AFTER_MAX_MS + 1;
-    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&spend_cap));
+    CHECK_INT(SMA_RETRY_NO, retry_of(&spend_cap));
     struct sma_failure told = http_failure(SMA_LLM_CHAT, 400, "");
     told.has_should_retry = told.should_retry = true;
-    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&told));
+    CHECK_INT(SMA_RETRY_YES, retry_of(&told));
     told = http_failure(SMA_LLM_CHAT, 500, "");
     told.has_should_retry = true;
-    CHECK_INT(SMA_RETRY_NO, sma_retry_classify(&told));
+    CHECK_INT(SMA_RETRY_NO, retry_of(&told));
 }
 
 static void context_length_is_recognised(void)
@@ -108,11 +119,11 @@ static void context_length_is_recognised(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++) {
         struct sma_failure failure = http_failure(SMA_LLM_CHAT, 400, bodies[i]);
-        CHECK_INT(SMA_RETRY_CONTEXT_LENGTH, sma_retry_classify(&failure));
+        CHECK_INT(SMA_RETRY_CONTEXT_LENGTH, retry_of(&failure));
     }
     struct sma_failure rate =
         http_failure(SMA_LLM_CHAT, 429, "{\"error\":{\"message\":\"took too long\"}}");
-    CHECK_INT(SMA_RETRY_YES, sma_retry_classify(&rate));
+    CHECK_INT(SMA_RETRY_YES, retry_of(&rate));
 }
 
 static void errors_inside_answers_are_classified(void)
@@ -134,7 +145,7 @@ static void errors_inside_answers_are_classified(void)
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_failure failure = http_failure(SMA_LLM_CHAT, 200, cases[i].body);
         failure.trouble = SMA_TROUBLE_EVENT;
-        CHECK_INT(cases[i].retry, sma_retry_classify(&failure));
+        CHECK_INT(cases[i].retry, retry_of(&failure));
     }
 }
 
