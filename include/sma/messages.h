@@ -518,6 +518,7 @@ struct sma_step
     uint32_t wait_ms; /* WAIT only, > 0: the answer is PARKED, and RUN comes again after this time, over restarts */
     struct sma_usage usage; /* of the model requests since the step before; all 0 = none */
     struct sma_str target;  /* who answered them (runtime/model/target.h: key); empty = nobody */
+    struct sma_str trace;   /* what happened since the step before (runtime/agent/trace.h); opaque to the store */
 };
 enum sma_step_verdict
 {
@@ -554,7 +555,7 @@ struct sma_done
     uint32_t delivery_count;        /* fallback text or notice: 0 or 1 row; call = 0, step = last step + 1 */
     struct sma_step_delivery *deliveries;
     struct sma_usage usage; /* as in STEP: since the last one */
-    struct sma_str target;
+    struct sma_str target, trace;
     struct sma_stamps stamps;
 };
 

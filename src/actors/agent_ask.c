@@ -1,6 +1,8 @@
 /* agent_ask.c — what a run wants done, as messages to the store, the model, the tools and the dispatcher. */
 #include "agent_priv.h"
 
+#include "runtime/agent/trace.h"
+
 #include <stdlib.h>
 
 #define ROOM_ALIGN 16 /* what one sma_msg_space may cost besides its bytes */
@@ -298,10 +300,26 @@ dup_deliveries(struct sma_msg *msg, const struct sma_step_delivery *from, uint32
     return copies;
 }
 
+/* Moves what the run has noted into the message. A step that comes back for want of disk has lost it: it only tells. */
+static struct sma_str take_trace(struct sma_msg *msg, struct sma_trace *trace)
+{
+    struct sma_str taken = sma_msg_dup(msg, sma_trace_bytes(trace));
+    sma_trace_clear(trace);
+    return taken;
+}
+
+static int64_t run_wall_now(const struct sma_agent *agent, const struct agent_run *entry)
+{
+    return sma_run_wall_ms(entry->run, sma_ctx_now(agent->ctx));
+}
+
 static void store_step(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_step *from)
 {
-    size_t space = from->data.len + from->request_json.len + from->target.len + 3 +
+    struct sma_trace *trace = sma_run_trace(entry->run);
+    if (from->request_json.len > 0 || from->wait_ms > 0)
+        sma_trace_wait(trace, run_wall_now(agent, entry), from->wait_ms);
+    size_t space = from->data.len + from->request_json.len + from->target.len + trace->len + 4 +
                    deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = agent_make(agent, SMA_MSG_STEP, sizeof(struct sma_step), space);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
@@ -309,6 +327,7 @@ static void store_step(struct sma_agent *agent, struct agent_run *entry,
     body->data = sma_msg_dup(msg, from->data);
     body->request_json = sma_msg_dup(msg, from->request_json);
     body->target = sma_msg_dup(msg, from->target);
+    body->trace = take_trace(msg, trace);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
     ask(agent, SMA_ACTOR_STORE, entry, from->number, msg, 0);
 }
@@ -316,8 +335,11 @@ static void store_step(struct sma_agent *agent, struct agent_run *entry,
 static void store_done(struct sma_agent *agent, struct agent_run *entry,
                        const struct sma_done *from)
 {
+    struct sma_trace *trace = sma_run_trace(entry->run);
+    sma_trace_end(trace, run_wall_now(agent, entry), from->outcome);
     size_t space = from->output.len + from->tool_calls_json.len + from->turn.len + from->wire.len +
-                   from->target.len + 5 + deliveries_space(from->deliveries, from->delivery_count);
+                   from->target.len + trace->len + 6 +
+                   deliveries_space(from->deliveries, from->delivery_count);
     struct sma_msg *msg = agent_make(agent, SMA_MSG_DONE, sizeof(struct sma_done), space);
     struct sma_done *body = SMA_MSG_BODY(msg, struct sma_done);
     *body = *from;
@@ -326,6 +348,7 @@ static void store_done(struct sma_agent *agent, struct agent_run *entry,
     body->turn = sma_msg_dup(msg, from->turn);
     body->wire = sma_msg_dup(msg, from->wire);
     body->target = sma_msg_dup(msg, from->target);
+    body->trace = take_trace(msg, trace);
     body->deliveries = dup_deliveries(msg, from->deliveries, from->delivery_count);
     ask(agent, SMA_ACTOR_STORE, entry, 0, msg, 0);
 }

@@ -87,6 +87,8 @@ struct sma_run_action *run_act(struct sma_run *run, enum sma_run_action_kind kin
     struct sma_run_action *action = &actions->list[actions->count++];
     memset(action, 0, sizeof *action);
     action->kind = kind;
+    if (kind == SMA_RUN_ASK_MODEL)
+        run->asked_ns = run->now_ns;
     return action;
 }
 
@@ -240,6 +242,7 @@ static void start(struct sma_run *run)
 {
     const struct sma_run_order *order = run->order;
     run->stamps.run_ns = run->now_ns;
+    run_trace_begin(run);
     run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
     if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {
         sma_notice_format(&run->done_text, run->language, SMA_NOTICE_GIVEN_UP);

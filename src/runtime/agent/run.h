@@ -132,6 +132,7 @@ struct sma_run_actions
 };
 
 struct sma_run;
+struct sma_trace;
 struct sma_run_options
 {
     const struct sma_run_order *order; /* borrowed, outlives the run */
@@ -155,6 +156,10 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
 size_t sma_run_request_size(const struct sma_run *run);
 /** Write exactly that many bytes; fills round, turn_offset, turn_end, read_ns of *ask (not body). */
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask);
+/** What was noted since it was cleared last; for STEP and DONE. */
+struct sma_trace *sma_run_trace(struct sma_run *run);
+/** Wall time of an event's now_ns, as this run counts it. */
+int64_t sma_run_wall_ms(const struct sma_run *run, uint64_t now_ns);
 const struct sma_run_order *sma_run_order_of(const struct sma_run *run);
 bool sma_run_waits_for_model(const struct sma_run *run);
 

@@ -44,6 +44,8 @@ void run_open_call(struct sma_run *run, uint32_t index, enum call_stage stage)
 {
     SMA_ASSERT(run->calls[index].stage == CALL_IDLE);
     run->calls[index].stage = stage;
+    if (run->calls[index].begun_ns == 0)
+        run->calls[index].begun_ns = run->now_ns;
     run->open_count++;
     run->tool_open_count += is_at_tools(stage);
 }
@@ -53,6 +55,7 @@ struct run_call *run_close_call(struct sma_run *run, uint32_t index, enum call_s
     if (index >= run->call_count || run->calls[index].stage != stage)
         return NULL;
     run->calls[index].stage = CALL_IDLE;
+    run->calls[index].ended_ns = run->now_ns;
     SMA_ASSERT(run->open_count > 0);
     run->open_count--;
     run->tool_open_count -= is_at_tools(stage);

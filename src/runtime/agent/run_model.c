@@ -24,6 +24,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
 {
     if (run->state != RUN_MODEL)
         return;
+    run_trace_answer(run, answer);
     if (run->stamps.model_out_ns == 0) {
         run->stamps.model_out_ns = answer->out_ns;
         run->stamps.first_token_ns = answer->first_token_ns;

@@ -7,6 +7,7 @@
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
 
 #include "runtime/agent/run.h"
+#include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
 #include "sma/notices.h"
 
@@ -47,6 +48,7 @@ struct run_call
     enum sma_tool tool;
     enum call_stage stage; /* not IDLE: open */
     struct sma_tool_args args;
+    uint64_t begun_ns, ended_ns; /* first question about it asked, last one answered; 0 = there was none */
     bool has_result;
     bool is_error, is_delivered;
     bool is_asked;                            /* people must agree to item */
@@ -79,6 +81,8 @@ struct sma_run
     enum sma_language language;
     int64_t wall_ms;
     uint64_t random[2], now_ns;
+    uint64_t begun_ns, asked_ns; /* of wall_ms; the model was asked last */
+    struct sma_trace trace;
     struct sma_stamps stamps;
     uint32_t offers; /* enum sma_tool_offer */
     const struct sma_buf *head;
@@ -241,6 +245,12 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome);
 void run_finish_too_long(struct sma_run *run);
 void run_finish_failed(struct sma_run *run, const char *why);
 void run_store_done(struct sma_run *run);
+
+/* run_trace.c: notes for the trace */
+void run_trace_begin(struct sma_run *run);
+void run_trace_answer(struct sma_run *run, const struct sma_model_answer *answer);
+/* Of the round that has all its results. */
+void run_trace_calls(struct sma_run *run);
 
 /* run_resume.c */
 void run_resume(struct sma_run *run);

@@ -281,6 +281,7 @@ static void close_round(struct sma_run *run)
                                                 call->is_delivered};
     }
     run_absorb(run, &run->answer, results, run->call_count);
+    run_trace_calls(run);
     sma_buf_clear(&run->results_data);
     sma_codec_put_results(&run->results_data, results, run->call_count);
     free(results);
