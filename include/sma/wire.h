@@ -39,16 +39,20 @@ struct sma_wire
      *  bytes; empty = none. */
     void (*put_tail)(struct sma_buf *buf, const struct sma_target *target,
                      struct sma_str cache_key);
-    /** One user message made of text blocks (none empty). One block: plain string content. */
-    void (*put_user)(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count);
+    /** One user message made of text blocks (none empty). One block: plain string content, unless the target caches by marks,
+     *  which need a list of parts. target may be NULL here and below: the form that most servers take. */
+    void (*put_user)(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_str *blocks, size_t block_count);
     /** The results of one step's calls, all of them, in the order of the calls. */
-    void (*put_results)(struct sma_buf *buf, const struct sma_tool_result *results,
-                        size_t result_count);
-    /** A plain assistant message (sessions rebuilt from another wire or from text). */
-    void (*put_assistant_text)(struct sma_buf *buf, struct sma_str text);
+    void (*put_results)(struct sma_buf *buf, const struct sma_target *target,
+                        const struct sma_tool_result *results, size_t result_count);
+    /** A plain assistant message (sessions rebuilt from another wire or from text). Give the target: some want an empty
+     *  reasoning member beside it. */
+    void (*put_assistant_text)(struct sma_buf *buf, const struct sma_target *target,
+                               struct sma_str text);
     /** An assistant message from neutral parts, without reasoning: what another target has answered. Blank text is left out;
      *  ids as given (sma_wire_put_call_id makes foreign ones fit). Nothing when both are empty. */
-    void (*put_assistant)(struct sma_buf *buf, struct sma_str text,
+    void (*put_assistant)(struct sma_buf *buf, const struct sma_target *target, struct sma_str text,
                           const struct sma_model_call *calls, size_t call_count);
     /** Where the bytes of sma_target_mark go inside a fragment made by put_user or put_results of this wire, so that the
      *  provider caches up to its end. false: nowhere in this fragment. */

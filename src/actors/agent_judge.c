@@ -104,7 +104,7 @@ static SMA_CHECKED enum sma_err ask_model(struct sma_agent *agent, struct agent_
     sma_target_init(&target, llm);
     target.wire->put_head(&body, &target, sma_str(judge_text), NULL, 0);
     size_t start = body.len;
-    target.wire->put_user(&body, &block, 1);
+    target.wire->put_user(&body, &target, &block, 1);
     size_t end = body.len;
     target.wire->put_tail(&body, &target, (struct sma_str){0});
     enum sma_err err = question.err != SMA_ERR_OK ? question.err : body.err;

@@ -161,6 +161,8 @@ static const char *check_chat(json_t *root, bool is_deepseek)
                                        "top_p",
                                        "frequency_penalty",
                                        "presence_penalty",
+                                       "reasoning_effort",
+                                       "prompt_cache_key",
                                        NULL};
     const char *bad = check_members(root, keys, "Unrecognized request argument supplied");
     const json_t *tools = json_object_get(root, "tools");
@@ -183,10 +185,10 @@ static const char *check_chat(json_t *root, bool is_deepseek)
 /* -- responses --------------------------------------------------------------------------------- */
 static const char *check_responses(json_t *root)
 {
-    static const char *const keys[] = {
-        "model", "input",   "instructions",      "tools",       "stream",
-        "store", "include", "max_output_tokens", "temperature", "top_p",
-        NULL};
+    static const char *const keys[] = {"model",       "input", "instructions", "tools",
+                                       "stream",      "store", "include",      "max_output_tokens",
+                                       "temperature", "top_p", "reasoning",    "prompt_cache_key",
+                                       NULL};
     const char *bad = check_members(root, keys, "Unknown parameter");
     const json_t *tools = json_object_get(root, "tools"), *input = json_object_get(root, "input");
     for (size_t i = 0; bad == NULL && i < json_array_size(tools); i++)
@@ -280,8 +282,9 @@ static const char *check_message_list(const json_t *messages, json_t *seen)
 
 static const char *check_messages(json_t *root)
 {
-    static const char *const keys[] = {"model",      "messages",    "system", "tools", "stream",
-                                       "max_tokens", "temperature", "top_p",  NULL};
+    static const char *const keys[] = {"model",         "messages",   "system",        "tools",
+                                       "stream",        "max_tokens", "temperature",   "top_p",
+                                       "cache_control", "thinking",   "output_config", NULL};
     const char *bad = check_members(root, keys, "Extra inputs are not permitted");
     const json_t *tools = json_object_get(root, "tools");
     if (bad == NULL && json_integer_value(json_object_get(root, "max_tokens")) <= 0)

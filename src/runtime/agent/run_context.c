@@ -187,7 +187,7 @@ void run_put_user(struct sma_run *run, struct sma_str stored_facts)
         bytes += run->blocks[i].len + run->blocks[i].len / 8;
     make_room(&run->turn, bytes);
     run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, run->blocks, run->block_count);
+    run->target->wire->put_user(&run->turn, run->target, run->blocks, run->block_count);
     run_close_fragment(run, 1);
 }
 
@@ -199,10 +199,10 @@ void run_absorb_line(struct sma_run *run, const struct sma_stored_answer *answer
         if (answer->fragment.len > 0)
             sma_buf_put_str(&run->turn, answer->fragment);
         else
-            run->target->wire->put_assistant_text(&run->turn, answer->text);
+            run->target->wire->put_assistant_text(&run->turn, run->target, answer->text);
         run_close_fragment(run, 1);
     }
     run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, &answer->line, 1);
+    run->target->wire->put_user(&run->turn, run->target, &answer->line, 1);
     run_close_fragment(run, 1);
 }

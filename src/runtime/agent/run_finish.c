@@ -66,8 +66,8 @@ static void keep_plain_turn(struct sma_run *run, struct sma_stored_turn *turn)
     struct sma_buf user, assistant;
     sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
     sma_buf_init(&assistant, SMA_SESSION_BYTES_MAX);
-    run->target->wire->put_user(&user, run->blocks, run->block_count);
-    run->target->wire->put_assistant_text(&assistant, turn->text);
+    run->target->wire->put_user(&user, run->target, run->blocks, run->block_count);
+    run->target->wire->put_assistant_text(&assistant, run->target, turn->text);
     struct sma_str fragments[2] = {sma_buf_str(&user), sma_buf_str(&assistant)};
     turn->fragments = fragments;
     turn->fragment_count = turn->message_count = 2;
@@ -136,7 +136,7 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
         if (answer->fragment.len > 0)
             sma_buf_put_str(&run->turn, answer->fragment);
         else
-            run->target->wire->put_assistant_text(&run->turn, answer->text);
+            run->target->wire->put_assistant_text(&run->turn, run->target, answer->text);
         run_close_fragment(run, 1);
     }
     if (!run->has_delivered && !is_blank)

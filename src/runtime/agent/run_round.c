@@ -261,7 +261,7 @@ void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
     sma_buf_put_str(&run->turn, answer->fragment);
     run_close_fragment(run, 1);
     run_open_fragment(run);
-    run->target->wire->put_results(&run->turn, wire_results, count);
+    run->target->wire->put_results(&run->turn, run->target, wire_results, count);
     run_close_fragment(run, count);
     free(wire_results);
 }

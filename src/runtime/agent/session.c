@@ -131,9 +131,9 @@ static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_sessi
     struct sma_buf user, assistant;
     sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
     sma_buf_init(&assistant, SMA_SESSION_BYTES_MAX);
-    wire->put_user(&user, stored->blocks, stored->block_count);
+    wire->put_user(&user, NULL, stored->blocks, stored->block_count);
     if (stored->text.len > 0)
-        wire->put_assistant_text(&assistant, stored->text);
+        wire->put_assistant_text(&assistant, NULL, stored->text);
     enum sma_err err = user.err != SMA_ERR_OK ? user.err : assistant.err;
     if (err == SMA_ERR_OK) {
         struct sma_str fragments[2] = {sma_buf_str(&user), sma_buf_str(&assistant)};

@@ -4,6 +4,7 @@
 #ifndef SMA_CONFIG_PRIV_H
 #define SMA_CONFIG_PRIV_H
 
+#include "runtime/model/profile.h"
 #include "sma/config.h"
 #include <jansson.h>
 
@@ -33,19 +34,8 @@ SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *roo
                                              struct sma_error *error);
 
 /* -- providers.c ------------------------------------------------------------------------------------------------ */
-struct sma_provider
-{
-    const char *name;
-    enum sma_llm_api api;
-    const char *base_url;
-    const char *default_model; /* NULL: llm.model must be given */
-};
-/** NULL when the name is not one of ours. */
-const struct sma_provider *sma_provider_find(const char *name);
 /** The variables that hold a key of this provider, the first one first; ends with NULL. "custom" and unknown ones: what no
  *  provider calls its own. */
 const char *const *sma_provider_variables(const char *provider);
-/** All names, comma separated, for error lines. */
-const char *sma_provider_names(void);
 
 #endif

@@ -30,7 +30,9 @@ struct sma_target
 };
 
 void sma_target_init(struct sma_target *target, const struct sma_config_llm *llm);
-/** It refuses this member. false: that was known, or there is no room: repeating the request without it is no cure. */
+/** It refuses this member: a name, or a path ("reasoning.effort", "tools[0].strict", "system.0.cache_control") in the
+ *  provider's own words. false: leaving it out changes nothing (we do not send it, cannot do without it, or knew it), or there is no
+ *  room: repeating the request is no cure. */
 bool sma_target_refuse(struct sma_target *target, struct sma_str member);
 bool sma_target_refuses(const struct sma_target *target, const char *member);
 /** Bytes to insert at find_mark's offset in the newest user-side fragments of a request; empty: this target caches without

@@ -1,6 +1,10 @@
-/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2,
- * §5. */
+/* OpenAI chat completions, the format most compatible servers speak. Source: protocols/llm.md §2, §5; models.md §2. */
 #include "wire_priv.h"
+
+/* Gemini refuses calls of other models without it. Source: protocols/models.md §5. */
+#define FOREIGN_SIGNATURE                                    \
+    ",\"extra_content\":{\"google\":{\"thought_signature\":" \
+    "\"skip_thought_signature_validator\"}}"
 
 static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, size_t tool_count)
 {
@@ -20,48 +24,114 @@ static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, si
     sma_buf_put_char(buf, ']');
 }
 
+static void put_system(struct sma_buf *buf, const struct sma_target *target, struct sma_str system)
+{
+    const char *mark = "";
+    if (sma_wire_has_marks(target))
+        mark = SMA_WIRE_MARK;
+    else if (target->profile.cache == SMA_CACHE_BREAKPOINT &&
+             sma_wire_allows(target, "prompt_cache_breakpoint"))
+        mark = ",\"prompt_cache_breakpoint\":{\"mode\":\"explicit\"}";
+    sma_buf_put_text(buf, "{\"role\":\"system\",\"content\":");
+    if (mark[0] != '\0')
+        sma_buf_put_text(buf, "[{\"type\":\"text\",\"text\":");
+    sma_buf_put_json_string(buf, system);
+    if (mark[0] != '\0') {
+        sma_buf_put_text(buf, mark);
+        sma_buf_put_text(buf, "}]");
+    }
+    sma_buf_put_text(buf, "},");
+}
+
 static void put_head(struct sma_buf *buf, const struct sma_target *target, struct sma_str system,
                      const struct sma_tool_spec *tools, size_t tool_count)
 {
-    const struct sma_config_llm *llm = target->llm;
     sma_buf_put_text(buf, "{\"model\":");
-    sma_buf_put_json_string(buf, sma_str(llm->model));
-    if (llm->max_tokens > 0) {
-        /* OpenAI's reasoning models refuse max_tokens; most other servers know nothing else. */
-        sma_buf_put_json_key(buf, sma_wire_is_openai(llm) ? "max_completion_tokens" : "max_tokens");
-        sma_buf_put_i64(buf, llm->max_tokens);
-    }
-    sma_wire_put_option(buf, "temperature", llm->has_temperature, llm->temperature);
-    sma_wire_put_option(buf, "top_p", llm->has_top_p, llm->top_p);
-    sma_wire_put_option(buf, "frequency_penalty", llm->has_frequency_penalty,
-                        llm->frequency_penalty);
-    sma_wire_put_option(buf, "presence_penalty", llm->has_presence_penalty, llm->presence_penalty);
-    if (llm->is_stream) {
+    sma_buf_put_json_string(buf, sma_str(target->llm->model));
+    sma_wire_put_cap(buf, target);
+    sma_wire_put_sampling(buf, target, tool_count > 0);
+    sma_wire_put_effort(buf, target, tool_count > 0, 0);
+    if (target->llm->is_stream) {
         sma_buf_put_text(buf, ",\"stream\":true");
-        if (sma_wire_has_stream_usage(llm))
+        if (target->profile.has_stream_usage && sma_wire_allows(target, "stream_options"))
             sma_buf_put_text(buf, ",\"stream_options\":{\"include_usage\":true}");
     }
     put_tools(buf, tools, tool_count);
     sma_buf_put_json_key(buf, "messages");
     sma_buf_put_char(buf, '[');
-    if (system.len == 0)
-        return;
-    sma_buf_put_text(buf, "{\"role\":\"system\",\"content\":");
-    sma_buf_put_json_string(buf, system);
-    sma_buf_put_text(buf, "},");
+    if (system.len > 0)
+        put_system(buf, target, system);
 }
 
-static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
-                        size_t result_count)
+static void put_results(struct sma_buf *buf, const struct sma_target *target,
+                        const struct sma_tool_result *results, size_t result_count)
 {
+    bool is_list = sma_wire_has_marks(target);
     for (size_t i = 0; i < result_count; i++) {
         sma_buf_put_text(buf, i == 0 ? "" : ",");
         sma_buf_put_text(buf, "{\"role\":\"tool\",\"tool_call_id\":");
         sma_buf_put_json_string(buf, results[i].call_id);
-        sma_buf_put_json_key(buf, "content");
-        sma_buf_put_json_string(buf, results[i].content); /* no error flag here: the text says it */
+        sma_buf_put_char(buf, ',');
+        /* no error flag here: the text says it */
+        sma_wire_put_blocks(buf, "text", is_list, &results[i].content, 1);
         sma_buf_put_char(buf, '}');
     }
+}
+
+/* While it thinks, the provider wants the member on every message, also on those of other models. */
+static void put_no_reasoning(struct sma_buf *buf, const struct sma_target *target)
+{
+    if (target != NULL && target->profile.echo == SMA_ECHO_EVERY)
+        sma_buf_put_json_member(buf, target->profile.echo_member, (struct sma_str){"", 0});
+}
+
+static void put_assistant_text(struct sma_buf *buf, const struct sma_target *target,
+                               struct sma_str text)
+{
+    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+    sma_buf_put_json_string(buf, text);
+    put_no_reasoning(buf, target);
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_call(struct sma_buf *buf, const struct sma_model_call *call)
+{
+    struct sma_buf arguments; /* a string that holds JSON */
+    sma_buf_init(&arguments, 6 * call->arguments.len + 64);
+    sma_wire_put_arguments(&arguments, call);
+    sma_buf_put_text(buf, "{\"id\":");
+    sma_buf_put_json_string(buf, call->id);
+    sma_buf_put_text(buf, ",\"type\":\"function\",\"function\":{\"name\":");
+    sma_buf_put_json_string(buf, call->name);
+    sma_buf_put_json_member(buf, "arguments", sma_buf_str(&arguments));
+    sma_buf_put_char(buf, '}');
+    if (arguments.err != SMA_ERR_OK)
+        buf->err = arguments.err;
+    sma_buf_fini(&arguments);
+}
+
+static void put_assistant(struct sma_buf *buf, const struct sma_target *target, struct sma_str text,
+                          const struct sma_model_call *calls, size_t call_count)
+{
+    bool is_blank = sma_wire_is_blank(text);
+    if (call_count == 0) {
+        if (!is_blank)
+            put_assistant_text(buf, target, text);
+        return;
+    }
+    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+    if (is_blank)
+        sma_buf_put_text(buf, "null");
+    else
+        sma_buf_put_json_string(buf, text);
+    put_no_reasoning(buf, target);
+    bool is_signed = target != NULL && target->profile.has_call_signatures;
+    for (size_t i = 0; i < call_count; i++) {
+        sma_buf_put_text(buf, i == 0 ? ",\"tool_calls\":[" : ",");
+        put_call(buf, &calls[i]);
+        sma_buf_put_text(buf, i == 0 && is_signed ? FOREIGN_SIGNATURE "}" : "}");
+    }
+    sma_buf_put_text(buf, "]}");
 }
 
 const struct sma_wire sma_wire_chat = {
@@ -70,5 +140,7 @@ const struct sma_wire sma_wire_chat = {
     .put_tail = sma_wire_put_tail,
     .put_user = sma_wire_put_user,
     .put_results = put_results,
-    .put_assistant_text = sma_wire_put_assistant_text,
+    .put_assistant_text = put_assistant_text,
+    .put_assistant = put_assistant,
+    .find_mark = sma_wire_find_mark,
 };

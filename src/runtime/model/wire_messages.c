@@ -1,31 +1,25 @@
-/* Anthropic Messages. Source: protocols/llm.md §4, §6. */
+/* Anthropic Messages. Source: protocols/llm.md §4, §6; models.md §2.2, §3. */
 #include "wire_priv.h"
 
-/* max_tokens is required. The most each family accepts (reference §2.4); unknown models get a value
- * all accept. */
-static int64_t default_max_tokens(const char *model)
-{
-    static const struct
-    {
-        const char *part;
-        int64_t max_tokens;
-    } table[] = {
-        {"opus-4-2025", 32000},   {"opus-4-0", 32000},      {"opus-4-1", 32000},
-        {"3-7-sonnet", 64000},    {"3-5-haiku", 8192},      {"3-5-sonnet", 8192},
-        {"claude-3-haiku", 4096}, {"claude-3-opus", 4096},  {"sonnet-4", 64000},
-        {"opus-4-", 64000},       {"haiku-4", 64000},       {"claude-haiku", 64000},
-        {"claude-opus", 64000},   {"claude-sonnet", 64000},
-    };
-    for (size_t i = 0; i < SMA_COUNT_OF(table); i++)
-        if (strstr(model, table[i].part) != NULL)
-            return table[i].max_tokens;
-    return 8192;
-}
+#define OUTPUT_STREAM_MAX \
+    64000 /* thinking included; more is not needed and may not fit beside a long input */
+#define OUTPUT_WHOLE_MAX \
+    16000 /* without a stream an answer must be there before connections time out */
+#define OUTPUT_UNKNOWN 16384
+#define OUTPUT_CAREFUL 4096 /* what every model takes; for those that refused more */
 
-/* From this version on the API answers 400 when a sampling member is present at all. */
-static bool has_sampling(const struct sma_config_llm *llm)
+/* max_tokens is required. */
+static int64_t cap_of(const struct sma_target *target)
 {
-    return strcmp(llm->anthropic_version, "2026-10-21") < 0;
+    if (sma_target_refuses(target, "max_tokens"))
+        return OUTPUT_CAREFUL;
+    if (target->llm->max_tokens > 0)
+        return sma_wire_cap(target);
+    int64_t most = target->llm->is_stream ? OUTPUT_STREAM_MAX : OUTPUT_WHOLE_MAX;
+    int64_t known = target->profile.output_max;
+    if (known == 0)
+        known = OUTPUT_UNKNOWN;
+    return known < most ? known : most;
 }
 
 static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, size_t tool_count)
@@ -46,36 +40,46 @@ static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, si
     sma_buf_put_char(buf, ']');
 }
 
+/* Two marks that never change: cache_control of the request is moved along with the last block by the server, so that the
+ * whole conversation is cached while its bytes stay equal from request to request; the one on the system block covers
+ * tools and system, and is what the first request of another chat finds. */
+static void put_system(struct sma_buf *buf, const struct sma_target *target, struct sma_str system)
+{
+    sma_buf_put_text(buf, ",\"system\":[{\"type\":\"text\",\"text\":");
+    sma_buf_put_json_string(buf, system);
+    if (!sma_target_refuses(target, SMA_MEMBER_MARK))
+        sma_buf_put_text(buf, SMA_WIRE_MARK);
+    sma_buf_put_text(buf, "}]");
+}
+
 static void put_head(struct sma_buf *buf, const struct sma_target *target, struct sma_str system,
                      const struct sma_tool_spec *tools, size_t tool_count)
 {
-    const struct sma_config_llm *llm = target->llm;
+    int64_t cap = cap_of(target);
     sma_buf_put_text(buf, "{\"model\":");
-    sma_buf_put_json_string(buf, sma_str(llm->model));
-    sma_buf_put_json_key(buf, "max_tokens");
-    sma_buf_put_i64(buf, llm->max_tokens > 0 ? llm->max_tokens : default_max_tokens(llm->model));
-    sma_wire_put_option(buf, "temperature", llm->has_temperature && has_sampling(llm),
-                        llm->temperature);
-    sma_wire_put_option(buf, "top_p", llm->has_top_p && has_sampling(llm), llm->top_p);
-    if (llm->is_stream)
-        sma_buf_put_text(buf, ",\"stream\":true");
-    put_tools(buf, tools, tool_count);
-    if (system.len > 0) {
-        /* The one cache mark: it covers tools and system, which come first in the provider's order
-         * too, and it never
-         * moves, so that the bytes of a session's prefix stay equal from request to request. */
-        sma_buf_put_text(buf, ",\"system\":[{\"type\":\"text\",\"text\":");
-        sma_buf_put_json_string(buf, system);
-        sma_buf_put_text(buf, ",\"cache_control\":{\"type\":\"ephemeral\"}}]");
+    sma_buf_put_json_string(buf, sma_str(target->llm->model));
+    if (!sma_wire_has_extra(target, "max_tokens")) {
+        sma_buf_put_json_key(buf, "max_tokens");
+        sma_buf_put_i64(buf, cap);
     }
+    sma_wire_put_sampling(buf, target, tool_count > 0);
+    sma_wire_put_effort(buf, target, tool_count > 0, cap);
+    if (target->llm->is_stream)
+        sma_buf_put_text(buf, ",\"stream\":true");
+    if (target->profile.cache == SMA_CACHE_TOP && sma_wire_allows(target, SMA_MEMBER_CACHE))
+        sma_buf_put_text(buf, SMA_WIRE_MARK);
+    put_tools(buf, tools, tool_count);
+    if (system.len > 0)
+        put_system(buf, target, system);
     sma_buf_put_json_key(buf, "messages");
     sma_buf_put_char(buf, '[');
 }
 
 /* All results in one user message, nothing before them: any other order is refused. */
-static void put_results(struct sma_buf *buf, const struct sma_tool_result *results,
-                        size_t result_count)
+static void put_results(struct sma_buf *buf, const struct sma_target *target,
+                        const struct sma_tool_result *results, size_t result_count)
 {
+    (void)target;
     if (result_count == 0)
         return;
     sma_buf_put_text(buf, "{\"role\":\"user\",\"content\":[");
@@ -94,11 +98,49 @@ static void put_results(struct sma_buf *buf, const struct sma_tool_result *resul
     sma_buf_put_text(buf, "]}");
 }
 
+static void put_assistant_text(struct sma_buf *buf, const struct sma_target *target,
+                               struct sma_str text)
+{
+    (void)target;
+    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
+    sma_buf_put_json_string(buf, text);
+    sma_buf_put_char(buf, '}');
+}
+
+static void put_assistant(struct sma_buf *buf, const struct sma_target *target, struct sma_str text,
+                          const struct sma_model_call *calls, size_t call_count)
+{
+    bool is_blank = sma_wire_is_blank(text); /* a blank block is refused */
+    if (call_count == 0) {
+        if (!is_blank)
+            put_assistant_text(buf, target, text);
+        return;
+    }
+    sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":[");
+    if (!is_blank) {
+        sma_buf_put_text(buf, "{\"type\":\"text\",\"text\":");
+        sma_buf_put_json_string(buf, text);
+        sma_buf_put_text(buf, "},");
+    }
+    for (size_t i = 0; i < call_count; i++) {
+        sma_buf_put_text(buf, i == 0 ? "" : ",");
+        sma_buf_put_text(buf, "{\"type\":\"tool_use\",\"id\":");
+        sma_buf_put_json_string(buf, calls[i].id);
+        sma_buf_put_json_member(buf, "name", calls[i].name);
+        sma_buf_put_json_key(buf, "input");
+        sma_wire_put_arguments(buf, &calls[i]);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_text(buf, "]}");
+}
+
 const struct sma_wire sma_wire_messages = {
     .name = "messages",
     .put_head = put_head,
     .put_tail = sma_wire_put_tail,
     .put_user = sma_wire_put_user,
     .put_results = put_results,
-    .put_assistant_text = sma_wire_put_assistant_text,
+    .put_assistant_text = put_assistant_text,
+    .put_assistant = put_assistant,
+    .find_mark = sma_wire_find_mark,
 };

@@ -1,8 +1,8 @@
 /*
- * wire_priv.h — what the three encoders share: provider facts and the writers of common members.
+ * wire_priv.h — what the three encoders share: what a target takes, and the writers of common members.
  *
- * Invariants: deterministic bytes; a member that was not configured is not written (many servers
- *             answer 400 on members they do not know).
+ * Invariants: deterministic bytes. A member is written only when the profile allows it, the target was not found to
+ *             refuse it, and llm.extraBody does not say it itself (then that is what counts).
  * Threads:    any; no state.
  */
 #ifndef SMA_MODEL_WIRE_PRIV_H
@@ -18,27 +18,49 @@ extern const struct sma_wire sma_wire_messages;
 /* The encoders build on whatever buffer they are given; this schema stands for a tool without
  * parameters. */
 #define SMA_WIRE_NO_PARAMETERS "{\"type\":\"object\",\"properties\":{}}"
+#define SMA_WIRE_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
+/* Names under which refusals are kept (target.c): of the request itself, and of its parts. */
+#define SMA_MEMBER_CACHE "cache_control"
+#define SMA_MEMBER_MARK "system.cache_control"
+
+/** May this member of the request be written? */
+bool sma_wire_allows(const struct sma_target *target, const char *member);
+/** Does llm.extraBody say it? */
+bool sma_wire_has_extra(const struct sma_target *target, const char *member);
+/** The next member of a compact JSON object's text; *at begins at its '{'. false: there is none left. */
+bool sma_wire_next_member(struct sma_str *at, struct sma_str *ret_name, struct sma_str *ret_value);
 
 /** The shortest decimal that reads back as the same double, with '.' in any locale. */
 void sma_wire_put_number(struct sma_buf *buf, double number);
-/** `"key":number` with its separator, only when is_set and finite. */
-void sma_wire_put_option(struct sma_buf *buf, const char *key, bool is_set, double number);
 /** A tool's schema as given, or the schema of no parameters. */
 void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json);
-/** `"content":` of one user message: a string for one block, else a list of
- *  {"type":type,"text":...}; empty blocks are
- *  left out because servers refuse them. */
-void sma_wire_put_blocks(struct sma_buf *buf, const char *type, const struct sma_str *blocks,
-                         size_t block_count);
+/** `"content":` of one user message: a string for one block unless is_list, else a list of {"type":type,"text":...}; empty
+ *  blocks are left out because servers refuse them. */
+void sma_wire_put_blocks(struct sma_buf *buf, const char *type, bool is_list,
+                         const struct sma_str *blocks, size_t block_count);
+
+/** The cap of the answer, where one is configured, under the name that the target takes. */
+void sma_wire_put_cap(struct sma_buf *buf, const struct sma_target *target);
+/** What of llm.maxTokens the model can give. */
+int64_t sma_wire_cap(const struct sma_target *target);
+/** temperature, top_p, penalties. */
+void sma_wire_put_sampling(struct sma_buf *buf, const struct sma_target *target, bool has_tools);
+/** Effort and the switch of thinking. max_tokens: the cap that is written, for budgets. */
+void sma_wire_put_effort(struct sma_buf *buf, const struct sma_target *target, bool has_tools,
+                         int64_t max_tokens);
+/** Do parts of messages carry marks for the cache? target may be NULL: no. */
+bool sma_wire_has_marks(const struct sma_target *target);
+
+/** Is there nothing but white space? */
+bool sma_wire_is_blank(struct sma_str text);
+/** A call's arguments as a JSON object: what is none is wrapped, as the decoders do. */
+void sma_wire_put_arguments(struct sma_buf *buf, const struct sma_model_call *call);
 /** Parts of struct sma_wire that formats have in common: the end of the list of messages and of the request; a user
- *  message of "text" blocks; an assistant message with plain content. */
+ *  message of "text" blocks; where a mark goes. */
 void sma_wire_put_tail(struct sma_buf *buf, const struct sma_target *target,
                        struct sma_str cache_key);
-void sma_wire_put_user(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count);
-void sma_wire_put_assistant_text(struct sma_buf *buf, struct sma_str text);
-/** Is this the platform api.openai.com itself (max_completion_tokens, encrypted reasoning)? */
-bool sma_wire_is_openai(const struct sma_config_llm *llm);
-/** Does the provider know stream_options.include_usage? Source: protocols/llm.md §5. */
-bool sma_wire_has_stream_usage(const struct sma_config_llm *llm);
+void sma_wire_put_user(struct sma_buf *buf, const struct sma_target *target,
+                       const struct sma_str *blocks, size_t block_count);
+bool sma_wire_find_mark(struct sma_str fragment, size_t *ret_offset);
 
 #endif

@@ -75,7 +75,7 @@ static void only_agent_md_is_required(void)
     struct sma_config *config = load();
     CHECK_TEXT("# Role\nBe kind.", config->agent_md);
     CHECK_TEXT("anthropic", config->llm.provider);
-    CHECK_TEXT("claude-sonnet-4-20250514", config->llm.model);
+    CHECK_TEXT("claude-sonnet-5-5", config->llm.model);
     CHECK_INT(SMA_LLM_MESSAGES, config->llm.api);
     CHECK_TEXT("127.0.0.1", config->start_host);
     CHECK_INT(3000, config->start_port);

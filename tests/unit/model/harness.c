@@ -259,7 +259,7 @@ size_t harness_ask(struct harness *harness, const char *text)
     struct sma_target target;
     sma_target_init(&target, &harness->config.llm);
     wire->put_head(&body, &target, SMA_STR("You are a test."), NULL, 0);
-    wire->put_user(&body, &block, 1);
+    wire->put_user(&body, &target, &block, 1);
     wire->put_tail(&body, &target, (struct sma_str){0});
     CHECK_INT(SMA_ERR_OK, body.err);
     size_t record = harness_ask_body(harness, sma_buf_str(&body));

@@ -61,7 +61,7 @@ static void run_turn(struct conversation *conversation, const char *text, const 
     struct sma_str blocks[2] = {SMA_STR("[facts]\ntime: noon"), sma_str(text)};
     size_t rounds = 0;
     add_comma(conversation);
-    conversation->wire->put_user(&conversation->messages, blocks, 2);
+    conversation->wire->put_user(&conversation->messages, NULL, blocks, 2);
     for (; rounds < ROUND_COUNT_MAX; rounds++) {
         const struct harness_record *record = ask(conversation);
         if (record->status != SMA_MODEL_OK)
@@ -76,7 +76,7 @@ static void run_turn(struct conversation *conversation, const char *text, const 
         struct sma_tool_result answer = {.call_id = id_in(record->fragment),
                                          .content = sma_str(result)};
         add_comma(conversation);
-        conversation->wire->put_results(&conversation->messages, &answer, 1);
+        conversation->wire->put_results(&conversation->messages, NULL, &answer, 1);
     }
     CHECK_INT(rounds_wanted, rounds);
 }

@@ -35,8 +35,8 @@ static void chat_heads(void)
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
     check_head(
         SMA_LLM_CHAT, &llm, "S", 2,
-        "{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"type\":\"function\",\"function\":{"
-        "\"name\":\"chat_send\","
+        "{\"model\":\"m-1\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+        "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"chat_send\","
         "\"description\":\"Send "
         "\\\"it\\\".\",\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":"
         "\"string\"}}}}},{\"type\":\"function\",\"function\":{\"name\":\"now\",\"description\":"
@@ -53,10 +53,12 @@ static void chat_heads(void)
     llm.frequency_penalty = -0.1;
     llm.presence_penalty = 1e-7;
     llm.max_tokens = 99;
-    check_head(SMA_LLM_CHAT, &llm, "", 0,
-               "{\"model\":\"m-1\",\"max_tokens\":99,\"temperature\":0.7,\"top_p\":1,\"frequency_"
-               "penalty\":-0.1,"
-               "\"presence_penalty\":1e-07,\"stream\":true,\"messages\":[");
+    check_head(
+        SMA_LLM_CHAT, &llm, "", 0,
+        "{\"model\":\"m-1\",\"max_tokens\":99,\"temperature\":0.7,\"top_p\":1,\"frequency_"
+        "penalty\":-0.1,"
+        "\"presence_penalty\":1e-07,\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+        "\"messages\":[");
     llm = test_llm(SMA_LLM_CHAT, "openai");
     llm.base_url = "https://api.openai.com/v1";
     llm.max_tokens = 99;
@@ -76,10 +78,11 @@ static void responses_heads(void)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_RESPONSES, "openai");
     llm.base_url = "https://api.openai.com/v1";
+    llm.model = "gpt-5";
     llm.max_tokens = 5;
     check_head(SMA_LLM_RESPONSES, &llm, "S\n", 2,
-               "{\"model\":\"m-1\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],"
-               "\"max_output_tokens\":5,"
+               "{\"model\":\"gpt-5\",\"store\":false,\"include\":[\"reasoning.encrypted_content\"],"
+               "\"max_output_tokens\":16," /* less is refused */
                "\"stream\":true,\"tools\":[{\"type\":\"function\",\"name\":\"chat_send\","
                "\"description\":\"Send \\\"it\\\".\","
                "\"parameters\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}"
@@ -100,31 +103,31 @@ static void messages_heads(void)
     llm.temperature = 0.5;
     check_head(SMA_LLM_MESSAGES, &llm, "S", 1,
                "{\"model\":\"claude-sonnet-4-5\",\"max_tokens\":64000,\"temperature\":0.5,"
-               "\"stream\":true,\"tools\":[{\"name\":"
+               "\"stream\":true,\"cache_control\":{\"type\":\"ephemeral\"},\"tools\":[{\"name\":"
                "\"chat_send\",\"description\":\"Send "
                "\\\"it\\\".\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"text\":"
                "{\"type\":\"string\"}}}}],\"system\":[{\"type\":\"text\",\"text\":\"S\",\"cache_"
                "control\":{\"type\":"
                "\"ephemeral\"}}],\"messages\":[");
+    llm.model = "unheard-of"; /* a provider that only speaks like it: no member it may not know */
     llm.anthropic_version = "2026-10-21"; /* refuses sampling members */
-    llm.model = "unheard-of";
     check_head(SMA_LLM_MESSAGES, &llm, "", 0,
-               "{\"model\":\"unheard-of\",\"max_tokens\":8192,\"stream\":true,\"messages\":[");
+               "{\"model\":\"unheard-of\",\"max_tokens\":16384,\"stream\":true,\"messages\":[");
     static const struct
     {
         const char *model;
         int max_tokens;
     } models[] = {
-        {"claude-3-haiku-20240307", 4096},   {"claude-3-5-haiku-latest", 8192},
-        {"claude-3-7-sonnet-latest", 64000}, {"claude-opus-4-20250514", 32000},
-        {"claude-opus-4-1", 32000},          {"claude-opus-4-5", 64000},
-        {"claude-sonnet-4-20250514", 64000}, {"claude-haiku-4-5", 64000},
+        {"claude-opus-4-5-20251101", 64000}, {"claude-haiku-4-5", 64000},
+        {"claude-sonnet-5-5", 64000},        {"claude-fable-5-2", 64000},
+        {"claude-sonnet-9", 64000}, /* a family of later is no stranger */
     };
     for (size_t i = 0; i < SMA_COUNT_OF(models); i++) {
         char wanted[256];
         llm.model = models[i].model;
         snprintf(wanted, sizeof wanted,
-                 "{\"model\":\"%s\",\"max_tokens\":%d,\"stream\":true,\"messages\":[",
+                 "{\"model\":\"%s\",\"max_tokens\":%d,\"stream\":true,\"cache_control\":{"
+                 "\"type\":\"ephemeral\"},\"messages\":[",
                  models[i].model, models[i].max_tokens);
         check_head(SMA_LLM_MESSAGES, &llm, "", 0, wanted);
     }
@@ -169,16 +172,17 @@ static void fragments_have_their_form(void)
         const struct sma_wire *wire = sma_wire_get(cases[i].api);
         struct sma_buf buf;
         sma_buf_init(&buf, 65536);
-        wire->put_user(&buf, blocks, 2); /* the empty block is left out: one remains, as a string */
+        wire->put_user(&buf, NULL, blocks,
+                       2); /* the empty block is left out: one remains, as a string */
         CHECK_STR(cases[i].one, sma_buf_str(&buf));
         sma_buf_clear(&buf);
-        wire->put_user(&buf, blocks, 3);
+        wire->put_user(&buf, NULL, blocks, 3);
         CHECK_STR(cases[i].two, sma_buf_str(&buf));
         sma_buf_clear(&buf);
-        wire->put_results(&buf, results, 2);
+        wire->put_results(&buf, NULL, results, 2);
         CHECK_STR(cases[i].results, sma_buf_str(&buf));
         sma_buf_clear(&buf);
-        wire->put_assistant_text(&buf, SMA_STR("t"));
+        wire->put_assistant_text(&buf, NULL, SMA_STR("t"));
         CHECK_STR(cases[i].assistant, sma_buf_str(&buf));
         sma_buf_fini(&buf);
     }
