@@ -11,6 +11,9 @@
  */
 #include "fake_model.h"
 
+#include "fake_model_errors.h"
+#include "fake_model_profile.h"
+
 #include "sma/text.h"
 
 #include <arpa/inet.h>
@@ -44,10 +47,9 @@ struct connection
     bool is_paused;
 };
 
-struct seen /* a text with a fault, or the prefix of a conversation */
+struct seen /* a text with a fault */
 {
-    uint64_t key, hash;
-    size_t len;
+    uint64_t key;
     long count;
 };
 
@@ -62,7 +64,9 @@ static struct
     const char *key;
     long delay_ms;
     bool is_deepseek, is_lax, checks_prefix, logs_bodies;
-    struct seen faults[SEEN_COUNT_MAX], prefixes[SEEN_COUNT_MAX];
+    const struct fake_profile *profile;
+    size_t window;
+    struct seen faults[SEEN_COUNT_MAX];
 } fake;
 
 static uint64_t now_ms(void)
@@ -213,6 +217,7 @@ struct request
 {
     enum sma_llm_api api;
     bool is_known_path;
+    const struct fake_profile *profile; /* by --profile or the path; NULL = the plain server */
     struct sma_str head, body, path;
 };
 
@@ -255,51 +260,14 @@ static bool is_authorised(const struct request *request)
 {
     char wanted[512];
     bool is_messages = request->api == SMA_LLM_MESSAGES;
-    snprintf(wanted, sizeof wanted, "%s%s", is_messages ? "" : "Bearer ",
-             fake.key == NULL ? "" : fake.key);
     if (is_messages && !has_header(request->head, "anthropic-version", "20"))
         return false;
+    if (is_messages && request->profile != NULL && find_header(request->head, "x-api-key").len == 0)
+        is_messages = false; /* the newer libraries send Bearer */
+    snprintf(wanted, sizeof wanted, "%s%s", is_messages ? "" : "Bearer ",
+             fake.key == NULL ? "" : fake.key);
     return has_header(request->head, is_messages ? "x-api-key" : "authorization",
                       wanted[0] == '\0' ? NULL : wanted);
-}
-
-/* The start of the first message that is not the system's, and its end: what names a conversation.
- * */
-static struct sma_str first_message(struct sma_str body)
-{
-    const char *start = memmem(body.ptr, body.len, "{\"role\":\"user\"", 14);
-    if (start == NULL)
-        return (struct sma_str){"", 0};
-    int depth = 0;
-    bool is_in_string = false;
-    for (const char *at = start; at < body.ptr + body.len; at++) {
-        if (is_in_string) {
-            if (*at == '\\')
-                at++;
-            else if (*at == '"')
-                is_in_string = false;
-        } else if (*at == '"') {
-            is_in_string = true;
-        } else if (*at == '{') {
-            depth++;
-        } else if (*at == '}' && --depth == 0) {
-            return (struct sma_str){start, (size_t)(at + 1 - start)};
-        }
-    }
-    return (struct sma_str){"", 0};
-}
-
-static bool has_moved_prefix(struct sma_str body)
-{
-    struct sma_str first = first_message(body);
-    struct seen *seen = first.len == 0 ? NULL : find_seen(fake.prefixes, hash_of(first));
-    if (seen == NULL || body.len < 2)
-        return false;
-    bool is_moved = seen->len > 0 && (body.len < seen->len ||
-                                      hash_of((struct sma_str){body.ptr, seen->len}) != seen->hash);
-    seen->len = body.len - 2; /* without the closing brackets */
-    seen->hash = hash_of((struct sma_str){body.ptr, seen->len});
-    return is_moved;
 }
 
 /* Only the newest turn, found from the end: for benchmarks. */
@@ -421,9 +389,20 @@ static void answer_messages(struct connection *connection, const struct request 
     sma_buf_fini(&decision.arguments);
 }
 
-static void write_log(const struct connection *connection, const struct request *request,
-                      const char *fault, const char *complaint)
+static void put_visit(struct sma_buf *line, const struct fake_visit *visit)
 {
+    sma_buf_printf(line,
+                   ",\"profile\":\"%s\",\"model\":\"%s\",\"misses\":%zu,\"tokens\":%zu,"
+                   "\"read\":%zu,\"written\":%zu,\"paid\":%.9f,\"perfect\":%.9f",
+                   visit->profile->name, visit->model, visit->echo_misses, visit->price.tokens,
+                   visit->price.read, visit->price.written, visit->price.paid,
+                   visit->price.perfect);
+}
+
+static void write_log(const struct connection *connection, const struct request *request,
+                      const struct fake_visit *visit)
+{
+    const char *fault = visit->fault, *complaint = visit->complaint;
     if (fake.log == NULL)
         return;
     struct sma_buf line;
@@ -439,6 +418,8 @@ static void write_log(const struct connection *connection, const struct request 
     sma_buf_put_json_string(&line, sma_str(fault));
     sma_buf_put_text(&line, ",\"complaint\":");
     sma_buf_put_json_string(&line, sma_str(complaint));
+    if (visit->profile != NULL)
+        put_visit(&line, visit);
     if (fake.logs_bodies) {
         sma_buf_put_text(&line, ",\"body\":");
         sma_buf_put_json_string(&line, request->body);
@@ -450,11 +431,64 @@ static void write_log(const struct connection *connection, const struct request 
     sma_buf_fini(&line);
 }
 
+static void answer_plain(struct connection *connection, const struct request *request,
+                         const json_t *root, struct fake_visit *visit)
+{
+    struct fake_check_options options = {.is_deepseek = fake.is_deepseek};
+    const char *complaint = fake_check(request->api, root, &options);
+    if (complaint == NULL && fake.checks_prefix && fake_has_moved_prefix(request->body))
+        complaint = "the prefix of this conversation has moved";
+    snprintf(visit->complaint, sizeof visit->complaint, "%s", complaint == NULL ? "" : complaint);
+    if (complaint != NULL)
+        fake_put_error(&connection->response, request->api, 400, "invalid_request_error", complaint,
+                       "");
+    else
+        answer_messages(connection, request, fake_messages(request->api, root),
+                        json_is_true(json_object_get(root, "stream")), visit->fault,
+                        sizeof visit->fault);
+}
+
+static void answer_lax(struct connection *connection, const struct request *request,
+                       struct fake_visit *visit)
+{
+    json_t *messages = parse_tail(request->body);
+    bool is_stream = memmem(request->body.ptr, request->body.len, ",\"stream\":true", 14) != NULL;
+    answer_messages(connection, request, messages, is_stream, visit->fault, sizeof visit->fault);
+    json_decref(messages);
+}
+
+static void answer_profile(struct connection *connection, const struct request *request,
+                           const json_t *root, struct fake_visit *visit)
+{
+    visit->api = request->api;
+    visit->head = request->head;
+    visit->body = request->body;
+    visit->root = root;
+    visit->number = (uint64_t)getpid() * 100000 + fake.request_count;
+    visit->now_ms = now_ms();
+    visit->window = fake.window;
+    fake_visit(visit, &connection->response);
+}
+
+/* GET /fake/state */
+static void put_state(struct fake_response *response)
+{
+    json_t *state = fake_state();
+    char *text = json_dumps(state, JSON_COMPACT);
+    fake_put_head(response, 200, "application/json", "", text == NULL ? 0 : (long)strlen(text));
+    sma_buf_put_text(&response->bytes, text == NULL ? "" : text);
+    free(text);
+    json_decref(state);
+}
+
 static void answer_request(struct connection *connection, const struct request *request)
 {
     struct fake_response *response = &connection->response;
-    char fault[256] = "";
-    const char *complaint = NULL;
+    struct fake_visit visit = {.profile = request->profile};
+    if (sma_str_is_equal(request->path, SMA_STR("/fake/state"))) {
+        put_state(response);
+        return;
+    }
     fake.request_count++;
     if (!request->is_known_path) {
         fake_put_error(response, request->api, 404, "not_found", "no such path", "");
@@ -464,28 +498,35 @@ static void answer_request(struct connection *connection, const struct request *
         fake_put_error(response, request->api, 415, "invalid_request_error",
                        "content-type must be application/json", "");
     } else if (fake.is_lax) {
-        json_t *messages = parse_tail(request->body);
-        bool is_stream =
-            memmem(request->body.ptr, request->body.len, ",\"stream\":true", 14) != NULL;
-        answer_messages(connection, request, messages, is_stream, fault, sizeof fault);
-        json_decref(messages);
+        answer_lax(connection, request, &visit);
     } else {
         json_t *root =
             json_loadb(request->body.ptr, request->body.len, JSON_REJECT_DUPLICATES, NULL);
-        complaint = fake_check(request->api, root, fake.is_deepseek);
-        if (complaint == NULL && fake.checks_prefix && has_moved_prefix(request->body))
-            complaint = "the prefix of this conversation has moved";
-        if (complaint != NULL)
-            fake_put_error(response, request->api, 400, "invalid_request_error", complaint, "");
+        if (request->profile != NULL)
+            answer_profile(connection, request, root, &visit);
         else
-            answer_messages(connection, request, fake_messages(request->api, root),
-                            json_is_true(json_object_get(root, "stream")), fault, sizeof fault);
+            answer_plain(connection, request, root, &visit);
         json_decref(root);
     }
-    write_log(connection, request, fault, complaint == NULL ? "" : complaint);
+    write_log(connection, request, &visit);
 }
 
 /* -- HTTP -------------------------------------------------------------------------------------- */
+/* "/NAME/v1/..." is that provider, wherever its own API begins. */
+static void read_profile(struct request *request, struct sma_str *path)
+{
+    const char *slash = path->len < 2 ? NULL : memchr(path->ptr + 1, '/', path->len - 1);
+    request->profile = fake.profile;
+    if (slash == NULL)
+        return;
+    size_t len = (size_t)(slash - path->ptr) - 1;
+    const struct fake_profile *profile = fake_profile_find(path->ptr + 1, len);
+    if (profile == NULL)
+        return;
+    request->profile = profile;
+    *path = (struct sma_str){slash, path->len - len - 1};
+}
+
 static struct request read_head(const struct sma_buf *in, size_t head_len)
 {
     struct request request = {.head = {in->ptr, head_len}};
@@ -500,6 +541,7 @@ static struct request read_head(const struct sma_buf *in, size_t head_len)
     if (query != NULL)
         bare.len = (size_t)(query - bare.ptr);
     request.is_known_path = true;
+    read_profile(&request, &bare);
     if (sma_str_is_equal(bare, SMA_STR("/v1/responses")))
         request.api = SMA_LLM_RESPONSES;
     else if (sma_str_is_equal(bare, SMA_STR("/v1/messages")))
@@ -652,19 +694,30 @@ static int listen_on(long port)
 
 static int usage(void)
 {
-    fputs("fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] "
-          "[--delay-ms N]\n"
-          "           [--deepseek] [--prefix] [--lax]\n"
-          "  prints PORT n. --deepseek: reasoning_content must be echoed. --prefix: 400 when the "
-          "bytes of a\n"
-          "  conversation's earlier requests change. --lax: no checks, reads the newest turn only "
-          "(benchmarks).\n"
-          "  Faults: 4xx/5xx [retry-after=S retry-after-ms=N should-retry=0|1] quota context html "
-          "page200 reset cut\n"
-          "  nodone silence[ms] stall[ms] drip[bytes ms] comments[count ms] garbage error200 json "
-          "shortlength\n"
-          "  hugeline[bytes] hang[ms]; each also times=N. SIGUSR1 ends the pauses of now.\n",
-          stderr);
+    fputs(
+        "fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] "
+        "[--delay-ms N]\n"
+        "           [--profile NAME] [--window TOKENS] [--deepseek] [--prefix] [--lax]\n"
+        "  prints PORT n. --profile: refuses, answers and counts as this provider does; so does "
+        "the path\n"
+        "  /NAME/v1/... --window: longer requests are refused. --deepseek: reasoning_content must "
+        "be echoed.\n"
+        "  --prefix: 400 when the bytes of a conversation's earlier requests change. --lax: no "
+        "checks,\n"
+        "  reads the newest turn only (benchmarks). GET /fake/state: sums, with what was paid and "
+        "what a\n"
+        "  perfectly cached client would have paid.\n"
+        "  Faults: 4xx/5xx [retry-after=S retry-after-ms=N should-retry=0|1] quota context html "
+        "page200 reset cut\n"
+        "  nodone silence[ms] stall[ms] drip[bytes ms] comments[count ms] garbage error200 json "
+        "shortlength\n"
+        "  hugeline[bytes] hang[ms] split; each also times=N. With a profile also: rate "
+        "overloaded billing\n"
+        "  window spend ramp minute-quota key key-limit nomodel overflow silent-overflow, and "
+        "for=MS at=STEP\n"
+        "  on=NAME. SIGUSR1 ends the pauses of now. More: tests/fakes/README.md\n",
+        stderr);
+    fake_profile_list();
     return 2;
 }
 
@@ -676,6 +729,10 @@ static bool take_option(const char *name, const char *value, long *port)
         fake.key = value;
     else if (strcmp(name, "--delay-ms") == 0)
         fake.delay_ms = strtol(value, NULL, 10);
+    else if (strcmp(name, "--window") == 0)
+        fake.window = strtoul(value, NULL, 10);
+    else if (strcmp(name, "--profile") == 0)
+        return (fake.profile = fake_profile_find(value, strlen(value))) != NULL;
     else if (strcmp(name, "--script") == 0)
         return json_is_array(fake.script = json_load_file(value, 0, NULL));
     else if (strcmp(name, "--log") == 0)

@@ -7,6 +7,7 @@
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
 
+#include "fake_model_meter.h"
 #include "runtime/model/offline.h"
 #include "sma/buf.h"
 #include "sma/config.h"
@@ -28,6 +29,9 @@ struct fake_answer
     size_t call_count;
     uint64_t number; /* of the request: makes ids unique */
     size_t input_tokens, cached_tokens;
+    const struct fake_question *question; /* of a profile; NULL = the plain server */
+    struct fake_price price;
+    const char *stop; /* "length", "refusal", "filter", "window"; NULL = as it should */
 };
 
 /* Bytes of the response, and when they may leave. */
@@ -48,13 +52,22 @@ struct fake_response
 };
 
 /* -- fake_model_check.c ------------------------------------------------------------------------ */
-/** What a strict platform would say against this request, or NULL. `is_deepseek`: reasoning must be
- *  echoed. */
-const char *fake_check(enum sma_llm_api api, const json_t *root, bool is_deepseek);
+struct fake_check_options
+{
+    bool is_deepseek; /* reasoning must be echoed */
+    bool has_profile; /* members and roles are its affair */
+};
+/** What every strict platform would say against this request, or NULL. */
+const char *fake_check(enum sma_llm_api api, const json_t *root,
+                       const struct fake_check_options *options);
 /** The list of messages (or input items) of a request. */
 json_t *fake_messages(enum sma_llm_api api, const json_t *root);
 /** Read the newest user message and the last result after it; slices live as long as the tree. */
 void fake_read_turn(enum sma_llm_api api, const json_t *messages, struct sma_offline_turn *turn);
+
+/* -- fake_model_prefix.c ----------------------------------------------------------------------- */
+/** Does this request begin otherwise than the one before it in its conversation? Marks of caches are no content. */
+bool fake_has_moved_prefix(struct sma_str body);
 
 /* -- fake_model_calls.c ------------------------------------------------------------------------ */
 /** The answer that the user's text asks for by [[call ...]]; false: it asks for none. `arguments` is scratch. */

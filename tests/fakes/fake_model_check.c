@@ -27,6 +27,11 @@ static const char *text_of(const json_t *object, const char *key)
     return text == NULL ? "" : text;
 }
 
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
 static bool is(const json_t *object, const char *key, const char *text)
 {
     return strcmp(text_of(object, key), text) == 0;
@@ -92,11 +97,13 @@ static const char *check_assistant_call(const json_t *call)
 }
 
 static const char *check_chat_assistant(json_t *message, struct open_calls *open, json_t *seen,
-                                        bool is_deepseek)
+                                        const struct fake_check_options *options)
 {
-    static const char *const keys[] = {
-        "role", "content", "tool_calls", "reasoning_content", "reasoning", "reasoning_details",
-        "name", "refusal", NULL};
+    static const char *const keys[] = {"role",          "content",
+                                       "tool_calls",    "reasoning_content",
+                                       "reasoning",     "reasoning_details",
+                                       "name",          "refusal",
+                                       "extra_content", NULL};
     const char *bad = check_members(message, keys, "unknown member in an assistant message");
     const json_t *calls = json_object_get(message, "tool_calls");
     const json_t *content = json_object_get(message, "content");
@@ -104,7 +111,7 @@ static const char *check_chat_assistant(json_t *message, struct open_calls *open
         bad = "an assistant message needs content or tool_calls";
     if (bad == NULL && calls != NULL && json_array_size(calls) == 0)
         bad = "tool_calls must not be empty";
-    if (bad == NULL && calls != NULL && is_deepseek &&
+    if (bad == NULL && calls != NULL && options->is_deepseek &&
         !json_is_string(json_object_get(message, "reasoning_content")))
         bad = "The reasoning_content in the thinking mode must be passed back to the API.";
     for (size_t i = 0; bad == NULL && i < json_array_size(calls); i++) {
@@ -116,7 +123,8 @@ static const char *check_chat_assistant(json_t *message, struct open_calls *open
     return bad;
 }
 
-static const char *check_chat_messages(const json_t *messages, json_t *seen, bool is_deepseek)
+static const char *check_chat_messages(const json_t *messages, json_t *seen,
+                                       const struct fake_check_options *options)
 {
     struct open_calls open = {.count = 0};
     const char *bad = NULL;
@@ -133,10 +141,10 @@ static const char *check_chat_messages(const json_t *messages, json_t *seen, boo
                    "responding to each "
                    "'tool_call_id'.";
         if (is(message, "role", "assistant"))
-            bad = check_chat_assistant(message, &open, seen, is_deepseek);
+            bad = check_chat_assistant(message, &open, seen, options);
         else if (is(message, "role", "user"))
             bad = check_text_blocks(json_object_get(message, "content"), "text");
-        else if (!is(message, "role", "system") || i > 0)
+        else if ((!is(message, "role", "system") && !is(message, "role", "developer")) || i > 0)
             bad = "unknown role, or a system message in the middle";
     }
     return bad == NULL && open.count > 0 ? "tool calls without results at the end" : bad;
@@ -148,7 +156,7 @@ static const char *check_schema(const json_t *schema)
                                         : "a tool's parameters must be a schema of type object";
 }
 
-static const char *check_chat(json_t *root, bool is_deepseek)
+static const char *check_chat(json_t *root, const struct fake_check_options *options)
 {
     static const char *const keys[] = {"model",
                                        "messages",
@@ -161,10 +169,14 @@ static const char *check_chat(json_t *root, bool is_deepseek)
                                        "top_p",
                                        "frequency_penalty",
                                        "presence_penalty",
-                                       "reasoning_effort",
                                        "prompt_cache_key",
+                                       "tool_choice",
+                                       "reasoning_effort",
+                                       "stop",
                                        NULL};
-    const char *bad = check_members(root, keys, "Unrecognized request argument supplied");
+    const char *bad = options->has_profile
+                          ? NULL
+                          : check_members(root, keys, "Unrecognized request argument supplied");
     const json_t *tools = json_object_get(root, "tools");
     if (bad == NULL && json_object_get(root, "stream_options") != NULL &&
         !json_is_true(json_object_get(root, "stream")))
@@ -177,19 +189,30 @@ static const char *check_chat(json_t *root, bool is_deepseek)
     }
     json_t *seen = json_object();
     if (bad == NULL)
-        bad = check_chat_messages(json_object_get(root, "messages"), seen, is_deepseek);
+        bad = check_chat_messages(json_object_get(root, "messages"), seen, options);
     json_decref(seen);
     return bad;
 }
 
 /* -- responses --------------------------------------------------------------------------------- */
-static const char *check_responses(json_t *root)
+static const char *check_responses(json_t *root, const struct fake_check_options *options)
 {
-    static const char *const keys[] = {"model",       "input", "instructions", "tools",
-                                       "stream",      "store", "include",      "max_output_tokens",
-                                       "temperature", "top_p", "reasoning",    "prompt_cache_key",
+    static const char *const keys[] = {"model",
+                                       "input",
+                                       "instructions",
+                                       "tools",
+                                       "stream",
+                                       "store",
+                                       "include",
+                                       "max_output_tokens",
+                                       "temperature",
+                                       "top_p",
+                                       "reasoning",
+                                       "prompt_cache_key",
+                                       "tool_choice",
+                                       "parallel_tool_calls",
                                        NULL};
-    const char *bad = check_members(root, keys, "Unknown parameter");
+    const char *bad = options->has_profile ? NULL : check_members(root, keys, "Unknown parameter");
     const json_t *tools = json_object_get(root, "tools"), *input = json_object_get(root, "input");
     for (size_t i = 0; bad == NULL && i < json_array_size(tools); i++)
         bad = text_of(json_array_get(tools, i), "name")[0] == '\0'
@@ -227,8 +250,8 @@ static const char *check_results_first(const json_t *content, struct open_calls 
                             : close_call(open, text_of(block, "tool_use_id"));
         } else {
             has_other = true;
-            if (is(block, "type", "text") && text_of(block, "text")[0] == '\0')
-                bad = "text content blocks must be non-empty";
+            if (is(block, "type", "text") && is_blank(text_of(block, "text")))
+                bad = "text content blocks must contain non-whitespace text";
         }
     }
     if (bad == NULL && open->count > 0)
@@ -245,15 +268,15 @@ static const char *check_blocks(const json_t *content, struct open_calls *open, 
             bad = json_is_object(json_object_get(block, "input"))
                       ? open_call(open, seen, text_of(block, "id"))
                       : "tool_use.input must be an object";
-        else if (is(block, "type", "text") && text_of(block, "text")[0] == '\0')
-            bad = "text content blocks must be non-empty";
+        else if (is(block, "type", "text") && is_blank(text_of(block, "text")))
+            bad = "text content blocks must contain non-whitespace text";
         else if (is(block, "type", "thinking") && text_of(block, "signature")[0] == '\0')
             bad = "thinking blocks need their signature";
     }
     return bad;
 }
 
-static const char *check_message_list(const json_t *messages, json_t *seen)
+static const char *check_message_list(const json_t *messages, json_t *seen, bool may_have_system)
 {
     struct open_calls open = {.count = 0};
     const char *bad = is(json_array_get(messages, 0), "role", "user")
@@ -267,6 +290,8 @@ static const char *check_message_list(const json_t *messages, json_t *seen)
             return "messages must have non-empty content";
         if (is(message, "role", "user"))
             bad = check_results_first(content, &open);
+        else if (is(message, "role", "system") && may_have_system && open.count == 0)
+            continue;
         else if (!is(message, "role", "assistant"))
             bad = "role must be user or assistant";
         else if (open.count > 0)
@@ -280,12 +305,14 @@ static const char *check_message_list(const json_t *messages, json_t *seen)
     return bad;
 }
 
-static const char *check_messages(json_t *root)
+static const char *check_messages(json_t *root, const struct fake_check_options *options)
 {
-    static const char *const keys[] = {"model",         "messages",   "system",        "tools",
-                                       "stream",        "max_tokens", "temperature",   "top_p",
-                                       "cache_control", "thinking",   "output_config", NULL};
-    const char *bad = check_members(root, keys, "Extra inputs are not permitted");
+    static const char *const keys[] = {
+        "model",          "messages",      "system",   "tools",       "stream",        "max_tokens",
+        "temperature",    "top_p",         "thinking", "tool_choice", "output_config", "metadata",
+        "stop_sequences", "cache_control", "top_k",    NULL};
+    const char *bad =
+        options->has_profile ? NULL : check_members(root, keys, "Extra inputs are not permitted");
     const json_t *tools = json_object_get(root, "tools");
     if (bad == NULL && json_integer_value(json_object_get(root, "max_tokens")) <= 0)
         bad = "max_tokens: Field required";
@@ -293,7 +320,7 @@ static const char *check_messages(json_t *root)
         bad = check_schema(json_object_get(json_array_get(tools, i), "input_schema"));
     json_t *seen = json_object();
     if (bad == NULL)
-        bad = check_message_list(json_object_get(root, "messages"), seen);
+        bad = check_message_list(json_object_get(root, "messages"), seen, options->has_profile);
     json_decref(seen);
     return bad;
 }
@@ -303,7 +330,8 @@ json_t *fake_messages(enum sma_llm_api api, const json_t *root)
     return json_object_get(root, api == SMA_LLM_RESPONSES ? "input" : "messages");
 }
 
-const char *fake_check(enum sma_llm_api api, const json_t *root, bool is_deepseek)
+const char *fake_check(enum sma_llm_api api, const json_t *root,
+                       const struct fake_check_options *options)
 {
     if (!json_is_object(root))
         return "the body is not a JSON object";
@@ -312,9 +340,9 @@ const char *fake_check(enum sma_llm_api api, const json_t *root, bool is_deepsee
     if (json_array_size(fake_messages(api, root)) == 0)
         return "there are no messages";
     if (api == SMA_LLM_RESPONSES)
-        return check_responses((json_t *)root);
-    return api == SMA_LLM_MESSAGES ? check_messages((json_t *)root)
-                                   : check_chat((json_t *)root, is_deepseek);
+        return check_responses((json_t *)root, options);
+    return api == SMA_LLM_MESSAGES ? check_messages((json_t *)root, options)
+                                   : check_chat((json_t *)root, options);
 }
 
 /* -- the newest turn --------------------------------------------------------------------------- */

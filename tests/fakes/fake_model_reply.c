@@ -1,6 +1,8 @@
 /* Answers in the three formats, and how they can go wrong. */
 #include "fake_model.h"
 
+#include "fake_model_answer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,16 @@ static void put_chunk(struct sma_buf *out, struct sma_str bytes)
     sma_buf_printf(out, "%zx\r\n", bytes.len);
     sma_buf_put_str(out, bytes);
     sma_buf_put_text(out, "\r\n");
+}
+
+/* In chunks of so many bytes, wherever that cuts; 0 = in one. */
+static void put_split(struct sma_buf *out, struct sma_str bytes, size_t size)
+{
+    while (size > 0 && bytes.len > size) {
+        put_chunk(out, (struct sma_str){bytes.ptr, size});
+        bytes = (struct sma_str){bytes.ptr + size, bytes.len - size};
+    }
+    put_chunk(out, bytes);
 }
 
 /* -- streams: events first go to one buffer, each ended by an empty line ----------------------- */
@@ -314,7 +326,9 @@ static void put_messages_document(struct sma_buf *out, const struct fake_answer 
 
 static void put_events(struct sma_buf *out, enum sma_llm_api api, const struct fake_answer *answer)
 {
-    if (api == SMA_LLM_RESPONSES)
+    if (answer->question != NULL)
+        fake_events(answer->question, answer, out);
+    else if (api == SMA_LLM_RESPONSES)
         put_responses_stream(out, answer);
     else if (api == SMA_LLM_MESSAGES)
         put_messages_stream(out, answer);
@@ -322,12 +336,23 @@ static void put_events(struct sma_buf *out, enum sma_llm_api api, const struct f
         put_chat_stream(out, answer);
 }
 
+static void put_profile_document(struct sma_buf *out, const struct fake_answer *answer)
+{
+    json_t *document = fake_document(answer->question, answer);
+    char *text = json_dumps(document, JSON_COMPACT);
+    sma_buf_put_text(out, text == NULL ? "{}" : text);
+    free(text);
+    json_decref(document);
+}
+
 static void put_document(struct fake_response *response, enum sma_llm_api api,
                          const struct fake_answer *answer, const char *fault)
 {
     struct sma_buf body;
     sma_buf_init(&body, 64 << 20);
-    if (api == SMA_LLM_RESPONSES)
+    if (answer->question != NULL)
+        put_profile_document(&body, answer);
+    else if (api == SMA_LLM_RESPONSES)
         put_response_object(&body, answer);
     else if (api == SMA_LLM_MESSAGES)
         put_messages_document(&body, answer);
@@ -415,7 +440,8 @@ void fake_put_answer(struct fake_response *response, enum sma_llm_api api, bool 
                 put_chunk(&response->bytes, (struct sma_str){left.ptr, len / 2});
             break;
         }
-        put_chunk(&response->bytes, (struct sma_str){left.ptr, len});
+        put_split(&response->bytes, (struct sma_str){left.ptr, len},
+                  (size_t)fake_option(fault, "split", 0));
         left = (struct sma_str){left.ptr + len, left.len - len};
     }
     if (fake_is(fault, "hang"))

@@ -1,0 +1,22 @@
+/* fake_model_steps.h — see fake_model_steps.c. */
+#ifndef FAKE_MODEL_STEPS_H
+#define FAKE_MODEL_STEPS_H
+
+#include "fake_model.h"
+#include "fake_model_refuse.h"
+
+/* Slices of the request's tree. */
+struct fake_steps
+{
+    struct sma_str directive, text; /* the steps; the whole text that holds them */
+    struct sma_str result;          /* the newest result since; may be empty */
+    size_t index;
+};
+
+/** false: the request holds no steps. */
+bool fake_steps_read(const json_t *messages, struct fake_steps *steps);
+/** The step that is due. `scratch` holds what is not in the tree. */
+void fake_steps_answer(const struct fake_steps *steps, struct fake_answer *answer,
+                       struct sma_buf *scratch);
+
+#endif
