@@ -109,6 +109,13 @@
 #define SMA_STRANGERS_MESSAGE_COUNT_MAX 5000  /* of all of them in a day */
 #define SMA_STRANGERS_CHAT_COUNT_MAX 2000     /* new chats of theirs in a day; in others nothing is kept at all */
 
+#define SMA_LEARNED_TARGET_COUNT_MAX 64       /* targets of which it is kept what they refuse; the longest unseen goes */
+#define SMA_LEARNED_MEMBER_COUNT_MAX 16       /* of one target */
+#define SMA_LEARNED_BYTES_MAX 512             /* of the name of a target or member; longer ones are not kept */
+#define SMA_LEARNED_DAYS 30                   /* then it is tried again: providers change */
+#define SMA_USAGE_DAYS 400                    /* sums of usage are kept for so long */
+#define SMA_USAGE_DAY_ROW_COUNT_MAX 1024      /* sums of one day; further chats and people count in one row together */
+
 /* -- delivery --------------------------------------------------------------------------------------------------- */
 #define SMA_PART_COUNT_MAX 64                 /* parts of one delivery; the rest is cut with a visible note */
 #define SMA_ATTEMPT_COUNT_MAX 24              /* attempts of one part, about 80 minutes of back-off; then given up */

@@ -270,6 +270,20 @@ struct sma_webhook_answer
 /** Value of a header of a webhook request, trimmed; ptr NULL when it is absent. Name without colon, any case. */
 struct sma_str sma_webhook_header(const struct sma_webhook *webhook, const char *name);
 
+/* -- usage ------------------------------------------------------------------------------------------------------ */
+/* Tokens of one or several model requests as the providers count them. input, cached and written are disjoint: together
+ * they are what was sent. */
+struct sma_usage
+{
+    uint64_t request_count;
+    uint64_t input;     /* neither read from the provider's prompt cache nor written to it */
+    uint64_t cached;    /* read from it */
+    uint64_t written;   /* written to it, where the provider counts that apart; else 0 */
+    uint64_t output;    /* reasoning included */
+    uint64_t reasoning; /* of output; 0 where the provider does not tell */
+    uint64_t cost_nano; /* 1e-9 of the prices' currency (US dollars by default); 0 = no price is known */
+};
+
 /* The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered at once if is_peek. */
 struct sma_await
 {
@@ -286,6 +300,7 @@ enum sma_run_state
     SMA_RUN_DONE,
     SMA_RUN_FAILED,
     SMA_RUN_CANCELLED,
+    SMA_RUN_WAITS_FOR_MODEL, /* no model can be reached; it goes on by itself */
 };
 struct sma_result
 {
@@ -298,6 +313,7 @@ struct sma_result
     struct sma_str message_id;     /* the event key it came under */
     struct sma_str chat_id;
     struct sma_str pending_json;   /* PARKED: {"id","type","description","data":{...}} (reference §10.5) */
+    struct sma_usage usage;        /* of the whole run; zeros = not known */
     uint64_t duration_ms;          /* DONE, FAILED, CANCELLED: from its acceptance to its end; 0 = not known */
 };
 enum sma_query_kind
@@ -307,6 +323,9 @@ enum sma_query_kind
     SMA_QUERY_APPROVALS, /* {"approvals":[...]}: pending ones, as reference §10.4 plus items; chat_key narrows when not empty */
     SMA_QUERY_GRANTS,  /* {"grants":[{id,tool,rule,chatKey,until,by,created}]} */
     SMA_QUERY_PAIRINGS,/* {"pairings":[{code,channel,userId,userName,created}],"people":[{channel,userId,role,via}]} */
+    SMA_QUERY_USAGE,   /* limit = days (0: 30), chat_key narrows when not empty: {"from","to","total":{...},"days":[{"day",...}],
+                          "chats":[{"chatKey",...}],"persons":[{"person",...}],"platforms":[{"platform",...}],"targets":[{"target",...}]};
+                          ... = requests, input, cached, written, output, reasoning, costNano as in sma_usage */
     SMA_QUERY_CURSOR,  /* chat_key = name of a platform cursor: {"value":n}, or {} when it was never set */
 };
 struct sma_query
@@ -449,20 +468,6 @@ struct sma_session_turns
     struct sma_str chat_key;
     uint32_t turn_count; /* oldest first; only turns after the chat's clear mark */
     struct sma_turn *turns;
-};
-
-/* -- usage ------------------------------------------------------------------------------------------------------ */
-/* Tokens of one or several model requests as the providers count them. input, cached and written are disjoint: together
- * they are what was sent. */
-struct sma_usage
-{
-    uint64_t request_count;
-    uint64_t input;     /* neither read from the provider's prompt cache nor written to it */
-    uint64_t cached;    /* read from it */
-    uint64_t written;   /* written to it, where the provider counts that apart; else 0 */
-    uint64_t output;    /* reasoning included */
-    uint64_t reasoning; /* of output; 0 where the provider does not tell */
-    uint64_t cost_nano; /* 1e-9 of the prices' currency (US dollars by default); 0 = no price is known */
 };
 
 /* -- steps ------------------------------------------------------------------------------------------------------ */

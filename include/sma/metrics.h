@@ -24,6 +24,7 @@
     X(runs_done_total, "runs finished, any outcome")                                               \
     X(runs_failed_total, "runs finished with a failure")                                           \
     X(runs_resumed_total, "runs continued after a restart")                                        \
+    X(runs_waited_total, "times a run began to wait because no model could be reached")            \
     X(runs_given_up_total, "runs given up after three attempts without a step")                    \
     X(steps_total, "run steps made durable")                                                       \
     X(model_requests_total, "model requests sent")                                                 \
@@ -52,6 +53,7 @@
 #define SMA_GAUGE_MAP(X)                                                                           \
     X(inbox_waiting, "accepted messages not yet started")                                          \
     X(runs_open, "runs in the agent")                                                              \
+    X(runs_waiting_for_model, "runs that wait because no model can be reached")                    \
     X(outbox_open, "deliveries not yet finished")                                                  \
     X(claims, "claims held")                                                                       \
     X(chats, "chats known")                                                                        \

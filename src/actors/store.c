@@ -2,7 +2,7 @@
  * The store actor: the only owner of everything durable. One message in, one batch out.
  * Story and guarantees: docs/notes/store-actor.md; the map of its files: store_priv.h.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -172,6 +172,7 @@ void sma_store_destroy(struct sma_store *store)
     if (store->state != NULL)
         sma_store_forget_holds(store);
     sma_store_forget_approvals(store);
+    sma_store_forget_waits(store);
     free_batch(store);
     free_chats(store);
     sma_store_map_fini(&store->questions);
@@ -304,6 +305,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_JUDGED:
         sma_store_judged(store, msg);
         break;
+    case SMA_MSG_LEARN:
+        sma_store_learn(store, SMA_MSG_BODY(*msg, struct sma_learned));
+        break;
     case SMA_MSG_LIFE:
         handle_life(store, *msg);
         break;
@@ -325,6 +329,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(store->magic == STORE_MAGIC && store->ctx == ctx);
     store->has_worked =
         store->has_worked || ((*msg)->kind != SMA_MSG_LIFE && (*msg)->kind != SMA_MSG_RELOAD);
+    sma_store_teach(store);
     dispatch(store, msg);
     if (store->effect_count >= SMA_BATCH_COUNT_MAX ||
         store->line_bytes.len >= STORE_BATCH_LINE_BYTES)
@@ -335,6 +340,7 @@ static void batch_end(void *state, struct sma_ctx *ctx)
 {
     (void)ctx;
     struct sma_store *store = state;
+    sma_store_teach(store);
     if (store->retry_ns != 0 && sma_ctx_now(store->ctx) >= store->retry_ns)
         store->retry_ns = 0;
     /* Before the batch looks for what it may start: nothing else would wake it for what these held up. */

@@ -127,7 +127,9 @@ SMA_CHECKED enum sma_err sma_store_case_close(struct sma_store *store, struct st
                                               enum sma_state_approval_state state,
                                               struct sma_str by);
 
-/** /stop and /clear: the chat's parked runs below mark are over. In the open transaction. */
+/** A parked message and what it answers besides: over as cancelled. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq);
+/** /stop and /clear: the chat's parked and waiting runs below mark are over. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
                                                  uint64_t mark, uint32_t *count);
 
@@ -135,6 +137,10 @@ SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct
 /** The step just written parks its run. In the open transaction. BADINPUT: its request cannot be read, nothing was done. */
 SMA_CHECKED enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
                                         const struct sma_step *step);
+/** The rows of a run, and of what it answers besides, are parked. */
+SMA_CHECKED enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run);
+/** The run is over in the agent. Its chat is not free. */
+SMA_CHECKED enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run);
 /** Change or follow the cards of a request; step: the number in the keys of what is sent. */
 SMA_CHECKED enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *it,
                                                 uint32_t step, struct sma_str by);

@@ -1,6 +1,6 @@
 /* AWAIT and RESULT: who waits for which run. Questions are looked at after the batch they came in, so that no answer
  * tells of a run whose end is not durable. */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include <stdlib.h>
 
@@ -13,10 +13,16 @@ struct result_facts
     struct sma_str message_id, chat_id, pending_json;
     bool is_answered;
     uint64_t run_seq; /* the message whose run answers this one */
+    int64_t accepted_ms;
     char event_key[SMA_ID_BYTES_MAX + 1], chat[SMA_ID_BYTES_MAX + 1];
 };
 
-static uint8_t run_state_of(uint8_t row_state)
+static uint64_t run_of(const struct sma_state_head *head)
+{
+    return head->run_seq != 0 ? head->run_seq : head->seq;
+}
+
+static uint8_t run_state_of_row(uint8_t row_state)
 {
     switch (row_state) {
     case SMA_ROW_WAITING:
@@ -37,6 +43,19 @@ static uint8_t run_state_of(uint8_t row_state)
     }
 }
 
+/* seq: of the message whose run answers it. */
+static uint8_t run_state_of(const struct sma_store *store, uint8_t row_state, uint64_t seq)
+{
+    bool waits = row_state == SMA_ROW_PARKED && sma_store_is_waiting_run(store, seq);
+    return waits ? SMA_RUN_WAITS_FOR_MODEL : run_state_of_row(row_state);
+}
+
+static uint64_t duration_of(const struct result_facts *facts, const struct sma_state_result *result)
+{
+    bool is_known = facts->accepted_ms != 0 && result->wall_ms > facts->accepted_ms;
+    return is_known ? (uint64_t)(result->wall_ms - facts->accepted_ms) : 0;
+}
+
 static enum sma_err answer_with(void *user, const struct sma_state_result *result)
 {
     struct result_facts *facts = user;
@@ -46,7 +65,10 @@ static enum sma_err answer_with(void *user, const struct sma_state_result *resul
     struct sma_msg *msg = STORE_MSG(store, RESULT, struct sma_result, space);
     struct sma_result *answer = SMA_MSG_BODY(msg, struct sma_result);
     answer->seq = facts->waiter->seq;
-    answer->state = run_state_of(facts->head.state);
+    answer->state = run_state_of(store, facts->head.state, run_of(&facts->head));
+    answer->duration_ms = duration_of(facts, result);
+    if (result->usage != NULL)
+        answer->usage = *result->usage;
     answer->is_success = result->is_success;
     answer->output = sma_msg_dup(msg, result->output);
     answer->tool_calls_json = sma_msg_dup(msg, result->tool_calls_json);
@@ -106,6 +128,7 @@ static enum sma_err with_message(void *user, const struct sma_state_message *mes
             (struct store_facts){0}; /* a claim without facts (imported): the rest is still true */
     facts->message_id = message->event_key;
     facts->chat_id = stored.route.chat_id;
+    facts->accepted_ms = stored.accepted_ms;
     uint64_t seq =
         message->run_seq != 0 && message->state != SMA_ROW_LINE ? message->run_seq : message->seq;
     if (message->state ==
@@ -214,8 +237,8 @@ static void look_at(struct sma_store *store, struct sma_msg *msg)
         return;
     }
     /* A decided run goes on as soon as there is room for it; one that is not may wait for days. */
-    uint64_t run = head.run_seq != 0 ? head.run_seq : head.seq;
-    bool is_asking = head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run) != NULL;
+    bool is_asking =
+        head.state == SMA_ROW_PARKED && sma_store_approval_of_run(store, run_of(&head)) != NULL;
     bool stays =
         sma_row_is_open(head.state) && !is_asking && !await->is_peek && !store->is_draining;
     if (!stays || !add_waiter(store, &waiter))

@@ -4,7 +4,7 @@
  * Order after a commit: history lines to their files (page cache), then every held message in the order it was made;
  * a row's hand-off therefore stands before the answer that lets its run go on.
  */
-#include "store_approval.h"
+#include "store_model.h"
 #include "store_seen.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static bool is_chat_idle(const struct sma_store *store, const struct store_chat 
     const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
     return chat->run == NULL && chat->first == NULL && !chat->is_dirty &&
            !chat->is_credit_waiting && !chat->is_rotating && chat->line_count == 0 &&
-           chat->held_count == 0 && chat->approval_count == 0 &&
+           chat->held_count == 0 && chat->approval_count == 0 && chat->wait_count == 0 &&
            !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
            now - chat->busy_notice_ns > interval && now - chat->full_notice_ns > interval &&
@@ -119,7 +119,7 @@ static void drop_undone_chats(struct sma_store *store)
             continue;
         }
         SMA_ASSERT(chat->run == NULL && chat->first == NULL && chat->line_count == 0 &&
-                   chat->held_count == 0 && chat->approval_count == 0);
+                   chat->held_count == 0 && chat->approval_count == 0 && chat->wait_count == 0);
         sma_store_chat_free(store, chat);
     }
 }
@@ -496,6 +496,7 @@ static void undo(struct sma_store *store, enum sma_err err)
     end_marks(store);
     sma_store_reset_holds(store);
     sma_store_reset_approvals(store);
+    sma_store_reset_waits(store);
     drop_undone_chats(store);
     sma_store_answer_asked(store);
     if (sma_store_load_queue(store) != SMA_ERR_OK) {
@@ -528,6 +529,8 @@ static enum sma_err complete(struct sma_store *store)
         err = sma_store_expire_questions(store);
         if (err == SMA_ERR_OK)
             err = sma_store_expire_approvals(store);
+        if (err == SMA_ERR_OK)
+            err = sma_store_expire_waits(store);
         if (err == SMA_ERR_OK)
             err = sma_store_pump_outbox(store);
         if (err == SMA_ERR_OK)

@@ -2,7 +2,7 @@
  * One request: read from its rows, written back with what was decided, ended. The end appends the decision to the steps
  * of the run and lets the run go on, or cancels it; both tell every place where the request was shown.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include "runtime/agent/codec.h"
 #include "runtime/json/json_read.h"
@@ -234,8 +234,7 @@ static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const stru
 static SMA_CHECKED enum sma_err resume(struct sma_store *store, struct store_chat *chat,
                                        uint64_t seq)
 {
-    if (chat->run == NULL && sma_store_approval_of_chat(store, chat) == NULL)
-        sma_queue_finish(store->queue, chat->id);
+    sma_store_free_chat(store, chat);
     return seq == 0 ? SMA_ERR_OK : sma_queue_push_resumed(store->queue, chat->id, seq);
 }
 
@@ -288,7 +287,7 @@ enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it
 }
 
 /* -- damage ----------------------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, uint64_t seq)
+enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq)
 {
     uint64_t collected;
     enum sma_err err = sma_store_cancel_message(store, seq);
@@ -318,7 +317,7 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
         return err;
     sma_store_touch_projection(store, approval->id);
     sma_store_approval_end(store, approval);
-    err = cancel_run(store, seq);
+    err = sma_store_cancel_run(store, seq);
     return err == SMA_ERR_OK ? resume(store, chat, 0) : err;
 }
 
@@ -339,7 +338,7 @@ static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store
                                                    .at_ms = sma_ctx_wall(store->ctx)};
     err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_CANCELLED, SMA_STR(""));
     sma_store_case_fini(&it);
-    return err == SMA_ERR_OK ? cancel_run(store, seq) : err;
+    return err == SMA_ERR_OK ? sma_store_cancel_run(store, seq) : err;
 }
 
 /* Decided, and waiting for its slot: it stands first in the queue of its chat. */
@@ -353,7 +352,7 @@ static SMA_CHECKED enum sma_err cancel_decided(struct sma_store *store, struct s
         if (err != SMA_ERR_OK || head.state != SMA_ROW_PARKED)
             return err;
         (void)sma_queue_remove(store->queue, chat->id, seq); /* it is the first */
-        err = cancel_run(store, seq);
+        err = sma_store_cancel_run(store, seq);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;
@@ -365,6 +364,8 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
                                      uint64_t mark, uint32_t *count)
 {
     enum sma_err cancelled = cancel_decided(store, chat, mark, count);
+    if (cancelled == SMA_ERR_OK)
+        cancelled = sma_store_cancel_waits(store, chat, mark, count);
     if (cancelled != SMA_ERR_OK || chat->approval_count == 0)
         return cancelled;
     for (struct store_approval *at = store->approval_first, *next; at != NULL; at = next) {

@@ -5,18 +5,20 @@
  * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
  * it had sent before is answered STOPPED and not stored.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
 {
     sma_store_forget_suspect(store, seq);
     sma_store_release(store, seq);
     sma_store_drop_judgement(store, seq);
-    enum sma_err err = sma_state_finish(
-        store->state, &(struct sma_state_finish){.seq = seq,
-                                                 .state = SMA_ROW_CANCELLED,
-                                                 .outcome = SMA_OUTCOME_CANCELLED,
-                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    enum sma_err err = sma_store_end_wait(store, seq);
+    if (err == SMA_ERR_OK)
+        err = sma_state_finish(store->state,
+                               &(struct sma_state_finish){.seq = seq,
+                                                          .state = SMA_ROW_CANCELLED,
+                                                          .outcome = SMA_OUTCOME_CANCELLED,
+                                                          .wall_ms = sma_ctx_wall(store->ctx)});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;

@@ -22,6 +22,7 @@
 #define FACTS_MAY_ANSWER 16
 #define FACTS_ELSE_IGNORED 32
 #define FACTS_IS_JUDGED 64
+#define FACTS_HAS_ACCEPTED 128 /* eight bytes more behind the fields */
 
 static size_t field_count(int version)
 {
@@ -61,12 +62,15 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
                (facts->is_group ? FACTS_IS_GROUP : 0) | (facts->is_admin ? FACTS_IS_ADMIN : 0) |
                (facts->may_answer ? FACTS_MAY_ANSWER : 0) |
                (facts->is_else_ignored ? FACTS_ELSE_IGNORED : 0) |
-               (facts->is_judged ? FACTS_IS_JUDGED : 0)));
+               (facts->is_judged ? FACTS_IS_JUDGED : 0) |
+               (facts->accepted_ms != 0 ? FACTS_HAS_ACCEPTED : 0)));
     sma_buf_put(buf, &facts->wall_ms, sizeof facts->wall_ms);
     if (version != FACTS_VERSION)
         sma_buf_put_char(buf, (char)facts->control);
     for (size_t i = 0; i < field_count(version); i++)
         put_field(buf, fields[i]);
+    if (facts->accepted_ms != 0)
+        sma_buf_put(buf, &facts->accepted_ms, sizeof facts->accepted_ms);
 }
 
 enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts)
@@ -106,6 +110,11 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
         *fields[i] = (struct sma_str){bytes.ptr + at, len};
         at += len;
     }
+    bool has_accepted = (bytes.ptr[1] & FACTS_HAS_ACCEPTED) != 0;
+    if (has_accepted && bytes.len - at < sizeof facts.accepted_ms)
+        return SMA_ERR_CORRUPT;
+    if (has_accepted)
+        memcpy(&facts.accepted_ms, bytes.ptr + at, sizeof facts.accepted_ms);
     *ret_facts = facts;
     return SMA_ERR_OK;
 }

@@ -2,7 +2,7 @@
  * Between two batches: what nobody waits for, in slices. History files are synced (only then may a restart skip their
  * replay), long files rotated, the address book projected, the disk watched; then the next wake-up is set, or none.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include "runtime/chat/contacts_file.h"
 
@@ -314,6 +314,7 @@ void sma_store_set_wake(struct sma_store *store)
     earlier(&wake, store->retry_ns != 0, store->retry_ns);
     earlier(&wake, true, sma_store_questions_wake(store));
     earlier(&wake, store->retry_ns == 0, sma_store_approvals_wake(store));
+    earlier(&wake, store->retry_ns == 0, sma_store_waits_wake(store));
     earlier(&wake, true, sma_store_groups_wake(store));
     earlier(&wake, store->deferred_count > 0, now + UINT64_C(1000000));
     earlier(&wake, store->is_history_stuck, store->stuck_ns);

@@ -7,7 +7,7 @@
  * the renaming before anything reads them. When both keys had messages, theirs become one history, one queue, one
  * session.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include <stdlib.h>
 
@@ -161,6 +161,7 @@ static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat
     sma_store_reset_holds(store);
     sma_store_groups_reset(store, true);
     sma_store_reset_approvals(store);
+    sma_store_reset_waits(store);
     if (other != NULL) {
         sma_store_merge_rows(store, chat, other);
         merge_runs(store, chat, other);

@@ -5,7 +5,7 @@
  * Cards go to the run's own chat, and when nobody there may decide, to the private chats of owners, then administrators.
  * Outcomes go wherever a card went.
  */
-#include "store_approval.h"
+#include "store_model.h"
 #include "store_seen.h"
 
 #include "runtime/agent/codec.h"
@@ -214,25 +214,28 @@ static void make_id(struct sma_store *store, char id[SMA_STATE_APPROVAL_ID_BYTES
         snprintf(id + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* The rows wait for people; whoever waits for the result is told so. */
-static SMA_CHECKED enum sma_err park_rows(struct sma_store *store, struct store_run *run)
+enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run)
 {
     enum sma_err err = sma_state_set_row_state(store->state, run->seq, SMA_ROW_PARKED);
-    sma_store_note_finished(store, run->seq);
     for (uint32_t i = 0; i < run->collected_count && err == SMA_ERR_OK; i++) {
         err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_PARKED, run->seq);
         if (err == SMA_ERR_OK)
             err = sma_store_add_orphan(store, run->seq, run->collected[i]);
-        sma_store_note_finished(store, run->collected[i]);
     }
     return err;
 }
 
-/* The run is over in the agent. Its chat is not free. */
-static SMA_CHECKED enum sma_err leave(struct sma_store *store, struct store_run *run)
+/* It is asked about now, for as long as people like: whoever waits for the result is told so. */
+static void tell_waiters(struct sma_store *store, const struct store_run *run)
+{
+    sma_store_note_finished(store, run->seq);
+    for (uint32_t i = 0; i < run->collected_count; i++)
+        sma_store_note_finished(store, run->collected[i]);
+}
+
+enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run)
 {
     sma_store_run_end(store, run);
-    run->end = STORE_END_ASKS;
     return sma_queue_hold(store->queue, run->chat->id);
 }
 
@@ -324,17 +327,18 @@ enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
     bool is_full = store->approval_count >= SMA_APPROVAL_COUNT_MAX ||
                    step->number >= SMA_STATE_STEP_NUMBER_MAX - 1;
     if (err == SMA_ERR_OK)
-        err = park_rows(store, run);
+        err = sma_store_park_rows(store, run);
+    tell_waiters(store, run);
     if (err == SMA_ERR_OK)
         err = is_full ? refuse_all(store, run, step, &request,
                                    SMA_STR("too many requests wait for a decision"))
                       : ask_people(store, run, step);
     sma_request_fini(&request);
     if (err == SMA_ERR_OK)
-        err = leave(store, run);
+        err = sma_store_leave_run(store, run);
+    run->end = STORE_END_ASKS;
     if (err == SMA_ERR_OK && is_full) {
-        if (chat->run == NULL && sma_store_approval_of_chat(store, chat) == NULL)
-            sma_queue_finish(store->queue, chat->id);
+        sma_store_free_chat(store, chat);
         err = sma_queue_push_resumed(store->queue, chat->id, seq);
     }
     return err;

@@ -26,6 +26,9 @@
  *   store_runs.c    which run starts; RUN, STEP, DONE
  *   store_run_order.c  what RUN carries
  *   store_await.c   AWAIT and RESULT
+ *   store_wait.c    runs that wait for a model (this and the next two: store_model.h)
+ *   store_learned.c what targets refuse
+ *   store_usage.c   what models used
  *   store_outbox.c  deliveries and receipts
  *   store_query.c   STATUS, HISTORY, SESSION, CONTACT
  *   store_recover.c what start-up repairs
@@ -83,6 +86,7 @@ struct store_facts
     struct sma_str context, text;
     bool has_text; /* otherwise the history line has it */
     int64_t wall_ms;
+    int64_t accepted_ms; /* when it was accepted, wall clock; 0 = not noted */
     struct sma_str group_key;
     /* What has to happen before the row may start; gone from the row when it has. */
     struct sma_str preparation;
@@ -114,6 +118,7 @@ struct store_chat
     bool is_dirty, is_credit_waiting, is_rotating;
     uint32_t line_count;     /* lines not yet written to the file */
     uint32_t approval_count; /* open requests that are its own or are shown here */
+    uint32_t wait_count;     /* its runs that wait for a model and are not due */
     bool has_own_key;        /* key was allocated by itself: the chat got it later */
     bool has_twins; /* two chats with open runs became one: more than one run may be open */
     uint32_t key_len;
@@ -428,6 +433,13 @@ struct sma_store
     char (*projected)[SMA_STATE_APPROVAL_ID_BYTES + 1]; /* changed by the open batch */
     uint32_t projected_count, projected_cap;
     struct sma_buf audit; /* lines of the open batch */
+
+    /* models: store_model.h */
+    struct store_wait *wait_first, *wait_last;
+    struct store_map waits; /* seq -> store_wait */
+    uint32_t wait_count;    /* those that are due included */
+    uint64_t wait_wake_ns;  /* none is due before it */
+    bool has_taught;        /* the agent has heard what targets refuse */
 
     struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
     struct sma_buf boot_log;                                /* lines noted before start() */

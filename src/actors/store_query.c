@@ -1,5 +1,5 @@
 /* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "sma/trouble.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STATUS_BYTES_MAX (64 * 1024)
+#define STATUS_BYTES_MAX (8 * 1024 * 1024)
 #define PEOPLE_BYTES_MAX (8 * 1024 * 1024)
 #define HISTORY_JSON_BYTES_MAX (8 * 1024 * 1024)
 #define SEARCH_TIME_NS UINT64_C(2000000)
@@ -68,6 +68,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_number(buf, "answered", store->answered_count);
     put_number(buf, "suspect", store->suspect_count);
     put_number(buf, "parked", store->approval_count);
+    put_number(buf, "waitingForModel", store->wait_count);
     sma_buf_put_char(buf, '}');
     put_object(buf, "outbox");
     put_number(buf, "open", store->outbox_open);
@@ -82,6 +83,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '}');
     sma_buf_put_json_key(buf, "durability");
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");
+    sma_buf_put_json_key(buf, "learned");
+    sma_store_put_learned(store, buf);
     sma_buf_put_json_key(buf, "trouble");
     sma_trouble_format(buf);
     put_errors(store, buf);
@@ -143,6 +146,9 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_QUERY_APPROVALS:
         sma_store_put_approvals(store, &buf, query->chat_key);
+        break;
+    case SMA_QUERY_USAGE:
+        sma_store_put_usage(store, &buf, query);
         break;
     case SMA_QUERY_GRANTS:
         sma_store_put_grants(store, &buf, query->chat_key);

@@ -3,7 +3,7 @@
  * synced, import what an older program left, find the open runs and deliveries again. Everything found damaged or
  * repaired is noted and logged when the actor starts.
  */
-#include "store_approval.h"
+#include "store_model.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "runtime/chat/legacy.h"
@@ -375,6 +375,8 @@ static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma
         err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
     if (err == SMA_ERR_OK)
         err = sma_store_sweep_approvals(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_waits_sweep(store->state);
     if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (sma_state_is_in_transaction(store->state))

@@ -5,7 +5,7 @@
  * that a crash finds it as begun. RUN itself leaves before the commit only for a message that just came in (no effect
  * can follow: the first step is answered by a later commit), otherwise after it.
  */
-#include "store_approval.h"
+#include "store_model.h"
 #include "store_seen.h"
 
 #include <stdlib.h>
@@ -229,11 +229,13 @@ static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store
                                            struct sma_state_finish *finish)
 {
     finish->wall_ms = sma_ctx_wall(store->ctx);
+    finish->usage = &run->usage;
     enum sma_err err = sma_state_finish(store->state, finish);
     if (err != SMA_ERR_OK)
         return err;
     sma_store_note_finished(store, run->seq);
     finish->turn = finish->tool_calls_json = finish->output = SMA_STR("");
+    finish->usage = NULL;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         finish->seq = run->collected[i];
         err = sma_state_finish(store->state, finish);
@@ -321,6 +323,10 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
     if (err != SMA_ERR_OK)
         return err;
     run->last_step_durable = run->last_step;
+    err = sma_state_steps_usage(store->state, run->seq, &run->usage);
+    if (err != SMA_ERR_OK)
+        return err;
+    run->usage_durable = run->usage;
     if (!is_suspect(store, run->seq))
         return SMA_ERR_OK;
     /* No attempt is on record in the first life of a run: it counts unless it made a step. */
@@ -333,7 +339,9 @@ static SMA_CHECKED enum sma_err prepare_resumed(struct sma_store *store, struct 
 /* What was approved counts as started from this commit on: it is never carried out twice. */
 static SMA_CHECKED enum sma_err unpark(struct sma_store *store, const struct store_run *run)
 {
-    enum sma_err err = sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
+    enum sma_err err = sma_store_end_wait(store, run->seq);
+    if (err == SMA_ERR_OK)
+        err = sma_state_set_row_state(store->state, run->seq, SMA_ROW_RUNNING);
     for (uint32_t i = 0; i < run->collected_count && err == SMA_ERR_OK; i++)
         err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_RUNNING, run->seq);
     return err;
@@ -357,10 +365,11 @@ static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t c
     struct store_order order = {.run = run,
                                 .attempt = 1,
                                 .is_resumed = head.state != SMA_ROW_WAITING,
-                                .is_decided = head.state == SMA_ROW_PARKED};
+                                .is_decided = head.state == SMA_ROW_PARKED &&
+                                              !sma_store_is_waiting_run(store, seq)};
     err =
         order.is_resumed ? prepare_resumed(store, run, &head, &order.attempt) : collect(store, run);
-    if (err == SMA_ERR_OK && order.is_decided)
+    if (err == SMA_ERR_OK && head.state == SMA_ROW_PARKED)
         err = unpark(store, run);
     if (err != SMA_ERR_OK)
         return err;
@@ -484,7 +493,8 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
     uint32_t chat = message->chat->id;
     bool is_parked = message->state == SMA_ROW_PARKED;
     if (is_parked && message->run_seq == 0 &&
-        sma_store_approval_of_run(store, message->seq) != NULL)
+        (sma_store_is_waiting_run(store, message->seq) ||
+         sma_store_approval_of_run(store, message->seq) != NULL))
         return sma_queue_hold(store->queue, chat);
     if (sma_store_run_find(store, message->seq) != NULL)
         return sma_queue_hold(store->queue, chat);
@@ -503,6 +513,8 @@ enum sma_err sma_store_load_queue(struct sma_store *store)
     store->orphan_count = 0;
     enum sma_err err = sma_store_load_approvals(store);
     if (err == SMA_ERR_OK)
+        err = sma_store_load_waits(store);
+    if (err == SMA_ERR_OK)
         err = sma_state_each_open(store->state, queue_row, store);
     sma_store_drop_lost_questions(store);
     return err;
@@ -512,6 +524,7 @@ void sma_store_publish_runs(struct sma_store *store)
 {
     SMA_METRIC_SET(inbox_waiting, sma_queue_waiting(store->queue));
     SMA_METRIC_SET(runs_open, store->runs_open);
+    SMA_METRIC_SET(runs_waiting_for_model, store->wait_count);
     SMA_METRIC_SET(outbox_open, store->outbox_open);
     SMA_METRIC_SET(claims, (int64_t)sma_state_claim_count(store->state));
 }
@@ -577,19 +590,29 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
 {
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
-        err = sma_state_step_add(store->state, run->seq, step->number, step->kind, step->data);
+        err =
+            sma_state_step_add_used(store->state, &(struct sma_state_step){.seq = run->seq,
+                                                                           .number = step->number,
+                                                                           .kind = step->kind,
+                                                                           .data = step->data,
+                                                                           .usage = &step->usage});
     if (err == SMA_ERR_EXISTS) {
         err = SMA_ERR_OK; /* asked again: answered as stored */
     } else if (err == SMA_ERR_OK) {
         SMA_METRIC_ADD(steps_total, 1);
         run->last_step = step->number;
-        sma_store_add_usage(&run->usage, &step->usage);
         store->has_run_change = true;
+        err = sma_store_count_usage(store, run, &step->usage, step->target);
     }
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, step->number, step->deliveries, done);
     if (err == SMA_ERR_OK && run->is_suspect)
         err = clear_suspicion(store, run);
+    bool waits = step->kind == SMA_STEP_WAIT && step->wait_ms > 0;
+    if (err == SMA_ERR_OK && waits) {
+        done->verdict = SMA_STEP_PARKED;
+        return sma_store_wait_for_model(store, run, step);
+    }
     if (err != SMA_ERR_OK || step->request_json.len == 0)
         return err;
     done->verdict = SMA_STEP_PARKED;
@@ -705,6 +728,8 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     if (err == SMA_ERR_OK)
         err = deliver_all(store, run, last + 1, done->deliveries, answer);
     if (err == SMA_ERR_OK)
+        err = sma_store_count_usage(store, run, &done->usage, done->target);
+    if (err == SMA_ERR_OK)
         err = collect_output(store, run, done->output, &sent);
     if (err != SMA_ERR_OK)
         return err;
@@ -745,7 +770,6 @@ void sma_store_done(struct sma_store *store, struct sma_msg **msg)
         make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
     enum sma_err err = write_done(store, run, done, SMA_MSG_BODY(answer, struct sma_step_done));
     if (err == SMA_ERR_OK) {
-        sma_store_add_usage(&run->usage, &done->usage);
         store->has_done = true;
         store->done_count++;
         SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - started_ns);

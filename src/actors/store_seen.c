@@ -55,14 +55,3 @@ void sma_store_log_end(struct sma_store *store, const struct store_run *run)
         sma_traffic_u64(&line, "costNano", usage->cost_nano);
     sma_traffic_end(&line);
 }
-
-void sma_store_add_usage(struct sma_usage *sum, const struct sma_usage *usage)
-{
-    sum->request_count += usage->request_count;
-    sum->input += usage->input;
-    sum->cached += usage->cached;
-    sum->written += usage->written;
-    sum->output += usage->output;
-    sum->reasoning += usage->reasoning;
-    sum->cost_nano += usage->cost_nano;
-}

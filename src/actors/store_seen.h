@@ -24,6 +24,5 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_effect *
                             uint64_t now);
 /** A run has ended, or waits; run->end says which. */
 void sma_store_log_end(struct sma_store *store, const struct store_run *run);
-void sma_store_add_usage(struct sma_usage *sum, const struct sma_usage *usage);
 
 #endif

@@ -9,7 +9,7 @@ static const char *state_name(unsigned state)
         [SMA_RUN_UNKNOWN] = "unknown",     [SMA_RUN_WAITING] = "waiting",
         [SMA_RUN_RUNNING] = "running",     [SMA_RUN_PARKED] = "parked",
         [SMA_RUN_DONE] = "done",           [SMA_RUN_FAILED] = "failed",
-        [SMA_RUN_CANCELLED] = "cancelled",
+        [SMA_RUN_CANCELLED] = "cancelled", [SMA_RUN_WAITS_FOR_MODEL] = "waiting_for_model",
     };
     return state < SMA_COUNT_OF(names) ? names[state] : "unknown";
 }

@@ -153,6 +153,7 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
 
 static void undo_all(struct sma_state *state)
 {
+    state->is_usage_counted = false;
     while (state->undo.count > 0)
         undo_one(state, &state->undo.items[--state->undo.count]);
     state->saves.count = 0;

@@ -17,6 +17,7 @@
  *   turns     the last SMA_STATE_TURN_COUNT_MAX turns of each chat, after its clear mark
  *   outbox    deliveries, id = f(seq, step, call): idempotent by construction
  *   approvals what people are asked, and who decided it
+ *   waits, learned, usage   about models: state_model.h
  *   cursors, contacts, access, meta
  *
  * Invariants: seq > 0, rises by one per row, is never used again, also after undo of a *committed* row by expiry.
@@ -273,6 +274,18 @@ SMA_CHECKED enum sma_err sma_state_each_unflushed(struct sma_state *state,
 /** Add a durable step. Number 1.. . @return OK | EXISTS (that number is stored: nothing changed) | BADINPUT | ... */
 SMA_CHECKED enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number,
                                             uint8_t kind, struct sma_str data);
+struct sma_usage;
+struct sma_state_step
+{
+    uint64_t seq;
+    uint32_t number;
+    uint8_t kind;
+    struct sma_str data;
+    const struct sma_usage *usage; /* of the model requests since the step before; NULL = none */
+};
+/** The same, with what it used. */
+SMA_CHECKED enum sma_err sma_state_step_add_used(struct sma_state *state,
+                                                 const struct sma_state_step *step);
 typedef enum sma_err sma_state_step_fn(void *user, uint32_t number, uint8_t kind,
                                        struct sma_str data);
 /** The steps of an open run, oldest first. */
@@ -293,6 +306,7 @@ struct sma_state_finish
         turn; /* the session's new turn; empty turn = none. Not kept when seq < the chat's clear mark */
     struct sma_str message_id; /* of the user's message, for the turn */
     int64_t wall_ms;           /* when it was finished */
+    const struct sma_usage *usage; /* of the whole run; NULL = not known */
 };
 /** A run is over: row state, stored result, turn; its steps go. NOTFOUND when the row is gone; EXISTS when it is not
  *  open any more (nothing changed). */
@@ -306,6 +320,7 @@ struct sma_state_result
     bool is_success;
     int64_t wall_ms;
     struct sma_str output, tool_calls_json;
+    const struct sma_usage *usage; /* never NULL; zeros = not known */
 };
 typedef enum sma_err sma_state_result_fn(void *user, const struct sma_state_result *result);
 /** The stored result of a finished run. NOTFOUND: not finished, or expired with its claim. */

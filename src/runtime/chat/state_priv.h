@@ -10,6 +10,7 @@
 
 #include "runtime/chat/claims.h"
 #include "runtime/chat/state.h"
+#include "runtime/chat/state_model.h"
 #include "runtime/chat/state_vfs.h"
 
 #include <sqlite3.h>
@@ -22,6 +23,14 @@
 #define SMA_STATE_OPEN_LIST_MAX 1024    /* open rows listed below the watermark */
 #define SMA_STATE_PRUNE_COUNT_MAX 256   /* turns deleted in one commit */
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
+
+/* From a day on; of one chat and its former records, or of all. */
+#define SMA_USAGE_SUMS                                                                       \
+    "sum(requests),sum(input),sum(cached),sum(written),sum(output),sum(reasoning),sum(cost)" \
+    " FROM usage WHERE day>=?1 AND (?2=0 OR chat=?2 OR chat IN "                             \
+    "(SELECT id FROM chats WHERE moved=?2)) "
+#define SMA_USAGE_ORDER \
+    " ORDER BY sum(cost) DESC,sum(input+cached+written+output) DESC,1,2 LIMIT ?3"
 
 /* Every statement, prepared when first used and kept. */
 #define SMA_STATE_SQL_MAP(X)                                                                       \
@@ -59,13 +68,15 @@
       "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place "         \
       "FROM chats ORDER BY id")                                                                    \
     X(CHAT_MOVE, "UPDATE chats SET key=?2,moved=?3,claims=?4,place=?5 WHERE id=?1")                \
-    X(STEP_INSERT, "INSERT INTO steps(id,kind,data) VALUES(?1,?2,?3) ON CONFLICT(id) DO NOTHING")  \
+    X(STEP_INSERT,                                                                                 \
+      "INSERT INTO steps(id,kind,data,usage) VALUES(?1,?2,?3,?4) ON CONFLICT(id) DO NOTHING")      \
+    X(STEP_USAGE, "SELECT usage FROM steps WHERE id>=?1 AND id<?2 AND usage IS NOT NULL")          \
     X(STEP_EACH, "SELECT id,kind,data FROM steps WHERE id>=?1 AND id<?2 ORDER BY id")              \
     X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")           \
     X(STEP_DELETE, "DELETE FROM steps WHERE id>=?1 AND id<?2")                                     \
-    X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools) "            \
-                  "VALUES(?1,?2,?3,?4,?5,?6)")                                                     \
-    X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools FROM runs WHERE seq=?1")              \
+    X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools,usage) "      \
+                  "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                  \
+    X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools,usage FROM runs WHERE seq=?1")        \
     X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
     X(TURN_INSERT,                                                                                 \
       "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \
@@ -122,6 +133,37 @@
       "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
       "WHERE state=0 ORDER BY run")                                                                \
     X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
+    X(WAIT_SET, "INSERT OR REPLACE INTO waits(run,due,length) VALUES(?1,?2,?3)")                   \
+    X(WAIT_REMOVE, "DELETE FROM waits WHERE run=?1")                                               \
+    X(WAIT_SWEEP, "DELETE FROM waits WHERE NOT EXISTS"                                             \
+                  "(SELECT 1 FROM messages WHERE seq=waits.run AND state=4)")                      \
+    X(WAIT_EACH, "SELECT run,due,length FROM waits ORDER BY run")                                  \
+    X(LEARNED_PUT, "INSERT INTO learned(target,member,seen) VALUES(?1,?2,?3) "                     \
+                   "ON CONFLICT(target,member) DO UPDATE SET seen=excluded.seen")                  \
+    X(LEARNED_CUT_TARGETS,                                                                         \
+      "DELETE FROM learned WHERE target IN (SELECT target FROM learned WHERE target<>?1 "          \
+      "GROUP BY target ORDER BY max(seen) DESC,target LIMIT -1 OFFSET ?2)")                        \
+    X(LEARNED_CUT_MEMBERS,                                                                         \
+      "DELETE FROM learned WHERE target=?1 AND member IN (SELECT member FROM learned WHERE "       \
+      "target=?1 AND member<>?3 ORDER BY seen DESC,member LIMIT -1 OFFSET ?2)")                    \
+    X(LEARNED_FORGET, "DELETE FROM learned WHERE seen<?1 OR seen>?2")                              \
+    X(LEARNED_EACH,                                                                                \
+      "SELECT target,member FROM learned WHERE seen BETWEEN ?1 AND ?2 ORDER BY target,member")     \
+    X(USAGE_UPDATE,                                                                                \
+      "UPDATE usage SET requests=requests+?6,input=input+?7,cached=cached+?8,written=written+?9,"  \
+      "output=output+?10,reasoning=reasoning+?11,cost=cost+?12 "                                   \
+      "WHERE day=?1 AND chat=?2 AND person=?3 AND platform=?4 AND target=?5")                      \
+    X(USAGE_INSERT,                                                                                \
+      "INSERT INTO usage(day,chat,person,platform,target,requests,input,cached,written,output,"    \
+      "reasoning,cost) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)")                            \
+    X(USAGE_COUNT, "SELECT count(*) FROM usage WHERE day=?1")                                      \
+    X(USAGE_FORGET, "DELETE FROM usage WHERE day<?1")                                              \
+    X(USAGE_BY_DAY, "SELECT day,''," SMA_USAGE_SUMS "GROUP BY day ORDER BY day DESC LIMIT ?3")     \
+    X(USAGE_BY_CHAT, "SELECT chat,''," SMA_USAGE_SUMS "GROUP BY chat" SMA_USAGE_ORDER)             \
+    X(USAGE_BY_PERSON, "SELECT 0,person," SMA_USAGE_SUMS "GROUP BY person" SMA_USAGE_ORDER)        \
+    X(USAGE_BY_PLATFORM, "SELECT 0,platform," SMA_USAGE_SUMS "GROUP BY platform" SMA_USAGE_ORDER)  \
+    X(USAGE_BY_TARGET, "SELECT 0,target," SMA_USAGE_SUMS "GROUP BY target" SMA_USAGE_ORDER)        \
+    X(USAGE_TOTAL, "SELECT 0,''," SMA_USAGE_SUMS "HAVING count(*)>0 LIMIT ?3")                     \
     X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
                 "value=excluded.value")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
@@ -268,6 +310,11 @@ struct sma_state
     int64_t contact_last_id;
     SMA_STATE_ARRAY(struct sma_state_contact_entry *) late;
 
+    /* usage: rows of this day, counted; is_usage_counted false: not known */
+    int64_t usage_day;
+    uint32_t usage_row_count;
+    bool is_usage_counted;
+
     /* slices of a head */
     char head_event[SMA_ID_BYTES_MAX + 1], head_user[SMA_ID_BYTES_MAX + 1];
 
@@ -349,6 +396,12 @@ void sma_state_blocks_undone(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_marks_load(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_marks_write(struct sma_state *state, bool is_forced);
 void sma_state_marks_committed(struct sma_state *state);
+/* state_usage.c */
+#define SMA_STATE_USAGE_BYTES 56
+/** For a column: empty when nothing was used. */
+struct sma_str sma_state_usage_put(const struct sma_usage *usage,
+                                   char bytes[SMA_STATE_USAGE_BYTES]);
+void sma_state_usage_get(struct sma_str bytes, struct sma_usage *ret_usage);
 /* state_people.c */
 SMA_CHECKED enum sma_err sma_state_contacts_load(struct sma_state *state);
 void sma_state_contacts_free(struct sma_state *state);

@@ -1,6 +1,8 @@
 /* Steps of open runs and results of finished ones. */
 #include "runtime/chat/state_priv.h"
 
+#include "sma/messages.h"
+
 #include <stdlib.h>
 
 #define STEP_SHIFT 10 /* steps.id = seq << STEP_SHIFT | number */
@@ -9,6 +11,16 @@ _Static_assert(SMA_STATE_STEP_NUMBER_MAX < (1 << STEP_SHIFT), "a step number fit
 static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
 {
     (void)sqlite3_bind_int64(stmt, index, (sqlite3_int64)number); /* a valid index cannot fail */
+}
+
+static void bind_usage(sqlite3_stmt *stmt, int index, const struct sma_usage *usage,
+                       char bytes[SMA_STATE_USAGE_BYTES])
+{
+    struct sma_str put = sma_state_usage_put(usage, bytes);
+    if (put.len == 0)
+        (void)sqlite3_bind_null(stmt, index); /* a valid index cannot fail */
+    else
+        sma_state_bind(stmt, index, put, false);
 }
 
 static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, uint64_t seq)
@@ -24,6 +36,14 @@ static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, u
 enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t number,
                                 uint8_t kind, struct sma_str data)
 {
+    return sma_state_step_add_used(
+        state, &(struct sma_state_step){.seq = seq, .number = number, .kind = kind, .data = data});
+}
+
+enum sma_err sma_state_step_add_used(struct sma_state *state, const struct sma_state_step *step)
+{
+    uint64_t seq = step->seq;
+    uint32_t number = step->number;
     if (number == 0 || number > SMA_STATE_STEP_NUMBER_MAX || seq == 0 || seq > SMA_STATE_SEQ_MAX)
         return SMA_ERR_BADINPUT;
     enum sma_err err = sma_state_change(state);
@@ -31,10 +51,28 @@ enum sma_err sma_state_step_add(struct sma_state *state, uint64_t seq, uint32_t 
     if (stmt == NULL)
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_int(stmt, 1, seq << STEP_SHIFT | number);
-    bind_int(stmt, 2, kind);
-    sma_state_bind(stmt, 3, data, false);
+    bind_int(stmt, 2, step->kind);
+    sma_state_bind(stmt, 3, step->data, false);
+    char bytes[SMA_STATE_USAGE_BYTES];
+    bind_usage(stmt, 4, step->usage, bytes);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
+}
+
+enum sma_err sma_state_steps_usage(struct sma_state *state, uint64_t seq, struct sma_usage *sum)
+{
+    sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_USAGE, seq);
+    if (stmt == NULL)
+        return state->error.code;
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_usage usage;
+        sma_state_usage_get(sma_state_column(stmt, 0), &usage);
+        sma_usage_add(sum, &usage);
+    }
+    enum sma_err err = rc == SQLITE_DONE ? SMA_ERR_OK : sma_state_fail(state, rc, "read usage");
+    sma_state_done(stmt);
+    return err;
 }
 
 enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each,
@@ -83,6 +121,8 @@ static enum sma_err write_result(struct sma_state *state, const struct sma_state
     bind_int(stmt, 4, (uint64_t)finish->wall_ms);
     sma_state_bind(stmt, 5, finish->output, true);
     sma_state_bind(stmt, 6, finish->tool_calls_json, true);
+    char bytes[SMA_STATE_USAGE_BYTES];
+    bind_usage(stmt, 7, finish->usage, bytes);
     return sma_state_run(state, stmt);
 }
 
@@ -122,8 +162,10 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
     int rc = sqlite3_step(stmt);
     enum sma_err err = SMA_ERR_NOTFOUND;
     struct sma_state_result result;
+    struct sma_usage usage;
     char *own = NULL;
     if (rc == SQLITE_ROW) {
+        sma_state_usage_get(sma_state_column(stmt, 6), &usage);
         result = (struct sma_state_result){
             .seq = seq,
             .outcome = (uint8_t)sqlite3_column_int(stmt, 1),
@@ -131,6 +173,7 @@ enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq, sma_sta
             .wall_ms = sqlite3_column_int64(stmt, 3),
             .output = sma_state_column(stmt, 4),
             .tool_calls_json = sma_state_column(stmt, 5),
+            .usage = &usage,
         };
         struct sma_str *const slices[] = {&result.output, &result.tool_calls_json};
         own = sma_state_own(slices, SMA_COUNT_OF(slices));

@@ -13,6 +13,8 @@
  * outbox.salt: random, part of the row's idempotency keys; 0 = of a version without it.
  * outbox_open holds open deliveries only, approvals_open open requests; no index beside the keys is part of accepting a
  * message. approvals.request goes when the request is decided; doc says who decided.
+ * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of steps and runs: what they
+ * used (state_usage.c), NULL = nothing.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -53,6 +55,16 @@ static const char *const migrations[] = {
     "NOT NULL, responded INTEGER NOT NULL, request BLOB NOT NULL, doc BLOB NOT NULL);"
     "CREATE INDEX approvals_open ON approvals(run) WHERE state=0;",
     "ALTER TABLE outbox ADD COLUMN salt INTEGER NOT NULL DEFAULT 0;",
+    "CREATE TABLE waits(run INTEGER PRIMARY KEY, due INTEGER NOT NULL, length INTEGER NOT NULL);"
+    "CREATE TABLE learned(target TEXT NOT NULL, member TEXT NOT NULL, seen INTEGER NOT NULL,"
+    " PRIMARY KEY(target,member)) WITHOUT ROWID;"
+    "CREATE TABLE usage(day INTEGER NOT NULL, chat INTEGER NOT NULL, person TEXT NOT NULL,"
+    " platform TEXT NOT NULL, target TEXT NOT NULL, requests INTEGER NOT NULL,"
+    " input INTEGER NOT NULL, cached INTEGER NOT NULL, written INTEGER NOT NULL,"
+    " output INTEGER NOT NULL, reasoning INTEGER NOT NULL, cost INTEGER NOT NULL,"
+    " PRIMARY KEY(day,chat,person,platform,target)) WITHOUT ROWID;"
+    "ALTER TABLE steps ADD COLUMN usage BLOB;"
+    "ALTER TABLE runs ADD COLUMN usage BLOB;",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

@@ -186,7 +186,10 @@ static void a_database_of_the_version_before_gets_the_table(void)
     CHECK_OK(sma_state_outbox_add(f.state, &begun));
     CHECK_OK(sma_state_commit(f.state));
     sma_state_close(f.state, true);
-    execute(&f, "DROP TABLE approvals; ALTER TABLE outbox DROP COLUMN salt; PRAGMA user_version=2");
+    execute(&f, "DROP TABLE approvals; ALTER TABLE outbox DROP COLUMN salt;"
+                "DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
+                "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
+                "PRAGMA user_version=2");
     fixture_open(&f);
     CHECK(is_claimed(f.state, "a", "1"));
     /* what that version began may be on its way: its key must not change */

@@ -1,0 +1,583 @@
+/*
+ * Aim: a run whose model cannot be reached waits durably: its slot is free, its chat is not, it goes on when it is due,
+ *      over restarts, crashes and clocks that were set, and people can end it.
+ * Method: the store actor under virtual time between actors that keep what they get.
+ */
+#include "approval_support.h"
+
+#include "actors/store_model.h"
+#include "runtime/chat/state_vfs.h"
+
+static struct world w;
+static bool is_full;
+
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
+}
+
+static void wait_step(uint64_t seq, uint32_t number, uint32_t wait_ms,
+                      const struct delivery *notice)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    body->seq = seq;
+    body->number = number;
+    body->kind = SMA_STEP_WAIT;
+    body->data = sma_msg_dup(msg, SMA_STR("wait data"));
+    body->wait_ms = wait_ms;
+    if (notice != NULL) {
+        body->delivery_count = 1;
+        body->deliveries = put_deliveries(msg, notice, 1);
+    }
+    ask_as_agent(&w, msg);
+    run(&w);
+}
+
+static void begin_world(void)
+{
+    make_world(&w);
+    open_world(&w);
+}
+
+/* A message of this chat comes and its run waits. @return its seq */
+static uint64_t wait_in(const char *chat, const char *id, uint32_t wait_ms)
+{
+    say(&w, chat, id, "question");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == seq);
+    wait_step(seq, 1, wait_ms, NULL);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    return seq;
+}
+
+/* The run is handed out again with its steps, as one that was never in doubt. */
+static void expect_again(uint64_t seq, uint32_t step_count)
+{
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK(order->seq == seq);
+    CHECK(order->is_resumed && !order->is_suspect && !order->is_decided);
+    CHECK_INT(1, order->attempt);
+    CHECK_INT(step_count, order->step_count);
+    CHECK_INT(SMA_STEP_WAIT, order->steps[step_count - 1].kind);
+    CHECK_STR("wait data", order->steps[step_count - 1].data);
+    sma_msg_destroy(msg);
+}
+
+static int peek(unsigned adapter, uint64_t seq)
+{
+    await(&w, adapter, seq, true, "");
+    run(&w);
+    struct sma_msg *msg = take(adapter == API ? &w.api : &w.test, SMA_MSG_RESULT);
+    CHECK(msg != NULL);
+    int state = SMA_MSG_BODY(msg, struct sma_result)->state;
+    sma_msg_destroy(msg);
+    return state;
+}
+
+static void the_slot_is_free_and_the_chat_is_not(void)
+{
+    begin_world();
+    uint64_t seq = wait_in("a", "1", 15000);
+    say(&w, "a", "2", "behind it");
+    say(&w, "b", "3", "another chat");
+    run(&w);
+    uint64_t behind = accepted(&w.test).seq, other = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == other); /* concurrency is 1 */
+    CHECK(run_seq(&w) == 0);
+    done(&w, other, "ok", NULL, 0);
+    pass(&w, 14);
+    CHECK(run_seq(&w) == 0);
+    CHECK_INT(SMA_RUN_WAITS_FOR_MODEL, peek(TEST, seq));
+    pass(&w, 1);
+    expect_again(seq, 1);
+    CHECK_INT(SMA_RUN_RUNNING, peek(TEST, seq));
+    CHECK(run_seq(&w) == 0);
+    done(&w, seq, "answered", NULL, 0);
+    run(&w);
+    CHECK(run_seq(&w) == behind);
+    end_world(&w);
+}
+
+static void it_may_wait_again_and_again(void)
+{
+    begin_world();
+    uint64_t seq = wait_in("a", "1", 5000);
+    for (uint32_t number = 2; number < 6; number++) {
+        pass(&w, 5);
+        expect_again(seq, number - 1);
+        wait_step(seq, number, 5000, NULL);
+        CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    }
+    pass(&w, 5);
+    expect_again(seq, 5);
+    CHECK_INT(0, (int)w.store->wait_count);
+    end_world(&w);
+}
+
+static void its_notice_goes_out_with_it(void)
+{
+    begin_world();
+    say(&w, "a", "1", "question");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    wait_step(seq, 1, 15000, &(struct delivery){.key = CHAT_A, .text = "a moment"});
+    CHECK_TEXT("a moment", next_delivery(&w));
+    end_world(&w);
+}
+
+static void nothing_wakes_up_when_nothing_waits(void)
+{
+    begin_world();
+    uint64_t seq = wait_in("a", "1", 3600000);
+    pass(&w, 10); /* the history is synced by then */
+    CHECK(sma_store_waits_wake(w.store) > sma_sim_now(w.system) + 3500 * SECOND);
+    uint64_t commits = 0;
+    struct sma_state_counts counts;
+    sma_state_counts(w.store->state, &counts);
+    commits = counts.commits;
+    pass(&w, 3000);
+    sma_state_counts(w.store->state, &counts);
+    CHECK_INT((int)commits, (int)counts.commits);
+    pass(&w, 600);
+    expect_again(seq, 1);
+    CHECK(sma_store_waits_wake(w.store) == UINT64_MAX);
+    end_world(&w);
+}
+
+/* Orderly and not; the time that passed while the service was down counts. */
+static void it_waits_over_a_restart(void)
+{
+    for (int is_crash = 0; is_crash < 2; is_crash++) {
+        begin_world();
+        uint64_t seq = wait_in("a", "1", 60000);
+        pass(&w, 10);
+        int64_t wall_ms = sma_ctx_wall(w.store->ctx);
+        if (!is_crash)
+            stop_world(&w);
+        close_system(&w);
+        open_world_only(&w);
+        sma_sim_shift_wall(w.system, wall_ms + 20000 - sma_ctx_wall(w.store->ctx));
+        run(&w);
+        CHECK(run_seq(&w) == 0);
+        CHECK_INT(SMA_RUN_WAITS_FOR_MODEL, peek(TEST, seq));
+        say(&w, "a", "2", "behind it");
+        pass(&w, 28);
+        CHECK(run_seq(&w) == 0);
+        pass(&w, 3);
+        expect_again(seq, 1);
+        end_world(&w);
+    }
+}
+
+static void a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer(void)
+{
+    static const int64_t shifts_ms[] = {86400000, -86400000};
+    for (int i = 0; i < 2; i++) {
+        begin_world();
+        uint64_t seq = wait_in("a", "1", 60000);
+        int64_t wall_ms = sma_ctx_wall(w.store->ctx);
+        close_system(&w);
+        open_world_only(&w);
+        sma_sim_shift_wall(w.system, wall_ms + shifts_ms[i] - sma_ctx_wall(w.store->ctx));
+        run(&w);
+        if (shifts_ms[i] < 0) {
+            CHECK(run_seq(&w) == 0);
+            pass(&w, 61);
+        }
+        expect_again(seq, 1);
+        end_world(&w);
+    }
+    begin_world(); /* while it runs, the wall clock is of no interest */
+    uint64_t seq = wait_in("a", "1", 60000);
+    sma_sim_shift_wall(w.system, 86400000);
+    pass(&w, 50);
+    CHECK(run_seq(&w) == 0);
+    pass(&w, 11);
+    expect_again(seq, 1);
+    end_world(&w);
+}
+
+/* Handed out and cut: it is a begun run again, and its wait is gone. */
+static void a_crash_after_it_was_handed_out_resumes_it(void)
+{
+    begin_world();
+    uint64_t seq = wait_in("a", "1", 5000);
+    pass(&w, 5);
+    expect_again(seq, 1);
+    crash_world(&w);
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->seq == seq);
+    CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->is_suspect);
+    sma_msg_destroy(msg);
+    CHECK_INT(0, (int)w.store->wait_count);
+    end_world(&w);
+}
+
+/* However often the program dies while it waits. */
+static void waiting_counts_as_no_attempt(void)
+{
+    begin_world();
+    uint64_t seq = wait_in("a", "1", 5000);
+    for (int i = 0; i < 6; i++)
+        crash_world(&w);
+    pass(&w, 6);
+    expect_again(seq, 1);
+    end_world(&w);
+}
+
+static void stop_and_clear_end_it(void)
+{
+    static const enum sma_control controls[] = {SMA_CONTROL_STOP, SMA_CONTROL_CLEAR};
+    for (int i = 0; i < 4; i++) {
+        begin_world();
+        uint64_t seq = wait_in("a", "1", 5000);
+        if (i >= 2) { /* it is due, and another run has the slot */
+            say(&w, "b", "2", "long");
+            run(&w);
+            CHECK(run_seq(&w) != 0);
+            pass(&w, 6);
+            CHECK(run_seq(&w) == 0);
+        }
+        command(&w, "a", "9", controls[i % 2]);
+        run(&w);
+        CHECK_INT(SMA_RUN_CANCELLED, peek(TEST, seq));
+        CHECK_INT(0, (int)w.store->wait_count);
+        if (i < 2) {
+            say(&w, "a", "3", "next");
+            run(&w);
+            CHECK(run_seq(&w) != 0); /* the chat is free */
+        }
+        pass(&w, 10);
+        CHECK(run_seq(&w) == 0);
+        crash_world(&w);
+        pass(&w, 10);
+        struct sma_msg *msg = next_run(&w);
+        CHECK(msg == NULL || SMA_MSG_BODY(msg, struct sma_run_order)->seq != seq);
+        sma_msg_destroyp(&msg);
+        end_world(&w);
+    }
+}
+
+static void collected_messages_stay_with_it(void)
+{
+    make_world(&w);
+    w.config.queue_is_collect = true;
+    open_world(&w);
+    say(&w, "b", "0", "keeps the slot");
+    run(&w);
+    uint64_t other = run_seq(&w);
+    say(&w, "a", "1", "one");
+    say(&w, "a", "2", "two");
+    run(&w);
+    done(&w, other, "ok", NULL, 0);
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    wait_step(seq, 1, 5000, NULL);
+    CHECK_INT(SMA_RUN_WAITS_FOR_MODEL, peek(TEST, seq - 1));
+    for (int is_crash = 0; is_crash < 2; is_crash++) {
+        if (is_crash)
+            crash_world(&w);
+        say(&w, "a", is_crash ? "4" : "3", "comes later");
+        pass(&w, 6);
+        struct sma_msg *msg = next_run(&w);
+        CHECK(msg != NULL);
+        const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+        CHECK(order->seq == seq);
+        CHECK_INT(1, order->collected_count);
+        CHECK_STR("one", order->collected[0].text);
+        sma_msg_destroy(msg);
+        wait_step(seq, is_crash ? 3 : 2, 5000, NULL);
+    }
+    command(&w, "a", "9", SMA_CONTROL_STOP);
+    run(&w);
+    CHECK_INT(SMA_RUN_CANCELLED, peek(TEST, seq - 1));
+    end_world(&w);
+}
+
+/* Who waits for the result is not told "pending": it goes on by itself. */
+static void a_waiting_caller_gets_the_answer(void)
+{
+    begin_world();
+    (void)say_as(&w, API, &(struct saying){.chat = "a", .id = "1", .text = "question"});
+    run(&w);
+    uint64_t seq = accepted(&w.api).seq;
+    CHECK(run_seq(&w) == seq);
+    await(&w, API, seq, false, "");
+    wait_step(seq, 1, 5000, NULL);
+    CHECK(take(&w.api, SMA_MSG_RESULT) == NULL);
+    await(&w, API, seq, false, ""); /* and one who comes later */
+    pass(&w, 5);
+    CHECK(take(&w.api, SMA_MSG_RESULT) == NULL);
+    CHECK(run_seq(&w) == seq);
+    done(&w, seq, "answer", NULL, 0);
+    run(&w);
+    for (int i = 0; i < 2; i++) {
+        struct sma_msg *msg = take(&w.api, SMA_MSG_RESULT);
+        CHECK(msg != NULL);
+        const struct sma_result *result = SMA_MSG_BODY(msg, struct sma_result);
+        CHECK_INT(SMA_RUN_DONE, result->state);
+        CHECK_STR("answer", result->output);
+        CHECK(result->duration_ms >= 5000 && result->duration_ms < 6000);
+        sma_msg_destroy(msg);
+    }
+    end_world(&w);
+}
+
+static void a_failed_transaction_leaves_the_run_where_it_was(void)
+{
+    begin_world();
+    say(&w, "a", "1", "question");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    is_full = true;
+    wait_step(seq, 1, 5000, NULL);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
+    CHECK_INT(0, (int)w.store->wait_count);
+    is_full = false;
+    pass(&w, 2);
+    wait_step(seq, 1, 5000, NULL);
+    CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
+    pass(&w, 5);
+    expect_again(seq, 1);
+    end_world(&w);
+}
+
+static void waits_of_two_chats_that_become_one_both_go_on(void)
+{
+    begin_world();
+    uint64_t one = wait_in("old", "1", 5000), two = wait_in("new", "2", 8000);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "new",
+                                  .id = "3",
+                                  .text = "moved",
+                                  .kind = SMA_EVENT_NOTE,
+                                  .migrated_from = "test:chat:old"});
+    run(&w);
+    CHECK_INT(2, (int)w.store->wait_count);
+    pass(&w, 9);
+    uint64_t first = run_seq(&w);
+    CHECK(first == one || first == two);
+    CHECK(run_seq(&w) == 0);
+    done(&w, first, "ok", NULL, 0);
+    run(&w);
+    expect_again(first == one ? two : one, 1);
+    end_world(&w);
+}
+
+#define MANY 2000
+static void many_that_are_due_go_one_after_the_other(void)
+{
+    begin_world();
+    CHECK_OK(sma_state_begin(w.store->state));
+    for (int i = 0; i < MANY; i++) {
+        char key[64];
+        struct sma_state_chat *chat;
+        uint64_t seq;
+        snprintf(key, sizeof key, "test:chat:m%d", i);
+        CHECK_OK(sma_state_chat_open(w.store->state, sma_str(key), SMA_STR("test"), &chat));
+        sma_buf_clear(&w.store->facts_buf);
+        struct sma_route route = route_of(TEST, key);
+        sma_store_facts_put(
+            &w.store->facts_buf,
+            &(struct store_facts){.route = route, .has_text = true, .text = SMA_STR("x")});
+        CHECK_OK(
+            sma_state_accept(w.store->state,
+                             &(struct sma_state_message){.chat = chat,
+                                                         .state = SMA_ROW_PARKED,
+                                                         .event_key = sma_str(key),
+                                                         .history_offset = SMA_STATE_NO_LINE,
+                                                         .facts = sma_buf_str(&w.store->facts_buf)},
+                             &seq));
+        CHECK_OK(sma_state_step_add(w.store->state, seq, 1, SMA_STEP_WAIT, SMA_STR("wait data")));
+        CHECK_OK(sma_state_wait_set(w.store->state,
+                                    &(struct sma_state_wait){.run_seq = seq, .length_ms = 1000}));
+    }
+    CHECK_OK(sma_state_commit(w.store->state));
+    w.config.agent_concurrency = 8;
+    crash_world(&w);
+    uint64_t last = 0;
+    for (int i = 0; i < MANY; i++) {
+        CHECK(count_kept(&w.agent, SMA_MSG_RUN) <= 8);
+        uint64_t seq = run_seq(&w);
+        CHECK(seq > last); /* the oldest first */
+        last = seq;
+        done(&w, seq, "ok", NULL, 0);
+        run(&w);
+        drop_kept(&w.dispatcher);
+        sma_msg_destroy(take(&w.agent, SMA_MSG_DONE_DONE));
+    }
+    CHECK(run_seq(&w) == 0);
+    CHECK_INT(0, (int)w.store->wait_count);
+    end_world(&w);
+}
+
+/* -- what targets refuse ---------------------------------------------------------------------------------------- */
+static void learn(const char *target, const char *member)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_LEARN, struct sma_learned, 4096);
+    struct sma_learned *body = SMA_MSG_BODY(msg, struct sma_learned);
+    body->facts = sma_msg_space(msg, sizeof *body->facts);
+    body->fact_count = 1;
+    body->facts[0] = (struct sma_learned_fact){.target = sma_msg_dup(msg, sma_str(target)),
+                                               .member = sma_msg_dup(msg, sma_str(member))};
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w.system, SMA_ACTOR_AGENT), SMA_ACTOR_STORE, &msg));
+    run(&w);
+}
+
+/* "target member;" of the LEARNED that stands before every RUN; "" when there is none. */
+static const char *taught(void)
+{
+    static char text[65536];
+    text[0] = '\0';
+    if (w.agent.count == 0)
+        return text;
+    CHECK_INT(SMA_MSG_LEARNED, w.agent.msgs[0]->kind);
+    struct sma_msg *msg = take(&w.agent, SMA_MSG_LEARNED);
+    const struct sma_learned *learned = SMA_MSG_BODY(msg, struct sma_learned);
+    size_t len = 0;
+    for (uint32_t i = 0; i < learned->fact_count; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%.*s %.*s;",
+                                (int)learned->facts[i].target.len, learned->facts[i].target.ptr,
+                                (int)learned->facts[i].member.len, learned->facts[i].member.ptr);
+    sma_msg_destroy(msg);
+    return text;
+}
+
+static void what_targets_refuse_is_known_before_the_first_run(void)
+{
+    begin_world();
+    CHECK_TEXT("", taught());
+    learn("chat host m1", "top_p");
+    learn("chat host m1", "temperature");
+    learn("chat host m1", "temperature");
+    learn("chat host m2", "user");
+    learn("", "nothing");
+    CHECK(strstr(query(&w, SMA_QUERY_STATUS, ""),
+                 "\"learned\":{\"chat host m1\":[\"temperature\",\"top_p\"],"
+                 "\"chat host m2\":[\"user\"]}") != NULL);
+    say(&w, "a", "1", "question");
+    run(&w);
+    crash_world(&w);
+    CHECK_TEXT("chat host m1 temperature;chat host m1 top_p;chat host m2 user;", taught());
+    CHECK(run_seq(&w) != 0);
+    CHECK_TEXT("", taught());
+    end_world(&w);
+}
+
+static void what_was_learned_long_ago_is_tried_again(void)
+{
+    begin_world();
+    learn("t", "old");
+    sma_sim_shift_wall(w.system, INT64_C(86400000) * (SMA_LEARNED_DAYS - 1));
+    int64_t wall_ms = sma_ctx_wall(w.store->ctx);
+    learn("t", "new");
+    close_system(&w);
+    open_world_only(&w);
+    sma_sim_shift_wall(w.system, wall_ms + 2 * INT64_C(86400000) - sma_ctx_wall(w.store->ctx));
+    run(&w);
+    CHECK_TEXT("t new;", taught());
+    end_world(&w);
+}
+
+/* -- usage ------------------------------------------------------------------------------------------------------ */
+static void used_step(uint64_t seq, uint32_t number, uint64_t input, const char *target)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
+    struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
+    body->seq = seq;
+    body->number = number;
+    body->kind = SMA_STEP_ANSWER;
+    body->data = sma_msg_dup(msg, SMA_STR("step data"));
+    body->usage = (struct sma_usage){.request_count = 1, .input = input, .cost_nano = 7};
+    body->target = sma_msg_dup(msg, sma_str(target));
+    ask_as_agent(&w, msg);
+    run(&w);
+}
+
+static const char *used(const char *chat_key)
+{
+    return query(&w, SMA_QUERY_USAGE, chat_key);
+}
+
+#define SUM(requests, input, cost)                                                \
+    "\"requests\":" #requests ",\"input\":" #input ",\"cached\":0,\"written\":0," \
+    "\"output\":0,\"reasoning\":0,\"costNano\":" #cost "}"
+
+static void usage_is_summed_once(void)
+{
+    begin_world();
+    say(&w, "a", "1", "question");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    used_step(seq, 1, 100, "chat h m1");
+    used_step(seq, 1, 100, "chat h m1"); /* asked again: answered as stored */
+    used_step(seq, 2, 20, "chat h m2");
+    CHECK(strstr(used(""), "\"total\":{" SUM(2, 120, 14)) != NULL);
+    CHECK(strstr(used(""), "{\"target\":\"chat h m1\"," SUM(1, 100, 7)) != NULL);
+    CHECK(strstr(used(""), "{\"chatKey\":\"test:chat:a\"," SUM(2, 120, 14)) != NULL);
+    CHECK(strstr(used(""), "{\"person\":\"test:u1\"," SUM(2, 120, 14)) != NULL);
+    CHECK(strstr(used(""), "{\"platform\":\"test\"," SUM(2, 120, 14)) != NULL);
+    CHECK(strstr(used("test:chat:a"), "\"total\":{" SUM(2, 120, 14)) != NULL);
+    CHECK(strstr(used("test:chat:b"), "\"total\":{" SUM(0, 0, 0)) != NULL);
+    crash_world(&w);
+    CHECK(run_seq(&w) == seq);
+    CHECK(strstr(used(""), "\"total\":{" SUM(2, 120, 14)) != NULL);
+    used_step(seq, 3, 3, "chat h m1");
+    done(&w, seq, "answer", NULL, 0);
+    run(&w);
+    await(&w, TEST, seq, true, "");
+    run(&w);
+    struct sma_msg *msg = take(&w.test, SMA_MSG_RESULT);
+    const struct sma_usage *usage = &SMA_MSG_BODY(msg, struct sma_result)->usage;
+    CHECK(usage->request_count == 3 && usage->input == 123 && usage->cost_nano == 21);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
+static void usage_of_a_cut_batch_is_not_counted(void)
+{
+    begin_world();
+    say(&w, "a", "1", "question");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    is_full = true;
+    used_step(seq, 1, 100, "m");
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
+    is_full = false;
+    pass(&w, 2);
+    used_step(seq, 1, 100, "m");
+    CHECK(strstr(used(""), "\"total\":{" SUM(1, 100, 7)) != NULL);
+    end_world(&w);
+}
+
+int main(void)
+{
+    sma_state_vfs_set_hook(fail_when_full);
+    RUN(the_slot_is_free_and_the_chat_is_not);
+    RUN(it_may_wait_again_and_again);
+    RUN(its_notice_goes_out_with_it);
+    RUN(nothing_wakes_up_when_nothing_waits);
+    RUN(it_waits_over_a_restart);
+    RUN(a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer);
+    RUN(a_crash_after_it_was_handed_out_resumes_it);
+    RUN(waiting_counts_as_no_attempt);
+    RUN(stop_and_clear_end_it);
+    RUN(collected_messages_stay_with_it);
+    RUN(a_waiting_caller_gets_the_answer);
+    RUN(a_failed_transaction_leaves_the_run_where_it_was);
+    RUN(waits_of_two_chats_that_become_one_both_go_on);
+    RUN(many_that_are_due_go_one_after_the_other);
+    RUN(what_targets_refuse_is_known_before_the_first_run);
+    RUN(what_was_learned_long_ago_is_tried_again);
+    RUN(usage_is_summed_once);
+    RUN(usage_of_a_cut_batch_is_not_counted);
+    return check_summary();
+}
