@@ -133,7 +133,9 @@ static const char *check_chat_messages(const json_t *messages, json_t *seen,
         if (is(message, "role", "tool")) {
             bad = close_call(&open, text_of(message, "tool_call_id"));
             if (bad == NULL && !json_is_string(json_object_get(message, "content")))
-                bad = "a tool message needs content";
+                bad = json_object_get(message, "content") == NULL
+                          ? "a tool message needs content"
+                          : check_text_blocks(json_object_get(message, "content"), "text");
             continue;
         }
         if (open.count > 0)
@@ -348,6 +350,8 @@ const char *fake_check(enum sma_llm_api api, const json_t *root,
 /* -- the newest turn --------------------------------------------------------------------------- */
 static struct sma_str slice(const json_t *value)
 {
+    if (json_is_array(value)) /* a list of one text */
+        value = json_object_get(json_array_get(value, 0), "text");
     return json_is_string(value)
                ? (struct sma_str){json_string_value(value), json_string_length(value)}
                : (struct sma_str){"", 0};

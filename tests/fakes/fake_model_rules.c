@@ -174,7 +174,7 @@ static const struct fake_family FAMILIES[] = {
     {"openrouter", "*/*", FAKE_THINKS, TO_MAX, FAKE_CACHE_AUTO, 262144, 65536, 256, 1, 0.1, 1},
     /* one's own */
     {"ollama", "*", FAKE_THINKS, TO_MAX, FAKE_CACHE_NONE, 4096, 4096, 0, 0, 0, 0},
-    {"llamacpp", "*", FAKE_THINKS, TO_MAX, FAKE_CACHE_NONE, 8192, 8192, 0, 0, 0, 0},
+    {"llamacpp", "*", FAKE_THINKS, TO_MAX, FAKE_CACHE_NONE, 32768, 32768, 0, 0, 0, 0},
     {"vllm", "*", FAKE_THINKS, TO_MAX, FAKE_CACHE_AUTO, 32768, 32768, 16, 0, 0, 0},
     {"groq", "*", FAKE_THINKS, "low medium high none default", FAKE_CACHE_AUTO, 131072, 65536, 128,
      0.15, 0.075, 0.15},

@@ -22,6 +22,8 @@
 
 static struct sma_str text_of(const json_t *value)
 {
+    if (json_is_array(value)) /* a list of one text */
+        value = json_object_get(json_array_get(value, 0), "text");
     return json_is_string(value)
                ? (struct sma_str){json_string_value(value), json_string_length(value)}
                : (struct sma_str){"", 0};
