@@ -52,9 +52,9 @@ struct sma_model;
 SMA_CHECKED enum sma_err sma_model_create(const struct sma_config *config, struct sma_model **ret_model,
                                           struct sma_error *error);
 void sma_model_destroy(struct sma_model *model);
-/** On a libuv loop with libcurl. */
+/** On a libuv loop; libcurl is opened with the first target on the network, so that a reload may bring one. */
 extern const struct sma_actor_ops sma_model_actor_ops;
-/** The offline model alone, without loop and network: for provider "offline" and for the simulation. Same state. */
+/** The offline model alone, without loop and network: for the simulation. Same state. */
 extern const struct sma_actor_ops sma_model_offline_actor_ops;
 
 /* -- tools ------------------------------------------------------------------------------------------------------ */

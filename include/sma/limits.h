@@ -77,7 +77,8 @@
 #define SMA_SSE_LINE_BYTES_MAX (16 * 1024 * 1024)
 #define SMA_MODEL_RETRY_COUNT_MAX 2
 #define SMA_MODEL_CONNECT_S 10
-#define SMA_MODEL_FIRST_BYTE_S 300
+#define SMA_MODEL_FIRST_BYTE_S 60             /* of a stream, from the moment the request leaves; a hang is repeated once */
+#define SMA_MODEL_WHOLE_S 300                 /* the same without streaming: the answer comes whole */
 #define SMA_MODEL_IDLE_S 90                   /* since the last data event; comments do not count */
 #define SMA_MODEL_TOTAL_S 1800
 

@@ -13,22 +13,6 @@ static struct sma_msg *new_answer(const struct sma_msg *question, size_t space)
     return msg;
 }
 
-void model_answer_status(struct sma_model *model, const struct sma_msg *question,
-                         enum sma_model_status status, int http_status, struct sma_str error)
-{
-    struct sma_msg *msg = new_answer(question, error.len + 1);
-    if (msg == NULL)
-        sma_ctx_fatal(model->ctx, "out of memory answering a model question");
-    struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
-    answer->status = (uint8_t)status;
-    answer->http_status = http_status;
-    answer->error = sma_msg_dup(msg, error);
-    answer->retry_after_ms = -1;
-    if (status == SMA_MODEL_FAILED || status == SMA_MODEL_CONTEXT_LENGTH)
-        SMA_METRIC_ADD(model_errors_total, 1);
-    sma_ctx_answer(model->ctx, question, &msg);
-}
-
 static size_t answer_space(const struct sma_decoded *decoded)
 {
     size_t space = decoded->text.len + decoded->fragment.len + 2;
@@ -39,49 +23,97 @@ static size_t answer_space(const struct sma_decoded *decoded)
     return space;
 }
 
-static void count(const struct sma_model *model, const struct sma_decoded *decoded, uint64_t out_ns)
+static void count(const struct sma_model *model, const struct model_outcome *outcome)
 {
-    const struct sma_usage *usage = &decoded->usage;
+    const struct sma_usage *usage = &outcome->usage;
     SMA_METRIC_ADD(model_input_tokens_total, usage->input + usage->cached + usage->written);
     SMA_METRIC_ADD(model_cached_tokens_total, usage->cached);
     SMA_METRIC_ADD(model_output_tokens_total, usage->output);
-    SMA_METRIC_TIME(model_total, sma_ctx_now(model->ctx) - out_ns);
+    if (outcome->status == SMA_MODEL_OK)
+        SMA_METRIC_TIME(model_total, sma_ctx_now(model->ctx) - outcome->out_ns);
+    if (outcome->status == SMA_MODEL_FAILED || outcome->status == SMA_MODEL_CONTEXT_LENGTH)
+        SMA_METRIC_ADD(model_errors_total, 1);
 }
 
-void model_answer_decoded(struct sma_model *model, const struct sma_msg *question,
-                          const struct sma_decoded *decoded, uint64_t out_ns,
-                          uint64_t first_token_ns)
+static void put_calls(struct sma_msg *msg, struct sma_model_answer *answer,
+                      const struct sma_decoded *decoded)
 {
-    struct sma_msg *msg = new_answer(question, answer_space(decoded));
-    if (msg == NULL) {
-        model_answer_status(model, question, SMA_MODEL_FAILED, 0,
-                            SMA_STR("out of memory while reading the model's answer"));
-        return;
-    }
-    struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
-    answer->status = SMA_MODEL_OK;
-    answer->finish = (uint8_t)decoded->finish;
-    answer->http_status = 200;
-    answer->usage = decoded->usage;
-    answer->usage.request_count = 1;
-    answer->out_ns = out_ns;
-    answer->first_token_ns = first_token_ns;
     answer->call_count = (uint32_t)decoded->call_count;
     if (decoded->call_count > 0)
         answer->calls = sma_msg_space(msg, decoded->call_count * sizeof *answer->calls);
-    for (size_t i = 0; i < decoded->call_count; i++)
-        answer->calls[i] = (struct sma_model_call){
-            .id = sma_msg_dup(msg, decoded->calls[i].id),
-            .name = sma_msg_dup(msg, decoded->calls[i].name),
-            .arguments = sma_msg_dup(msg, decoded->calls[i].arguments),
-            .is_invalid = decoded->calls[i].is_invalid,
-            .is_cut = decoded->calls[i].is_cut,
-            .problem = sma_msg_dup(msg, decoded->calls[i].problem),
-        };
+    for (size_t i = 0; i < decoded->call_count; i++) {
+        const struct sma_model_call *call = &decoded->calls[i];
+        answer->calls[i] = *call;
+        answer->calls[i].id = sma_msg_dup(msg, call->id);
+        answer->calls[i].name = sma_msg_dup(msg, call->name);
+        answer->calls[i].arguments = sma_msg_dup(msg, call->arguments);
+        answer->calls[i].problem = sma_msg_dup(msg, call->problem);
+    }
+}
+
+static struct sma_msg *make_answer(const struct sma_msg *question,
+                                   const struct model_outcome *outcome)
+{
+    const struct sma_decoded *decoded = outcome->decoded;
+    size_t space = outcome->error.len + outcome->refused_member.len + 2;
+    struct sma_msg *msg =
+        new_answer(question, space + (decoded == NULL ? 0 : answer_space(decoded)));
+    if (msg == NULL)
+        return NULL;
+    struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
+    answer->status = (uint8_t)outcome->status;
+    answer->http_status = decoded == NULL ? outcome->http_status : 200;
+    answer->error = sma_msg_dup(msg, outcome->error);
+    answer->trouble = (uint8_t)outcome->trouble;
+    answer->retry_after_ms = outcome->retry_after_ms;
+    answer->refused_member = sma_msg_dup(msg, outcome->refused_member);
+    answer->window_tokens = outcome->window_tokens;
+    answer->usage = outcome->usage;
+    answer->out_ns = outcome->out_ns;
+    answer->first_token_ns = outcome->first_token_ns;
+    if (decoded == NULL)
+        return msg;
+    answer->finish = (uint8_t)decoded->finish;
+    put_calls(msg, answer, decoded);
     answer->text = sma_msg_dup(msg, decoded->text);
     answer->fragment = sma_msg_dup(msg, decoded->fragment);
-    count(model, decoded, out_ns);
+    return msg;
+}
+
+void model_answer(struct sma_model *model, const struct model_target *target,
+                  const struct sma_msg *question, const struct model_outcome *outcome)
+{
+    struct model_outcome full = *outcome, poor;
+    full.usage.request_count = outcome->attempt_count;
+    const struct model_outcome *said = &full;
+    struct sma_msg *msg = make_answer(question, &full);
+    if (msg == NULL && full.decoded != NULL) { /* the answer is too large for what is left */
+        poor = full;
+        poor.decoded = NULL;
+        poor.status = SMA_MODEL_FAILED;
+        poor.trouble = SMA_MODEL_TROUBLE_SETUP;
+        poor.error = SMA_STR("out of memory while reading the model's answer");
+        said = &poor;
+        msg = make_answer(question, &poor);
+    }
+    if (msg == NULL)
+        sma_ctx_fatal(model->ctx, "out of memory answering a model question");
+    count(model, said);
     sma_ctx_answer(model->ctx, question, &msg);
+    model_log_call(model, target, question, said);
+}
+
+void model_refuse(struct sma_model *model, const struct model_target *target,
+                  const struct sma_msg *question, struct sma_str error)
+{
+    struct model_outcome outcome = {
+        .status = SMA_MODEL_FAILED,
+        .trouble = SMA_MODEL_TROUBLE_SETUP,
+        .retry_after_ms = -1,
+        .error = error,
+        .begin_ns = sma_ctx_now(model->ctx),
+    };
+    model_answer(model, target, question, &outcome);
 }
 
 void model_signal_delta(struct sma_model *model, const struct sma_msg *question,

@@ -12,6 +12,7 @@
 #include "sma/text.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct model_net
@@ -32,6 +33,7 @@ static void fail_http(struct model_request *request)
     struct sma_failure failure = {
         .trouble = SMA_TROUBLE_HTTP,
         .llm = request->target->llm,
+        .wall_ms = sma_ctx_wall(request->model->ctx),
         .http_status = request->http_status,
         .has_should_retry = request->has_should_retry,
         .should_retry = request->should_retry,
@@ -79,6 +81,14 @@ static void on_ended(void *user, int result)
         fail_http(request);
 }
 
+static void show(struct model_request *request, uint64_t now_ns)
+{
+    if (request->event_ns == 0) /* connected only: its deadline came nearer */
+        model_wake_by(request->model, model_due(request));
+    else
+        model_show(request, now_ns);
+}
+
 static void on_pass(void *user)
 {
     struct model_net *net = user;
@@ -92,7 +102,7 @@ static void on_pass(void *user)
         if (sma_decoder_is_done(request->decoder))
             model_conclude(request, false);
         else
-            model_show(request, now_ns);
+            show(request, now_ns);
     }
 }
 
@@ -105,7 +115,7 @@ static void note_sent(struct model_request *request)
     curl_off_t sent_us = 0;
     curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
     request->out_ns = request->attempt_ns + (sent_us > 0 ? (uint64_t)sent_us * 1000u : 0);
-    if (request->attempt == 0 && request->ask->round == 0 && request->ask->read_ns != 0 &&
+    if (request->attempt_count == 1 && request->ask->round == 0 && request->ask->read_ns != 0 &&
         request->out_ns > request->ask->read_ns)
         SMA_METRIC_TIME(read_to_model, request->out_ns - request->ask->read_ns);
 }
@@ -138,6 +148,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         if (!request->has_retry_after_ms)
             request->retry_after_ms =
                 sma_retry_after_parse(value, sma_ctx_wall(request->model->ctx));
+    } else if (read_header(line, "x-ratelimit-reset", &value)) {
+        if (request->retry_after_ms < 0) /* OpenRouter: when the limit of a day is over */
+            request->retry_after_ms =
+                sma_retry_reset_parse(value, sma_ctx_wall(request->model->ctx));
     } else if (read_header(line, "x-should-retry", &value)) {
         request->has_should_retry = true;
         request->should_retry = sma_str_is_equal_nocase(value, SMA_STR("true"));
@@ -187,6 +201,18 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     return len;
 }
 
+/* Connected, and the request goes out now: from here on the server may be silent for first_byte_ns. */
+static int on_connected(void *user, char *address, char *own_address, int port, int own_port)
+{
+    struct model_request *request = user;
+    (void)address, (void)own_address, (void)port, (void)own_port;
+    if (request->state != MODEL_RUNNING || request->sent_ns != 0)
+        return CURL_PREREQFUNC_OK;
+    request->sent_ns = sma_ctx_now(request->model->ctx);
+    mark_ready(request);
+    return CURL_PREREQFUNC_OK;
+}
+
 /* -- transfers --------------------------------------------------------------------------------- */
 static enum sma_err add_header(struct curl_slist **list, const char *format, const char *value)
 {
@@ -202,32 +228,75 @@ static enum sma_err add_header(struct curl_slist **list, const char *format, con
     return SMA_ERR_OK;
 }
 
+/* Does the owner send this header himself? Then ours is not added. */
+static bool is_extra(const struct sma_config_llm *llm, const char *name)
+{
+    struct sma_str value;
+    for (size_t i = 0; i < llm->extra_header_count; i++)
+        if (read_header(sma_str(llm->extra_headers[i]), name, &value))
+            return true;
+    return false;
+}
+
+static enum sma_err add_unless_extra(struct curl_slist **list, const struct sma_config_llm *llm,
+                                     const char *name, const char *value)
+{
+    char start[64];
+    if (is_extra(llm, name))
+        return SMA_ERR_OK;
+    snprintf(start, sizeof start, "%s: ", name);
+    return add_header(list, start, value);
+}
+
+static enum sma_err add_key(struct curl_slist **list, const struct sma_config_llm *llm,
+                            const char *key)
+{
+    if (key == NULL)
+        return SMA_ERR_OK;
+    if (llm->api == SMA_LLM_MESSAGES)
+        return add_unless_extra(list, llm, "x-api-key", key);
+    return is_extra(llm, "Authorization") ? SMA_ERR_OK
+                                          : add_header(list, "Authorization: Bearer ", key);
+}
+
+static enum sma_err make_headers(const struct sma_config_llm *llm, const char *key,
+                                 struct curl_slist **list)
+{
+    enum sma_err err = add_unless_extra(list, llm, "Content-Type", "application/json");
+    if (err == SMA_ERR_OK)
+        err = add_header(list, "Expect:", "");
+    if (err == SMA_ERR_OK && llm->api == SMA_LLM_MESSAGES) {
+        const char *version = llm->anthropic_version;
+        bool is_set = version != NULL && version[0] != '\0';
+        err = add_unless_extra(list, llm, "anthropic-version", is_set ? version : "2023-06-01");
+    }
+    if (err == SMA_ERR_OK)
+        err = add_key(list, llm, key);
+    for (size_t i = 0; err == SMA_ERR_OK && i < llm->extra_header_count; i++)
+        err = strpbrk(llm->extra_headers[i], "\r\n") != NULL
+                  ? SMA_ERR_OK /* would be two headers; the configuration refuses it */
+                  : add_header(list, "", llm->extra_headers[i]);
+    return err;
+}
+
 enum sma_err model_net_prepare(struct model_target *target)
 {
-    const struct sma_config_llm *llm = target->llm;
-    struct curl_slist *list = NULL;
-    enum sma_err err = add_header(&list, "Content-Type: ", "application/json");
-    if (err == SMA_ERR_OK)
-        err = add_header(&list, "Expect:", "");
-    if (err == SMA_ERR_OK && llm->api == SMA_LLM_MESSAGES)
-        err = add_header(&list, "anthropic-version: ",
-                         llm->anthropic_version[0] != '\0' ? llm->anthropic_version : "2023-06-01");
-    if (err == SMA_ERR_OK && llm->api_key[0] != '\0')
-        err = add_header(&list,
-                         llm->api == SMA_LLM_MESSAGES ? "x-api-key: " : "Authorization: Bearer ",
-                         llm->api_key);
-    if (err != SMA_ERR_OK) {
-        curl_slist_free_all(list);
-        return err;
+    size_t count = target->key_count == 0 ? 1 : target->key_count;
+    for (size_t i = 0; i < count; i++) {
+        struct curl_slist *list = NULL;
+        enum sma_err err = make_headers(target->llm, target->keys[i], &list);
+        target->headers[i] = list;
+        if (err != SMA_ERR_OK)
+            return err;
     }
-    target->headers = list;
     return SMA_ERR_OK;
 }
 
 void model_net_forget(struct model_target *target)
 {
-    curl_slist_free_all(target->headers);
-    target->headers = NULL;
+    for (size_t i = 0; i < SMA_KEYS_COUNT_MAX; i++)
+        curl_slist_free_all(target->headers[i]);
+    memset(target->headers, 0, sizeof target->headers);
 }
 
 static CURL *create_easy(struct model_request *request)
@@ -251,8 +320,19 @@ static CURL *create_easy(struct model_request *request)
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     return easy;
+}
+
+/* Never the environment's. What runs on this machine is not asked through a proxy. */
+static CURLcode set_proxy(CURL *easy, const struct sma_config_llm *llm)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_PROXY, llm->proxy == NULL ? "" : llm->proxy);
+    return code;
 }
 
 enum sma_err model_net_start(struct model_request *request)
@@ -266,10 +346,13 @@ enum sma_err model_net_start(struct model_request *request)
     CURL *easy = request->easy;
     request->curl_error[0] = '\0';
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(target->connect_ns / 1000000u));
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers[request->key]);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->ask->body.len);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->ask->body.ptr);
-    if (curl_easy_setopt(easy, CURLOPT_URL, target->url) != CURLE_OK ||
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->needs_new_connection ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
+    if (set_proxy(easy, target->llm) != CURLE_OK ||
+        curl_easy_setopt(easy, CURLOPT_URL, target->url) != CURLE_OK ||
         sma_net_add(net->out, easy, on_ended, request) != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
     request->is_added = true;
@@ -281,6 +364,8 @@ void model_net_stop(struct model_request *request)
     if (!request->is_added)
         return;
     request->is_added = false;
+    if (request->needs_new_connection) /* of HTTP/2: or it would serve the next one */
+        curl_easy_setopt(request->easy, CURLOPT_FORBID_REUSE, 1L);
     sma_net_remove(request->model->net->out, request->easy);
 }
 
@@ -294,6 +379,12 @@ void model_net_drop(struct model_request *request)
 
 enum sma_err model_net_open(struct sma_model *model, struct sma_error *error)
 {
+    if (model->net != NULL)
+        return SMA_ERR_OK;
+    if (sma_ctx_loop(model->ctx) == NULL)
+        return sma_fail(error, SMA_ERR_IO,
+                        "this program was started for the offline model alone; restart it to ask "
+                        "a model on the network");
     struct model_net *net = calloc(1, sizeof *net);
     if (net == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model's network");

@@ -190,7 +190,6 @@ static enum sma_err wire_webhooks(struct sma_service *service, struct sma_error 
 
 static enum sma_err register_actors(struct sma_service *service)
 {
-    bool is_offline = service->config->llm.api == SMA_LLM_OFFLINE;
     const struct
     {
         enum sma_actor_id id;
@@ -199,8 +198,7 @@ static enum sma_err register_actors(struct sma_service *service)
     } actors[] = {
         {SMA_ACTOR_LOG, &sma_log_actor_ops, service->log},
         {SMA_ACTOR_STORE, &sma_store_actor_ops, service->store},
-        {SMA_ACTOR_MODEL, is_offline ? &sma_model_offline_actor_ops : &sma_model_actor_ops,
-         service->model},
+        {SMA_ACTOR_MODEL, &sma_model_actor_ops, service->model},
         {SMA_ACTOR_TOOLS, &sma_tools_actor_ops, service->tools},
         {SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, service->dispatcher},
         {SMA_ACTOR_AGENT, &sma_agent_actor_ops, service->agent},

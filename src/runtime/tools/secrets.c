@@ -191,9 +191,52 @@ static enum sma_err add_environment(struct sma_secrets *secrets, const struct sm
     return err;
 }
 
+/* The password of scheme://name:password@host, alone and with its name as it stands there. */
+static enum sma_err add_password(struct sma_secrets *secrets, const char *url)
+{
+    const char *rest = url == NULL ? NULL : strstr(url, "://");
+    const char *at = rest == NULL ? NULL : memrchr(rest + 3, '@', strcspn(rest + 3, "/?#"));
+    const char *colon = at == NULL ? NULL : memchr(rest + 3, ':', (size_t)(at - rest - 3));
+    if (colon == NULL)
+        return SMA_ERR_OK;
+    char *password = strndup(colon + 1, (size_t)(at - colon - 1));
+    if (password == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_err err = sma_secrets_add(secrets, password);
+    explicit_bzero(password, strlen(password));
+    free(password);
+    return err;
+}
+
+static enum sma_err add_llm(struct sma_secrets *secrets, const struct sma_config_llm *llm)
+{
+    enum sma_err err = sma_secrets_add(secrets, llm->api_key);
+    for (size_t i = 0; err == SMA_ERR_OK && i < llm->api_key_count; i++)
+        err = sma_secrets_add(secrets, llm->api_keys[i]);
+    for (size_t i = 0; err == SMA_ERR_OK && i < llm->extra_header_count; i++) {
+        const char *value = strchr(llm->extra_headers[i], ':');
+        value = value == NULL ? NULL : value + 1 + strspn(value + 1, " \t");
+        err = sma_secrets_add(secrets, value);
+        const char *word = value == NULL ? NULL : strrchr(value, ' '); /* "Bearer <token>" */
+        if (err == SMA_ERR_OK && word != NULL)
+            err = sma_secrets_add(secrets, word + 1);
+    }
+    return err == SMA_ERR_OK ? add_password(secrets, llm->proxy) : err;
+}
+
+static enum sma_err add_llms(struct sma_secrets *secrets, const struct sma_config *config)
+{
+    enum sma_err err = add_llm(secrets, &config->llm);
+    for (size_t i = 0; err == SMA_ERR_OK && i < config->llm_target_count; i++)
+        err = add_llm(secrets, config->llm_targets[i]);
+    if (err == SMA_ERR_OK && config->llm_judge != NULL)
+        err = add_llm(secrets, config->llm_judge);
+    return err;
+}
+
 enum sma_err sma_secrets_add_config(struct sma_secrets *secrets, const struct sma_config *config)
 {
-    enum sma_err err = sma_secrets_add(secrets, config->llm.api_key);
+    enum sma_err err = add_llms(secrets, config);
     if (err == SMA_ERR_OK)
         err = sma_secrets_add(secrets, config->api_token);
     if (err == SMA_ERR_OK)

@@ -31,6 +31,9 @@ struct harness
     struct sma_system *system;
     pthread_t supervisor;
     int stop_pipe[2];
+    const struct sma_config *next_config;
+    struct sma_buf log;
+    char *log_copy;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct order orders[HARNESS_RECORD_COUNT_MAX];
@@ -62,6 +65,9 @@ static void take_answer(struct harness *harness, const struct sma_msg *msg, stru
         record->out_ns = answer->out_ns;
         record->first_token_ns = answer->first_token_ns;
         record->input_tokens = answer->usage.input;
+        record->trouble = answer->trouble;
+        record->retry_after_ms = answer->retry_after_ms;
+        record->usage = answer->usage;
         copy(record->text, sizeof record->text, answer->text);
         copy(record->error, sizeof record->error, answer->error);
         copy(record->fragment, sizeof record->fragment, answer->fragment);
@@ -127,6 +133,33 @@ static enum sma_err agent_start(void *state, struct sma_ctx *ctx, struct sma_err
 static const struct sma_actor_ops agent_ops = {
     .name = "agent", .start = agent_start, .handle = agent_handle, .wake = agent_wake};
 
+/* -- the stand-in log -------------------------------------------------------------------------- */
+static void log_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    struct harness *harness = state;
+    (void)ctx;
+    pthread_mutex_lock(&harness->lock);
+    if ((*msg)->kind == SMA_MSG_LOG) {
+        const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
+        sma_buf_printf(&harness->log, "%d ", line->level);
+        sma_buf_put_str(&harness->log, line->text);
+        sma_buf_put_char(&harness->log, ' ');
+        if (line->details_json.len > 0)
+            sma_buf_put_str(&harness->log, line->details_json);
+        sma_buf_put_char(&harness->log, '\n');
+    }
+    pthread_cond_broadcast(&harness->changed);
+    pthread_mutex_unlock(&harness->lock);
+}
+
+static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle};
+
+static void on_reload(void *user)
+{
+    struct harness *harness = user;
+    sma_system_reload(harness->system, harness->next_config);
+}
+
 /* -- the fake ---------------------------------------------------------------------------------- */
 static void start_fake(struct harness *harness, const char *const *options)
 {
@@ -163,7 +196,8 @@ static void start_fake(struct harness *harness, const char *const *options)
 static void *supervise(void *argument)
 {
     struct harness *harness = argument;
-    struct sma_supervise_options options = {.stop_fd = harness->stop_pipe[0]};
+    struct sma_supervise_options options = {
+        .stop_fd = harness->stop_pipe[0], .on_reload = on_reload, .user = harness};
     CHECK_INT(0, sma_system_supervise(harness->system, &options));
     return NULL;
 }
@@ -174,7 +208,12 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
     CHECK(harness != NULL);
     harness->records = calloc(HARNESS_RECORD_COUNT_MAX, sizeof *harness->records);
     CHECK(harness->records != NULL);
-    setenv("no_proxy", "*", 1);
+    sigset_t
+        hangup; /* for every thread started from here: the supervisor reads it from its descriptor */
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    CHECK(pthread_sigmask(SIG_BLOCK, &hangup, NULL) == 0);
+    sma_buf_init(&harness->log, 64u << 20);
     strncpy(harness->directory, "/tmp/sma-model-XXXXXX", sizeof harness->directory - 1);
     CHECK(mkdtemp(harness->directory) != NULL);
     snprintf(harness->log_path, sizeof harness->log_path, "%s/log", harness->directory);
@@ -193,6 +232,7 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
     CHECK_OK(
         sma_system_add(harness->system, SMA_ACTOR_MODEL, &sma_model_actor_ops, harness->model));
     CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_AGENT, &agent_ops, harness));
+    CHECK_OK(sma_system_add(harness->system, SMA_ACTOR_LOG, &log_ops, harness));
     CHECK_OK(sma_system_start(harness->system, &error));
     CHECK(pthread_create(&harness->supervisor, NULL, supervise, harness) == 0);
     return harness;
@@ -222,6 +262,8 @@ void harness_destroy(struct harness *harness)
     close(harness->stop_pipe[1]);
     pthread_mutex_destroy(&harness->lock);
     pthread_cond_destroy(&harness->changed);
+    sma_buf_fini(&harness->log);
+    free(harness->log_copy);
     free(harness->records);
     free(harness);
 }
@@ -234,37 +276,124 @@ static size_t add_order(struct harness *harness, struct sma_msg *msg, size_t rec
     return record;
 }
 
-size_t harness_ask_body(struct harness *harness, struct sma_str body)
+struct question
 {
-    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL, struct sma_model_ask, body.len + 1);
+    const struct sma_config_llm *llm;
+    const char *chat_key;
+    struct sma_str body;
+    size_t turn_offset, turn_end;
+};
+
+static size_t put_question(struct harness *harness, const struct question *question)
+{
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_MODEL, struct sma_model_ask,
+                                      question->body.len + strlen(question->chat_key) + 2);
     CHECK(msg != NULL);
     struct sma_model_ask *ask = SMA_MSG_BODY(msg, struct sma_model_ask);
-    ask->body = sma_msg_dup(msg, body);
+    ask->body = sma_msg_dup(msg, question->body);
+    ask->chat_key = sma_msg_dup(msg, sma_str(question->chat_key));
+    ask->turn_offset = (uint32_t)question->turn_offset;
+    ask->turn_end = (uint32_t)question->turn_end;
     pthread_mutex_lock(&harness->lock);
     size_t record = harness->record_count++;
     CHECK(record < HARNESS_RECORD_COUNT_MAX);
-    ask->llm = &harness->config.llm;
+    ask->llm = question->llm;
     ask->seq = record + 1;
     add_order(harness, msg, record);
     pthread_mutex_unlock(&harness->lock);
     return record;
 }
 
-size_t harness_ask(struct harness *harness, const char *text)
+size_t harness_ask_body(struct harness *harness, struct sma_str body)
 {
-    const struct sma_wire *wire = sma_wire_get(harness->config.llm.api);
+    struct question question = {.llm = &harness->config.llm, .chat_key = "", .body = body};
+    return put_question(harness, &question);
+}
+
+size_t harness_ask_at(struct harness *harness, const struct sma_config_llm *llm,
+                      const char *chat_key, const char *text)
+{
+    enum sma_llm_api api = llm->api == SMA_LLM_OFFLINE ? SMA_LLM_CHAT : llm->api;
+    const struct sma_wire *wire = sma_wire_get(api);
     struct sma_str block = sma_str(text);
     struct sma_buf body;
     sma_buf_init(&body, SMA_REQUEST_BYTES_MAX);
     struct sma_target target;
-    sma_target_init(&target, &harness->config.llm);
+    sma_target_init(&target, llm);
+    struct question question = {.llm = llm, .chat_key = chat_key};
     wire->put_head(&body, &target, SMA_STR("You are a test."), NULL, 0);
+    question.turn_offset = body.len;
     wire->put_user(&body, &target, &block, 1);
+    question.turn_end = body.len;
     wire->put_tail(&body, &target, (struct sma_str){0});
     CHECK_INT(SMA_ERR_OK, body.err);
-    size_t record = harness_ask_body(harness, sma_buf_str(&body));
+    question.body = sma_buf_str(&body);
+    size_t record = put_question(harness, &question);
     sma_buf_fini(&body);
     return record;
+}
+
+size_t harness_ask(struct harness *harness, const char *text)
+{
+    return harness_ask_at(harness, &harness->config.llm, "", text);
+}
+
+const char *harness_url(const struct harness *harness)
+{
+    return harness->base_url;
+}
+
+static struct timespec deadline(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WAIT_S;
+    return until;
+}
+
+void harness_reload(struct harness *harness, const struct sma_config *config)
+{
+    static const char said[] = "new requests go to";
+    struct timespec pause = {.tv_nsec = 1000000};
+    size_t before = harness_log_count(harness, said);
+    harness->next_config = config;
+    CHECK(kill(getpid(), SIGHUP) == 0);
+    for (int i = 0; i < WAIT_S * 1000 && harness_log_count(harness, said) == before; i++)
+        nanosleep(&pause, NULL);
+    CHECK(harness_log_count(harness, said) == before + 1);
+}
+
+const char *harness_log(struct harness *harness)
+{
+    pthread_mutex_lock(&harness->lock);
+    free(harness->log_copy);
+    harness->log_copy = strndup(harness->log.len == 0 ? "" : harness->log.ptr, harness->log.len);
+    CHECK(harness->log_copy != NULL);
+    pthread_mutex_unlock(&harness->lock);
+    return harness->log_copy;
+}
+
+size_t harness_log_count(struct harness *harness, const char *text)
+{
+    size_t count = 0;
+    for (const char *at = harness_log(harness); (at = strstr(at, text)) != NULL; at++)
+        count++;
+    return count;
+}
+
+void harness_wait_log(struct harness *harness, const char *text)
+{
+    struct timespec until = deadline();
+    pthread_mutex_lock(&harness->lock);
+    while (harness->log.len == 0 ||
+           memmem(harness->log.ptr, harness->log.len, text, strlen(text)) == NULL) {
+        bool is_late = pthread_cond_timedwait(&harness->changed, &harness->lock, &until) != 0;
+        if (is_late)
+            fprintf(stderr, "  not logged: %s; but:\n%.*s", text, (int)harness->log.len,
+                    harness->log.len == 0 ? "" : harness->log.ptr);
+        CHECK(!is_late);
+    }
+    pthread_mutex_unlock(&harness->lock);
 }
 
 void harness_cancel(struct harness *harness, size_t record)
@@ -281,9 +410,7 @@ const struct harness_record *harness_get(struct harness *harness, size_t record)
 
 const struct harness_record *harness_wait(struct harness *harness, size_t record)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += WAIT_S;
+    struct timespec until = deadline();
     pthread_mutex_lock(&harness->lock);
     while (!harness->records[record].is_answered)
         CHECK(pthread_cond_timedwait(&harness->changed, &harness->lock, &until) == 0);

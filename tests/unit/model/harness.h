@@ -21,6 +21,9 @@ struct harness_record
     uint32_t call_count;
     uint64_t asked_ns, answered_ns, out_ns, first_token_ns;
     uint64_t input_tokens;
+    uint8_t trouble;
+    int64_t retry_after_ms;
+    struct sma_usage usage;
     unsigned delta_count;
     bool is_delta_send;
     char delta[512];
@@ -34,6 +37,19 @@ struct harness *harness_create(const struct sma_config_llm *llm, const char *con
 void harness_destroy(struct harness *harness);
 /** Ask with one user text; returns the record's number. */
 size_t harness_ask(struct harness *harness, const char *text);
+/** Ask with one user text at this llm (which must outlive the harness), in the name of this chat. */
+size_t harness_ask_at(struct harness *harness, const struct sma_config_llm *llm,
+                      const char *chat_key, const char *text);
+/** Hand this configuration to every actor, as after SIGHUP; returns when the actors have taken it. */
+void harness_reload(struct harness *harness, const struct sma_config *config);
+/** The lines logged so far, "<level> <text> <details>\n" each; borrowed until the next call. */
+const char *harness_log(struct harness *harness);
+/** How often this text stands in the log by now. */
+size_t harness_log_count(struct harness *harness, const char *text);
+/** Wait until it stands there. */
+void harness_wait_log(struct harness *harness, const char *text);
+/** Where the fake is, "http://127.0.0.1:<port>/v1". */
+const char *harness_url(const struct harness *harness);
 /** Ask with this whole request body. */
 size_t harness_ask_body(struct harness *harness, struct sma_str body);
 void harness_cancel(struct harness *harness, size_t record);
