@@ -66,7 +66,7 @@
 #define SMA_SESSION_COUNT_MAX 4096            /* sessions in memory; the idlest goes first */
 #define SMA_SESSION_BYTES_TOTAL_MAX (4 * 1024 * 1024) /* of those that are not in use; others come back from state.db */
 #define SMA_SESSION_IDLE_S 1800
-#define SMA_SHRINK_COUNT_MAX 3                /* retries after a context-length error */
+#define SMA_SHRINK_COUNT_MAX 6                /* in a row: requests made shorter before one is answered */
 #define SMA_CONCURRENCY_MAX 1024
 #define SMA_TOOL_RESULT_BYTES_MAX 30000
 #define SMA_SEND_WAIT_S 30                    /* then chat_send answers "queued" */

@@ -31,6 +31,8 @@
       "语言模型没有响应（%s）。消息已保留，请稍后重新发送。")                                                         \
     X(MODEL_NOT_CONFIGURED, "No language model is configured. Set llm.model and llm.apiKey in ship.json and restart.",\
       "尚未配置语言模型。请在 ship.json 中设置 llm.model 和 llm.apiKey 后重启。")                                     \
+    X(MODEL_WAIT, "The language model cannot be reached just now. I keep trying for up to %u minutes and answer as soon as it is back. /stop cancels.", \
+      "暂时联系不上语言模型。我会在 %u 分钟内继续尝试，恢复后马上回复。发送 /停止 可取消。")                               \
     X(TOO_LONG, "This conversation has grown too long for the model even after shortening it. Send /clear to start afresh, then ask again.", \
       "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。")                                                \
     X(GIVEN_UP, "I was interrupted three times while working on this message and have given it up. Please send it again.", \

@@ -25,7 +25,7 @@ enum sma_err sma_agent_create(const struct sma_config *config, const struct sma_
     agent->config = config;
     agent->adapters = adapters;
     agent->adapter_count = adapter_count;
-    enum sma_err err = sma_run_settings_create(config, &agent->settings);
+    enum sma_err err = sma_run_settings_create(config, NULL, &agent->settings);
     if (err != SMA_ERR_OK) {
         sma_agent_destroy(agent);
         return sma_fail(error, err, "Agent.md is too large for a request (or memory is short): %s",
@@ -65,6 +65,7 @@ void sma_agent_destroy(struct sma_agent *agent)
     }
     agent_judge_fini(agent);
     agent_tables_fini(agent);
+    free(agent->learned);
     sma_sessions_destroy(agent->sessions);
     sma_run_settings_destroy(agent->settings);
     free(agent);
@@ -364,11 +365,18 @@ static void take_life(struct sma_agent *agent, const struct sma_life *life)
     check_drained(agent);
 }
 
-/* Open runs finish with the configuration they began with. */
+/* What targets refuse, known from before. It comes before the first run. */
+static void take_learned(struct sma_agent *agent, const struct sma_learned *learned)
+{
+    for (uint32_t i = 0; i < learned->fact_count; i++)
+        agent_learn(agent, &learned->facts[i]);
+}
+
+/* Open runs finish with the configuration they began with. Sessions stay: each turn is made to fit whoever is asked. */
 static void take_reload(struct sma_agent *agent, const struct sma_reload *reload)
 {
     struct sma_run_settings *settings;
-    enum sma_err err = sma_run_settings_create(reload->config, &settings);
+    enum sma_err err = sma_run_settings_create(reload->config, agent->settings, &settings);
     if (err != SMA_ERR_OK) {
         sma_ctx_log(agent->ctx, SMA_LOG_ERROR, "the new configuration is not used by the agent: %s",
                     sma_err_text(err));
@@ -377,10 +385,8 @@ static void take_reload(struct sma_agent *agent, const struct sma_reload *reload
     struct sma_run_settings *before = agent->settings;
     agent->settings = settings;
     agent->config = reload->config;
-    if (before->targets[0].wire != settings->targets[0].wire) {
-        before->is_stale = true;
-        sma_sessions_forget(agent->sessions);
-    }
+    for (uint32_t i = 0; i < agent->learned_count; i++)
+        agent_learn_by(settings, &agent->learned[i]);
     if (before->use_count == 0)
         sma_run_settings_destroy(before);
 }
@@ -399,6 +405,9 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         break;
     case SMA_MSG_RUN:
         take_run(agent, msg);
+        break;
+    case SMA_MSG_LEARNED:
+        take_learned(agent, SMA_MSG_BODY(*msg, struct sma_learned));
         break;
     case SMA_MSG_JUDGE:
         agent_judge_take(agent, msg);

@@ -403,6 +403,9 @@ void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,
     case SMA_RUN_STORE_DONE:
         store_done(agent, entry, &action->done);
         break;
+    case SMA_RUN_LEARN:
+        agent_tell_learned(agent, &action->learned);
+        break;
     case SMA_RUN_PROGRESS:
         agent_progress(agent, entry, (enum sma_progress_kind)action->progress, action->text);
         break;

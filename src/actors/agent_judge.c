@@ -98,21 +98,18 @@ static SMA_CHECKED enum sma_err ask_model(struct sma_agent *agent, struct agent_
     sma_buf_init(&body, SMA_REQUEST_BYTES_MAX);
     sma_answer_put_question(&question, order->text, request);
     struct sma_str block = sma_buf_str(&question);
-    struct sma_target target;
-    const struct sma_config *config = settings->config;
-    const struct sma_config_llm *llm = config->llm_judge == NULL ? &config->llm : config->llm_judge;
-    sma_target_init(&target, llm);
-    target.wire->put_head(&body, &target, sma_str(judge_text), NULL, 0);
+    const struct sma_target *target = &settings->judge;
+    target->wire->put_head(&body, target, sma_str(judge_text), NULL, 0);
     size_t start = body.len;
-    target.wire->put_user(&body, &target, &block, 1);
+    target->wire->put_user(&body, target, &block, 1);
     size_t end = body.len;
-    target.wire->put_tail(&body, &target, (struct sma_str){0});
+    target->wire->put_tail(&body, target, (struct sma_str){0});
     enum sma_err err = question.err != SMA_ERR_OK ? question.err : body.err;
     if (err == SMA_ERR_OK) {
         struct sma_msg *msg =
             agent_make(agent, SMA_MSG_MODEL, sizeof(struct sma_model_ask), body.len + ROOM_ALIGN);
         struct sma_model_ask *ask = SMA_MSG_BODY(msg, struct sma_model_ask);
-        *ask = (struct sma_model_ask){.llm = llm,
+        *ask = (struct sma_model_ask){.llm = target->llm,
                                       .seq = order->seq,
                                       .body = sma_msg_dup(msg, sma_buf_str(&body)),
                                       .turn_offset = (uint32_t)start,

@@ -1,6 +1,6 @@
 /*
  * agent_priv.h — inside of the agent actor: agent.c (messages in), agent_ask.c (messages out), agent_table.c (runs and
- * open questions by number), agent_judge.c (is this message an answer?).
+ * open questions by number), agent_learn.c (what targets refuse), agent_judge.c (is this message an answer?).
  */
 #ifndef SMA_ACTORS_AGENT_PRIV_H
 #define SMA_ACTORS_AGENT_PRIV_H
@@ -16,8 +16,9 @@
     (UINT64_C(3) * 1000000000) /* how long a draining agent waits for the model */
 
 #define AGENT_SEND_WAIT_FULL_NS \
-    (UINT64_C(5) * 1000000000)   /* for a receipt while every slot is taken; else SMA_SEND_WAIT_S */
-#define AGENT_JUDGE_COUNT_MAX 64 /* questions to the model at once; further ones wait */
+    (UINT64_C(5) * 1000000000) /* for a receipt while every slot is taken; else SMA_SEND_WAIT_S */
+#define AGENT_LEARNED_COUNT_MAX 256 /* more is not kept: it is learned again */
+#define AGENT_JUDGE_COUNT_MAX 64    /* questions to the model at once; further ones wait */
 #define AGENT_JUDGE_NS (UINT64_C(20) * 1000000000) /* from JUDGE to JUDGED, at most */
 
 /* One open run. */
@@ -71,6 +72,12 @@ struct agent_judges
     uint32_t count;
 };
 
+/* That a target refuses a member of requests. */
+struct agent_learned
+{
+    char target[SMA_TARGET_KEY_BYTES_MAX], member[SMA_REFUSED_BYTES_MAX];
+};
+
 struct sma_agent
 {
     uint32_t magic;
@@ -78,6 +85,8 @@ struct sma_agent
     const struct sma_adapter *adapters;
     size_t adapter_count;
     struct sma_run_settings *settings;
+    struct agent_learned *learned; /* all that is known, for configurations to come */
+    uint32_t learned_count, learned_room;
     struct sma_sessions *sessions;
     struct sma_ctx *ctx; /* of the message being handled */
     uint64_t run_count, next_serial;
@@ -106,6 +115,13 @@ bool agent_ask_take(struct sma_agent *agent, uint64_t id, struct agent_ask *ret_
 void agent_retry_add(struct sma_agent *agent, struct agent_run *entry, uint64_t at_ns);
 void agent_retry_remove(struct sma_agent *agent, struct agent_run *entry);
 void agent_tables_fini(struct sma_agent *agent);
+
+/* agent_learn.c */
+/* The settings of now and of later know it. */
+void agent_learn(struct sma_agent *agent, const struct sma_learned_fact *fact);
+void agent_learn_by(struct sma_run_settings *settings, const struct agent_learned *learned);
+/* A run has learned it: the others, and the store. */
+void agent_tell_learned(struct sma_agent *agent, const struct sma_learned_fact *fact);
 
 /* agent_ask.c: an action of a run as a message */
 void agent_carry_out(struct sma_agent *agent, struct agent_run *entry,

@@ -5,6 +5,7 @@
 
 #define VERSION 1
 #define ANSWER_VERSION 2
+#define TURN_VERSION 2
 
 static void put_u32(struct sma_buf *buf, uint32_t number)
 {
@@ -377,10 +378,36 @@ void sma_stored_decisions_fini(struct sma_stored_decisions *decisions)
     *decisions = (struct sma_stored_decisions){0};
 }
 
+/* -- waits -------------------------------------------------------------------------------------------------------- */
+void sma_codec_put_wait(struct sma_buf *buf, const struct sma_stored_wait *wait)
+{
+    put_head(buf, 'W', VERSION);
+    put_u32(buf, (uint32_t)(uint64_t)wait->since_ms);
+    put_u32(buf, (uint32_t)((uint64_t)wait->since_ms >> 32));
+    put_u32(buf, wait->count);
+    sma_buf_put_char(buf, wait->is_told);
+    put_string(buf, wait->reason);
+}
+
+enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret_wait)
+{
+    struct reader reader = open_data(data, 'W');
+    uint64_t low = get_u32(&reader), high = get_u32(&reader);
+    struct sma_stored_wait wait = {.since_ms = (int64_t)(high << 32 | low),
+                                   .count = get_u32(&reader)};
+    wait.is_told = get_u8(&reader) != 0;
+    wait.reason = get_string(&reader);
+    if (reader.is_bad || reader.left > 0)
+        return SMA_ERR_CORRUPT;
+    *ret_wait = wait;
+    return SMA_ERR_OK;
+}
+
 /* -- turns -------------------------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {
-    put_head(buf, 'T', VERSION);
+    put_head(buf, 'T', TURN_VERSION);
+    sma_buf_put_char(buf, turn->is_break);
     put_u32(buf, turn->message_count);
     put_list(buf, turn->ids, turn->id_count);
     put_list(buf, turn->blocks, turn->block_count);
@@ -406,8 +433,10 @@ static void get_list(struct reader *reader, struct sma_str *texts)
 
 enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn)
 {
-    struct reader reader = open_data(data, 'T');
-    struct sma_stored_turn turn = {.message_count = get_u32(&reader)};
+    uint8_t version;
+    struct reader reader = open_versions(data, 'T', TURN_VERSION, &version);
+    struct sma_stored_turn turn = {.is_break = version >= 2 && get_u8(&reader) == 1};
+    turn.message_count = get_u32(&reader);
     struct reader again = reader;
     turn.id_count = skip_list(&reader);
     turn.block_count = skip_list(&reader);

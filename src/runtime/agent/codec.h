@@ -10,8 +10,9 @@
  *            then optionally: count u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a route)
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered u8)
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by an owner; digest 32 bytes, response)
- *   turn     "SMA" 'T' 1, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
- *   An answer of version 1 has no key, line, is_cut and problem.
+ *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
+ *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments; each list: count u32, strings
+ *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
  */
@@ -69,6 +70,14 @@ struct sma_stored_decisions
     uint32_t count;
     struct sma_stored_decision *list; /* owned */
 };
+/* A WAIT step: no model answers. */
+struct sma_stored_wait
+{
+    int64_t since_ms;      /* wall clock: when the first one failed */
+    uint32_t count;        /* waits since then, this one included */
+    bool is_told;          /* the chat knows */
+    struct sma_str reason; /* for people who look at the database */
+};
 /* A turn of a session: what was said, and the bytes that went on the wire. */
 struct sma_stored_turn
 {
@@ -78,7 +87,10 @@ struct sma_stored_turn
     struct sma_str *blocks;    /* the user's text blocks */
     struct sma_str *fragments; /* one per message or group of results, in order */
     struct sma_str text;       /* the assistant's answer as plain text */
-    struct sma_str *storage;   /* owned by a decoded turn: holds the three lists */
+    struct sma_str
+        key; /* of the target whose bytes the fragments are; the store keeps it beside the turn */
+    bool is_break; /* the turns before this one were refused as they are: they go in plain form */
+    struct sma_str *storage; /* owned by a decoded turn: holds the three lists */
 };
 
 /* What a step says of an answer besides the answer: as in struct sma_stored_answer. */
@@ -112,6 +124,10 @@ void sma_codec_put_decisions(struct sma_buf *buf, const struct sma_stored_decisi
 SMA_CHECKED enum sma_err sma_codec_get_decisions(struct sma_str data,
                                                  struct sma_stored_decisions *ret_decisions);
 void sma_stored_decisions_fini(struct sma_stored_decisions *decisions);
+
+void sma_codec_put_wait(struct sma_buf *buf, const struct sma_stored_wait *wait);
+/** OK | CORRUPT. */
+SMA_CHECKED enum sma_err sma_codec_get_wait(struct sma_str data, struct sma_stored_wait *ret_wait);
 
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn);
 SMA_CHECKED enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn);

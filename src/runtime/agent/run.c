@@ -8,8 +8,9 @@
 /* -- the object --------------------------------------------------------------------------------------------------- */
 enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_run **ret_run)
 {
-    uint32_t offers = (options->order->standing > SMA_STANDING_STRANGER ? SMA_TOOL_OFFER_WORK : 0) |
-                      (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
+    /* The same for everybody in the chat: tools come first in a request, and what a provider has cached ends where they
+     * change. What somebody may not do is refused when it is called. */
+    uint32_t offers = SMA_TOOL_OFFER_WORK | (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
     const struct sma_buf *head;
     enum sma_err err =
@@ -45,6 +46,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->turn_data, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->scratch, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
+    sma_buf_init(&run->notice, 4096);
     *ret_run = run;
     return SMA_ERR_OK;
 }
@@ -56,10 +58,11 @@ void sma_run_destroy(struct sma_run *run)
     SMA_ASSERT(run->magic == RUN_MAGIC);
     run->magic = 0;
     run_drop_answer(run);
-    struct sma_buf *bufs[] = {&run->facts,      &run->earlier,    &run->turn,
-                              &run->tool_calls, &run->sent_texts, &run->final_text,
-                              &run->done_text,  &run->turn_data,  &run->results_data,
-                              &run->scratch,    &run->request,    &run->masked};
+    run_drop_rounds(run);
+    struct sma_buf *bufs[] = {
+        &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
+        &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
+        &run->request,    &run->masked,    &run->notice};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -181,6 +184,8 @@ static void step_done(struct sma_run *run, const struct sma_step_done *step)
     }
     if (run->results_number != 0 && run->results_number <= step->number)
         run->results_number = 0;
+    if (run->state == RUN_STORING && step->number == run->answer_number)
+        run->usage = (struct sma_usage){0}; /* told */
     if (run->state == RUN_SETTLING && run->results_number == 0)
         run_end(run, false);
     else if (run->state == RUN_STORING && step->number == run->answer_number)
@@ -229,7 +234,8 @@ static void done_done(struct sma_run *run, const struct sma_step_done *step)
 /* -- beginning and ending ----------------------------------------------------------------------------------------- */
 static void begin(struct sma_run *run)
 {
-    run->session->is_loaded = !run->settings->is_stale;
+    run->session->is_loaded = true;
+    run_pick_target(run);
     if (run->order->step_count > 0) {
         run_resume(run);
         return;
@@ -307,10 +313,8 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         break;
     case SMA_RUN_SESSION:
         if (run->state == RUN_LOADING) {
-            /* In a format no longer spoken it would stay for the next run: this one goes without. */
-            if (!run->settings->is_stale)
-                (void)sma_session_load(run->sessions, run->session, run->target->wire,
-                                       event->turns);
+            (void)sma_session_load(run->sessions, run->session,
+                                   event->turns); /* goes on without those it cannot read */
             begin(run);
         }
         break;

@@ -2,8 +2,9 @@
  * run.h — one run: the state machine that takes a message to its answer. Events in, actions out.
  *
  *   LOADING -> MODEL -> (CHECKING) -> STORING -> TOOLS -> MODEL -> ... -> FINISHING -> over
- *                                        |
- *                                     parked: over here; resumed with a DECISION step -> TOOLS -> ...
+ *                |                       |
+ *                |                    parked: over here; resumed with a DECISION step -> TOOLS -> ...
+ *                no model answers: STORING a WAIT step, over here; resumed when it is due -> MODEL -> ...
  *
  * Invariants:
  * - No effect of an answer before the step that holds it is durable: ASK_TOOL to run, ASK_SEND, ASK_HISTORY and lookups
@@ -23,30 +24,45 @@
 #define SMA_RUNTIME_AGENT_RUN_H
 
 #include "runtime/agent/session.h"
+#include "runtime/agent/targets.h"
 #include "runtime/model/target.h"
 #include "runtime/tools/tools.h"
 #include "sma/config.h"
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-/* What all runs of one configuration share: whom to ask, and the head and tail of every request, built once. */
+/* What was measured of a target: how much it takes. All zero: nothing yet. */
+struct sma_measure
+{
+    uint64_t window_tokens; /* it refused a request that was longer; 0 = it never did */
+    uint64_t bytes, tokens; /* of its last good request */
+};
+/* What all runs of one configuration share: whom to ask, what is known of them, and the head and tail of every request,
+ * built once. */
 struct sma_run_settings
 {
     const struct sma_config *config;
     struct sma_target targets[SMA_TARGET_COUNT_MAX]; /* in the order of the configuration */
+    struct sma_cooldown cooldowns[SMA_TARGET_COUNT_MAX];
+    struct sma_measure measures[SMA_TARGET_COUNT_MAX];
     size_t target_count;
+    struct sma_target judge; /* who reads what may be an answer to a request */
     struct sma_buf heads[SMA_TARGET_COUNT_MAX][SMA_TOOL_OFFER_SETS]; /* made when first needed */
-    struct sma_buf tail;
-    uint64_t facts_word; /* that the heads name; 0 until the first run */
-    bool is_configured;  /* there is a model to ask */
-    bool
-        is_stale; /* a later configuration has another wire: turns of this one do not go into sessions */
-    uint32_t use_count; /* the owner's */
+    struct sma_buf tails[SMA_TARGET_COUNT_MAX];                      /* likewise */
+    size_t key_offsets[SMA_TARGET_COUNT_MAX]; /* where the chat's cache key goes in the tail */
+    uint64_t facts_word;                      /* that the heads name; 0 until the first run */
+    bool is_configured;                       /* there is a model to ask */
+    uint32_t use_count;                       /* the owner's */
 };
-/** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings. */
+/** OK | NOMEM | TOOBIG (Agent.md over the request's bound). `config` must outlive the settings. @before: of the configuration
+ *  until now, or NULL: what is known of targets that stay the same is taken over. */
 SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config,
+                                                 const struct sma_run_settings *before,
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
+/** The target of this key refuses this member: its requests are made without it from now on. false: nothing new. */
+bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str target,
+                            struct sma_str member);
 
 enum sma_run_event_kind
 {
@@ -97,6 +113,7 @@ enum sma_run_action_kind
     SMA_RUN_END,          /* over: destroy the run. outcome; is_counted: its DONE is durable */
     SMA_RUN_ASK_TOOL, /* call, tool (mode, is_approved, digest, name, arguments, receiver; the rest is the order's) */
     SMA_RUN_CANCEL_TOOLS, /* every open question to the tools; their answers are not wanted */
+    SMA_RUN_LEARN,        /* learned: a target refuses a member; the settings know it already */
 };
 /* Slices live until the next event or the end of the run. */
 struct sma_run_action
@@ -112,6 +129,7 @@ struct sma_run_action
         struct sma_tool_ask tool;
         struct sma_step step;
         struct sma_done done;
+        struct sma_learned_fact learned;
         struct
         {
             uint8_t progress; /* enum sma_progress_kind */

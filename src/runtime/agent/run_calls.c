@@ -221,22 +221,26 @@ static void ask_history(struct sma_run *run, uint32_t index)
                                                .session_ids = run->session_ids};
 }
 
+void run_delivery_is(struct sma_run *run, uint32_t index,
+                     const struct sma_step_delivery_state *delivery)
+{
+    static const enum sma_send_state states[] = {[SMA_DELIVERY_WAITING] = SMA_SEND_QUEUED,
+                                                 [SMA_DELIVERY_BEGUN] = SMA_SEND_QUEUED,
+                                                 [SMA_DELIVERY_SENT] = SMA_SEND_SENT,
+                                                 [SMA_DELIVERY_FAILED] = SMA_SEND_FAILED,
+                                                 [SMA_DELIVERY_UNKNOWN] = SMA_SEND_UNKNOWN};
+    bool is_known = delivery->state < SMA_COUNT_OF(states);
+    set_sent(&run->calls[index], is_known ? states[delivery->state] : SMA_SEND_QUEUED,
+             delivery->error);
+}
+
 void run_delivery_state(struct sma_run *run, uint32_t index,
                         const struct sma_step_delivery_state *delivery)
 {
-    struct run_call *call = &run->calls[index];
-    switch (delivery->state) {
-    case SMA_DELIVERY_SENT:
-        set_sent(call, SMA_SEND_SENT, delivery->error);
+    if (delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_FAILED ||
+        delivery->state == SMA_DELIVERY_UNKNOWN) {
+        run_delivery_is(run, index, delivery);
         return;
-    case SMA_DELIVERY_FAILED:
-        set_sent(call, SMA_SEND_FAILED, delivery->error);
-        return;
-    case SMA_DELIVERY_UNKNOWN:
-        set_sent(call, SMA_SEND_UNKNOWN, delivery->error);
-        return;
-    default:
-        break;
     }
     run_open_call(run, index, CALL_SENT);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_SEND);

@@ -1,36 +1,47 @@
-/* run_context.c — what the model is sent: the user's message, the turn so far, the session before it. See run.h. */
+/* run_context.c — the request: head, session, turn and tail, made to fit and written. See run.h. */
 #include "run_priv.h"
 
-#include "runtime/agent/prompt.h"
+#include "runtime/agent/session_view.h"
 #include "sma/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FACTS_BYTES_USUAL 480
-#define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
+#define MARK_COUNT_MAX 2
+#define TINY_HEAD_BYTES 500 /* of a result when nothing else is left to shorten */
+#define TINY_TAIL_BYTES 250
 
-/* -- the turn ------------------------------------------------------------------------------------------------------- */
-void run_open_fragment(struct sma_run *run)
+/* -- the bytes ---------------------------------------------------------------------------------------------------- */
+/* Where the provider is told to cache up to: the two newest parts of the turn that are not the model's, so that the next
+ * request finds what this one has written. Earlier turns need none: the provider looks back far enough from the user's
+ * message. The marks are in the written copy only: what is kept stays byte-identical. */
+struct marks
 {
-    SMA_ASSERT(run->fragment_count < FRAGMENT_COUNT_MAX);
-    if (run->fragment_count > 0)
-        sma_buf_put_char(&run->turn, ',');
-    run->fragment_starts[run->fragment_count] = run->turn.len;
+    uint32_t count;
+    size_t offsets[MARK_COUNT_MAX]; /* in run->turn, the later one first */
+    struct sma_str bytes;
+};
+
+static struct marks find_marks(const struct sma_run *run)
+{
+    struct marks marks = {.bytes = sma_target_mark(run->target)};
+    if (marks.bytes.len == 0 || run->target->wire->find_mark == NULL)
+        return marks;
+    for (uint32_t i = run->fragment_count; i > 0 && marks.count < MARK_COUNT_MAX; i--) {
+        size_t start = run->fragment_starts[i - 1], offset;
+        struct sma_str fragment = {run->turn.ptr + start, run->fragment_ends[i - 1] - start};
+        if (run->fragment_is_user[i - 1] && run->target->wire->find_mark(fragment, &offset))
+            marks.offsets[marks.count++] = start + offset;
+    }
+    return marks;
 }
 
-void run_close_fragment(struct sma_run *run, uint32_t message_count)
-{
-    run->fragment_ends[run->fragment_count++] = run->turn.len;
-    run->message_count += message_count;
-}
-
-/* -- the request -------------------------------------------------------------------------------------------------- */
 size_t sma_run_request_size(const struct sma_run *run)
 {
     const struct sma_session *session = run->session;
+    struct marks marks = find_marks(run);
     return run->head->len + session->bytes + session->turn_count + run->turn.len +
-           run->settings->tail.len;
+           marks.count * marks.bytes.len + run->settings->tails[run->target_index].len;
 }
 
 static char *copy(char *at, struct sma_str text)
@@ -38,6 +49,34 @@ static char *copy(char *at, struct sma_str text)
     if (text.len > 0)
         memcpy(at, text.ptr, text.len);
     return at + text.len;
+}
+
+static char *copy_turn(const struct sma_run *run, char *at)
+{
+    struct marks marks = find_marks(run);
+    size_t done = 0;
+    for (uint32_t i = marks.count; i > 0; i--) {
+        at = copy(at, (struct sma_str){run->turn.ptr + done, marks.offsets[i - 1] - done});
+        at = copy(at, marks.bytes);
+        done = marks.offsets[i - 1];
+    }
+    return copy(at, (struct sma_str){run->turn.ptr + done, run->turn.len - done});
+}
+
+/* The tail is the same for all chats but for these digits, which tell a provider which requests belong together. */
+static char *copy_tail(const struct sma_run *run, char *at)
+{
+    static const uint8_t no_key[16];
+    size_t offset = run->settings->key_offsets[run->target_index];
+    char *end = copy(at, sma_buf_str(&run->settings->tails[run->target_index]));
+    if (offset == SIZE_MAX)
+        return end;
+    struct sma_str chat_key = run->order->route.chat_key;
+    char digits[RUN_CACHE_KEY_BYTES + 1];
+    snprintf(digits, sizeof digits, "%016llx",
+             (unsigned long long)sma_siphash(no_key, chat_key.ptr, chat_key.len));
+    memcpy(at + offset, digits, RUN_CACHE_KEY_BYTES);
+    return end;
 }
 
 void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_model_ask *ask)
@@ -49,9 +88,9 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
         *at++ = ',';
     }
     ask->turn_offset = (uint32_t)(at - bytes);
-    at = copy(at, sma_buf_str(&run->turn));
+    at = copy_turn(run, at);
     ask->turn_end = (uint32_t)(at - bytes);
-    at = copy(at, sma_buf_str(&run->settings->tail));
+    at = copy_tail(run, at);
     SMA_ASSERT((size_t)(at - bytes) == sma_run_request_size(run));
     ask->llm = run->target->llm;
     ask->chat_key = run->order->route.chat_key;
@@ -60,149 +99,115 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     ask->read_ns = run->order->stamps.read_ns;
 }
 
+/* -- shorter ------------------------------------------------------------------------------------------------------ */
+/* One result of one round with its middle left out. @return bytes saved */
+static size_t shorten_result(struct run_round *round, uint32_t index, size_t head, size_t tail)
+{
+    struct sma_stored_results *list = &round->results;
+    struct sma_str before = list->results[index].content;
+    struct sma_buf content, data;
+    struct sma_stored_results made;
+    sma_buf_init(&content, SMA_STEP_BYTES_MAX);
+    sma_buf_init(&data, SMA_STEP_BYTES_MAX);
+    size_t saved = 0;
+    if (sma_view_put_short(&content, before, head, tail) && content.err == SMA_ERR_OK) {
+        list->results[index].content = sma_buf_str(&content);
+        sma_codec_put_results(&data, list->results, list->count);
+        list->results[index].content = before;
+        if (data.err == SMA_ERR_OK &&
+            sma_codec_get_results(sma_buf_str(&data), &made) == SMA_ERR_OK) {
+            sma_stored_results_fini(list);
+            sma_buf_fini(&round->results_data);
+            *list = made;
+            round->results_data = data;
+            sma_buf_init(&data, 0);
+            saved = before.len - content.len;
+        }
+    }
+    sma_buf_fini(&content);
+    sma_buf_fini(&data);
+    return saved;
+}
+
+/* The largest results of this run first, until `excess` bytes are saved. @return bytes saved */
+static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, size_t tail)
+{
+    size_t saved = 0, more = 1;
+    while (saved < excess && more > 0) {
+        struct run_round *largest = NULL;
+        uint32_t index = 0;
+        size_t len = 0;
+        for (uint32_t i = 0; i < run->round_count; i++) {
+            for (uint32_t k = 0; k < run->rounds[i].results.count; k++) {
+                if (run->rounds[i].results.results[k].content.len <= len)
+                    continue;
+                largest = &run->rounds[i];
+                index = k;
+                len = largest->results.results[k].content.len;
+            }
+        }
+        more = largest == NULL ? 0 : shorten_result(largest, index, head, tail);
+        saved += more;
+    }
+    if (saved > 0)
+        run_rebuild(run);
+    return saved;
+}
+
+static size_t size_of(struct sma_run *run)
+{
+    if (sma_session_fit(run->sessions, run->session, run->target, run->form != RUN_FORM_OWN) ==
+        SMA_ERR_NOMEM)
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+    return run->turn.err == SMA_ERR_TOOBIG ? 2 * SMA_REQUEST_BYTES_MAX : sma_run_request_size(run);
+}
+
 bool run_shrink(struct sma_run *run)
 {
     if (run->shrink_count >= SMA_SHRINK_COUNT_MAX)
         return false;
     run->shrink_count++;
-    return sma_session_shrink(run->sessions, run->session);
+    size_t size = size_of(run), wanted = size / 5 * 3;
+    bool has_changed =
+        shorten_rounds(run, size - wanted, SMA_SHORT_HEAD_BYTES, SMA_SHORT_TAIL_BYTES) > 0;
+    if (size_of(run) > wanted)
+        has_changed |= sma_session_shorten(run->session);
+    if (size_of(run) > wanted)
+        has_changed |= sma_session_shrink(run->sessions, run->session);
+    if (!has_changed)
+        has_changed = shorten_rounds(run, size - wanted, TINY_HEAD_BYTES, TINY_TAIL_BYTES) > 0;
+    return has_changed;
 }
 
-void run_ask_model(struct sma_run *run)
+/* Longer than what the target has refused before, by the measure of its last good request? */
+static bool is_over_window(const struct sma_run *run)
 {
-    if (run->turn.err == SMA_ERR_NOMEM) {
-        run_finish_failed(run, "out of memory");
-        return;
+    const struct sma_measure *measure = &run->settings->measures[run->target_index];
+    if (measure->window_tokens == 0 || measure->bytes == 0)
+        return false;
+    uint64_t tokens = sma_run_request_size(run) * measure->tokens / measure->bytes;
+    return tokens > measure->window_tokens - measure->window_tokens / 8;
+}
+
+bool run_fit_request(struct sma_run *run)
+{
+    enum sma_err err = run_find_head(run->settings, run->target_index, run->offers,
+                                     run->order->facts_word, &run->head);
+    if (err == SMA_ERR_OK)
+        err = sma_session_fit(run->sessions, run->session, run->target, run->form != RUN_FORM_OWN);
+    if (err == SMA_ERR_OK && run->turn.err == SMA_ERR_NOMEM)
+        err = SMA_ERR_NOMEM;
+    if (err != SMA_ERR_OK) {
+        run_finish_failed(run, sma_err_text(err));
+        return false;
     }
     while (run->turn.err != SMA_ERR_OK || sma_run_request_size(run) > SMA_REQUEST_BYTES_MAX) {
-        if (run->turn.err != SMA_ERR_OK || !run_shrink(run)) {
+        if (!run_shrink(run)) {
             run_finish_too_long(run);
-            return;
+            return false;
         }
     }
-    run->state = RUN_MODEL;
-    (void)run_act(run, SMA_RUN_ASK_MODEL);
-}
-
-/* Facts, then each earlier message, then context, then the text itself: blocks of one user message. */
-static void fill_blocks(struct sma_run *run, const size_t *header_ends)
-{
-    const struct sma_run_order *order = run->order;
-    run->blocks[run->block_count++] = sma_buf_str(&run->facts);
-    for (uint32_t i = 0; i < order->collected_count; i++) {
-        size_t start = i == 0 ? 0 : header_ends[i - 1];
-        run->blocks[run->block_count++] =
-            (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
-        if (order->collected[i].context.len > 0)
-            run->blocks[run->block_count++] = order->collected[i].context;
-        if (order->collected[i].text.len > 0)
-            run->blocks[run->block_count++] = order->collected[i].text;
-    }
-    if (order->context.len > 0)
-        run->blocks[run->block_count++] = order->context;
-    if (order->text.len > 0)
-        run->blocks[run->block_count++] = order->text;
-}
-
-static bool is_within(const struct sma_buf *buf, struct sma_str text)
-{
-    return buf->ptr != NULL && text.ptr >= buf->ptr && text.ptr < buf->ptr + buf->len;
-}
-
-/* A model can be talked into telling the word that our blocks begin with. It still serves nobody: in what people write it is
- * crossed out, in the same way each time, so that the bytes of a session stay. */
-static bool cross_out_word(struct sma_run *run)
-{
-    char word[17];
-    size_t bytes = 0;
-    if (run->order->facts_word == 0)
-        return true;
-    snprintf(word, sizeof word, "%016llx", (unsigned long long)run->order->facts_word);
-    sma_buf_clear(&run->masked);
-    for (uint32_t i = 0; i < run->block_count; i++)
-        bytes += run->blocks[i].len;
-    for (uint32_t i = 0; i < run->block_count; i++) {
-        struct sma_str *block = &run->blocks[i];
-        if (is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
-            memmem(block->ptr, block->len, word, sizeof word - 1) == NULL)
-            continue;
-        if (run->masked.len == 0 && sma_buf_reserve(&run->masked, bytes) == NULL)
-            return false; /* it must not move: blocks point into it */
-        char *copy = run->masked.ptr + run->masked.len;
-        sma_buf_put_str(&run->masked, *block);
-        *block = (struct sma_str){copy, block->len};
-        for (char *at = copy;
-             (at = memmem(at, block->len - (size_t)(at - copy), word, sizeof word - 1)) != NULL;)
-            memset(at, '-', sizeof word - 1);
-    }
+    while (is_over_window(run) && run_shrink(run))
+        continue; /* what is then still too long is for the target to say */
     return true;
-}
-
-/* One allocation instead of several while a buffer grows. What it was too small for still grows. */
-static void make_room(struct sma_buf *buf, size_t bytes)
-{
-    (void)sma_buf_reserve(buf,
-                          bytes); /* a failure stays in the buffer and is met at the next request */
-}
-
-static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)
-{
-    const struct sma_run_order *order = run->order;
-    make_room(&run->facts, stored_facts.len > 0 ? stored_facts.len : FACTS_BYTES_USUAL);
-    if (stored_facts.len > 0)
-        sma_buf_put_str(&run->facts, stored_facts);
-    else
-        sma_prompt_put_facts(&run->facts, order, run->wall_ms, run->random);
-    for (uint32_t i = 0; i < order->collected_count; i++) {
-        sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
-        header_ends[i] = run->earlier.len;
-    }
-    return run->facts.err == SMA_ERR_OK && run->earlier.err == SMA_ERR_OK;
-}
-
-void run_put_user(struct sma_run *run, struct sma_str stored_facts)
-{
-    uint32_t collected_count = run->order->collected_count;
-    size_t *header_ends = NULL;
-    run->blocks = run->few_blocks;
-    if (collected_count > 0) {
-        header_ends = calloc(collected_count, sizeof *header_ends);
-        run->blocks = run->many_blocks =
-            calloc(BLOCKS_FEW + 3 * (size_t)collected_count, sizeof *run->blocks);
-    }
-    bool has_memory = collected_count == 0 || (header_ends != NULL && run->many_blocks != NULL);
-    if (!has_memory || !put_facts(run, stored_facts, header_ends)) {
-        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
-        free(header_ends);
-        return;
-    }
-    fill_blocks(run, header_ends);
-    free(header_ends);
-    if (!cross_out_word(run)) {
-        run->turn.err = run->masked.err;
-        return;
-    }
-    size_t bytes = TURN_BYTES_USUAL;
-    for (uint32_t i = 0; i < run->block_count; i++)
-        bytes += run->blocks[i].len + run->blocks[i].len / 8;
-    make_room(&run->turn, bytes);
-    run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, run->target, run->blocks, run->block_count);
-    run_close_fragment(run, 1);
-}
-
-void run_absorb_line(struct sma_run *run, const struct sma_stored_answer *answer)
-{
-    if (sma_str_trim(answer->text).len >
-        0) { /* providers refuse a blank one, and it says nothing */
-        run_open_fragment(run);
-        if (answer->fragment.len > 0)
-            sma_buf_put_str(&run->turn, answer->fragment);
-        else
-            run->target->wire->put_assistant_text(&run->turn, run->target, answer->text);
-        run_close_fragment(run, 1);
-    }
-    run_open_fragment(run);
-    run->target->wire->put_user(&run->turn, run->target, &answer->line, 1);
-    run_close_fragment(run, 1);
 }

@@ -15,7 +15,9 @@ void run_store_done(struct sma_run *run)
         .output = sma_buf_str(&run->final_text),
         .tool_calls_json = run->tool_calls.len > 0 ? sma_buf_str(&run->tool_calls) : SMA_STR("[]"),
         .turn = sma_buf_str(&run->turn_data),
-        .wire = sma_str(run->target->wire->name),
+        .wire = sma_str(run->target->key),
+        .usage = run->usage,
+        .target = run_usage_target(run),
         .delivery_count = run->has_done_delivery ? 1 : 0,
         .deliveries = &run->done_delivery,
         .stamps = run->stamps};
@@ -48,11 +50,9 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
  */
 static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 {
-    if (run->settings->is_stale) {
-        sma_session_clear(run->sessions, run->session, UINT64_MAX);
-        run->session->is_loaded = false;
-    } else if (sma_session_append(run->sessions, run->session, run->order->seq, turn) ==
-               SMA_ERR_TOOBIG) {
+    turn->key = sma_str(run->target->key);
+    turn->is_break = run->is_break;
+    if (sma_session_append(run->sessions, run->session, run->order->seq, turn) == SMA_ERR_TOOBIG) {
         return;
     }
     sma_codec_put_turn(&run->turn_data, turn);

@@ -1,13 +1,129 @@
-/* run_model.c — what an answer of the model does: a round, the end, a shorter request, a failure. See run.h. */
+/* run_model.c — who is asked, and what an answer does: a round, the end, another target, a wait. See run.h. */
 #include "run_priv.h"
 
 #include "sma/text.h"
 
-/* -- the model ---------------------------------------------------------------------------------------------------- */
+#define NS_PER_MS UINT64_C(1000000)
+#define TELL_WAIT_MS 10000     /* a wait longer than this is told to the chat */
+#define MEASURE_TOKENS_MIN 500 /* in less than this the provider's own words weigh too much */
+
+/* -- who is asked ------------------------------------------------------------------------------------------------- */
+static void set_target(struct sma_run *run, size_t index)
+{
+    run->target_index = index;
+    run->target = &run->settings->targets[index];
+    run->form = RUN_FORM_OWN; /* what another one refused this one may take */
+    run->form_round_count = 0;
+    run_rebuild(run);
+}
+
+void run_pick_target(struct sma_run *run)
+{
+    const struct sma_run_settings *settings = run->settings;
+    size_t index = sma_cooldown_pick(settings->cooldowns, settings->target_count, 0, run->now_ns);
+    if (index == settings->target_count)
+        index = sma_cooldown_first_back(settings->cooldowns, settings->target_count);
+    set_target(run, index);
+}
+
+/* -- waiting ------------------------------------------------------------------------------------------------------ */
+static int64_t left_ms(const struct sma_run *run, size_t index)
+{
+    uint64_t until_ns = run->settings->cooldowns[index].until_ns;
+    return until_ns <= run->now_ns ? 1 : (int64_t)((until_ns - run->now_ns) / NS_PER_MS) + 1;
+}
+
+/* Can waiting help? asked_ms: what is the soonest that a server asked for, -1 when one may be back any time. */
+static bool may_wait(const struct sma_run *run, uint32_t targets, int64_t *ret_asked_ms)
+{
+    bool may = false;
+    int64_t asked_ms = INT64_MAX;
+    for (size_t i = 0; i < run->settings->target_count; i++) {
+        bool is_told = run->settings->cooldowns[i].is_told;
+        if ((targets >> i & 1) == 0)
+            continue;
+        if (is_told && left_ms(run, i) < asked_ms)
+            asked_ms = left_ms(run, i);
+        else if (!is_told && sma_trouble_passes((enum sma_model_trouble)run->troubles[i]))
+            asked_ms = -1;
+        else if (!is_told)
+            continue;
+        may = true;
+        if (asked_ms < 0)
+            break;
+    }
+    *ret_asked_ms = asked_ms;
+    return may;
+}
+
+/* false: waiting is no use (any more). */
+static bool wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str reason)
+{
+    int64_t asked_ms, now_ms = sma_run_wall_ms(run, run->now_ns);
+    struct sma_stored_wait wait = run->wait;
+    if (!may_wait(run, targets, &asked_ms))
+        return false;
+    if (wait.count == 0)
+        wait.since_ms = now_ms;
+    struct sma_patience patience = {.total_ms = run->settings->config->llm_patience_s * 1000,
+                                    .spent_ms = now_ms > wait.since_ms ? now_ms - wait.since_ms : 0,
+                                    .count = wait.count};
+    uint32_t ms = sma_patience_wait_ms(&patience, asked_ms, run->random[1] ^ run->now_ns);
+    if (ms == 0)
+        return false;
+    bool tells = ms > TELL_WAIT_MS && !wait.is_told;
+    wait.count++;
+    wait.is_told |= tells;
+    wait.reason = (struct sma_str){reason.ptr, sma_utf8_cut(reason, 1000)};
+    run->wait = wait;
+    sma_buf_clear(&run->notice);
+    struct sma_step_delivery delivery = {.intent = SMA_INTENT_NOTICE, .route = run->order->route};
+    if (tells) {
+        int64_t rest_ms = patience.total_ms - patience.spent_ms;
+        sma_notice_format(&run->notice, run->language, SMA_NOTICE_MODEL_WAIT,
+                          (unsigned)((rest_ms + 59999) / 60000));
+        delivery.text = sma_buf_str(&run->notice);
+    }
+    run->wait.reason = (struct sma_str){0}; /* it is the caller's */
+    run_store_wait(run, ms, &wait, tells && run->notice.err == SMA_ERR_OK ? &delivery : NULL);
+    return true;
+}
+
+void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait)
+{
+    run->wait = *wait;
+}
+
+/* -- asking ------------------------------------------------------------------------------------------------------- */
+/* Every target is cooled, and this one, the first that will be back, has said until when. */
+static bool must_wait(const struct sma_run *run)
+{
+    const struct sma_run_settings *settings = run->settings;
+    const struct sma_cooldown *cooldown = &settings->cooldowns[run->target_index];
+    return !run->has_asked && cooldown->is_told && cooldown->until_ns > run->now_ns &&
+           sma_cooldown_pick(settings->cooldowns, settings->target_count, 0, run->now_ns) ==
+               settings->target_count;
+}
+
+void run_ask_model(struct sma_run *run)
+{
+    if (must_wait(run) &&
+        wait_for_model(run, UINT32_C(1) << run->target_index,
+                       SMA_STR("every model has asked to be left alone for a while")))
+        return;
+    if (!run_fit_request(run))
+        return;
+    run->has_asked = true;
+    run->asked_bytes = sma_run_request_size(run);
+    run->state = RUN_MODEL;
+    (void)run_act(run, SMA_RUN_ASK_MODEL);
+}
+
+/* -- failures ----------------------------------------------------------------------------------------------------- */
 /* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
 #define MODEL_REASON_BYTES_MAX 1000
 
-static void model_failed(struct sma_run *run, const struct sma_model_answer *answer)
+static void tell_failure(struct sma_run *run, const struct sma_model_answer *answer)
 {
     struct sma_str why = sma_str_trim(answer->error);
     char text[MODEL_REASON_BYTES_MAX + 1] = "no reason given";
@@ -20,6 +136,119 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
     run_finish_notice(run, SMA_OUTCOME_FAILED);
 }
 
+/* Without the member that was refused, once each. */
+static bool leave_out(struct sma_run *run, struct sma_str member)
+{
+    struct sma_str key = sma_str(run->target->key);
+    if (!sma_run_settings_learn(run->settings, key, member))
+        return false;
+    struct sma_run_action *action = run_act(run, SMA_RUN_LEARN);
+    action->learned = (struct sma_learned_fact){.target = key, .member = member};
+    run_ask_model(run);
+    return true;
+}
+
+/* The conversation is refused: once without reasoning and with what was said of earlier turns, and when it is still refused
+ * for what it is, once with this run's rounds told in words. */
+static bool change_form(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    bool is_session = answer->trouble == SMA_MODEL_TROUBLE_SESSION;
+    bool is_odd = answer->trouble == SMA_MODEL_TROUBLE_REQUEST &&
+                  (answer->http_status == 400 || answer->http_status == 422);
+    bool has_past = run->session->turn_count > 0 || run->round_count > 0;
+    if (run->form == RUN_FORM_OWN && has_past && (is_session || is_odd))
+        run->form = RUN_FORM_PLAIN;
+    else if (run->form == RUN_FORM_PLAIN && run->round_count > 0 && is_session)
+        run->form = RUN_FORM_TOLD;
+    else
+        return false;
+    run->form_round_count = run->round_count;
+    run_rebuild(run);
+    run_ask_model(run);
+    return true;
+}
+
+static bool moves_on(enum sma_model_trouble trouble)
+{
+    return trouble != SMA_MODEL_TROUBLE_MEMBER && trouble != SMA_MODEL_TROUBLE_SESSION &&
+           trouble != SMA_MODEL_TROUBLE_REQUEST;
+}
+
+static bool ask_another(struct sma_run *run)
+{
+    const struct sma_run_settings *settings = run->settings;
+    size_t index =
+        sma_cooldown_pick(settings->cooldowns, settings->target_count, run->tried, run->now_ns);
+    if (index == settings->target_count)
+        return false;
+    set_target(run, index);
+    run_ask_model(run);
+    return true;
+}
+
+static void model_failed(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    enum sma_model_trouble trouble = (enum sma_model_trouble)answer->trouble;
+    if (trouble == SMA_MODEL_TROUBLE_MEMBER && leave_out(run, answer->refused_member))
+        return;
+    if (change_form(run, answer))
+        return;
+    if (moves_on(trouble)) {
+        size_t index = run->target_index;
+        sma_cooldown_fail(&run->settings->cooldowns[index], trouble, answer->retry_after_ms,
+                          run->now_ns);
+        run->tried |= UINT32_C(1) << index;
+        run->troubles[index] = answer->trouble;
+        if (ask_another(run) || wait_for_model(run, run->tried, answer->error))
+            return;
+    }
+    tell_failure(run, answer);
+}
+
+/* -- answers ------------------------------------------------------------------------------------------------------ */
+static void add_usage(struct sma_usage *sum, const struct sma_usage *more)
+{
+    sum->request_count += more->request_count;
+    sum->input += more->input;
+    sum->cached += more->cached;
+    sum->written += more->written;
+    sum->output += more->output;
+    sum->reasoning += more->reasoning;
+    sum->cost_nano += more->cost_nano;
+}
+
+/* The target has answered: it is well, and what it was sent it takes. */
+static void note_success(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    const struct sma_usage *usage = &answer->usage;
+    uint64_t tokens = usage->input + usage->cached + usage->written;
+    struct sma_measure *measure = &run->settings->measures[run->target_index];
+    sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
+    run->tried = 0;
+    run->shrink_count = 0;
+    run->wait = (struct sma_stored_wait){0};
+    run->usage_target = run->target;
+    if (usage->request_count <= 1 && tokens >= MEASURE_TOKENS_MIN) {
+        measure->bytes = run->asked_bytes;
+        measure->tokens = tokens;
+    }
+    if (run->form != RUN_FORM_OWN && !run->is_break) {
+        run->is_break = true; /* that it helped shows that it was needed */
+        sma_session_make_plain(run->session);
+    }
+}
+
+static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    struct sma_measure *measure = &run->settings->measures[run->target_index];
+    if (answer->window_tokens > 0)
+        measure->window_tokens = answer->window_tokens;
+    if (run_shrink(run))
+        run_ask_model(run);
+    else
+        run_finish_too_long(run);
+}
+
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (run->state != RUN_MODEL)
@@ -29,25 +258,30 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         run->stamps.model_out_ns = answer->out_ns;
         run->stamps.first_token_ns = answer->first_token_ns;
     }
+    add_usage(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
+        note_success(run, answer);
         if (run_nudge(run, answer))
             return;
         if (answer->call_count == 0)
             run_finish_answer(run, answer);
         else
             run_take_answer(run, answer);
-        return;
-    }
-    if (run->is_draining && answer->status != SMA_MODEL_FAILED) {
-        run_settle(run);
-        return;
-    }
-    if (answer->status != SMA_MODEL_CONTEXT_LENGTH)
+    } else if (run->is_draining && (answer->status != SMA_MODEL_FAILED ||
+                                    answer->trouble != SMA_MODEL_TROUBLE_REQUEST)) {
+        run_settle(run); /* nothing is begun any more: it is asked again after the next start */
+    } else if (answer->status == SMA_MODEL_CONTEXT_LENGTH) {
+        too_long(run, answer);
+    } else {
         model_failed(run, answer);
-    else if (run_shrink(run))
-        run_ask_model(run);
-    else
-        run_finish_too_long(run);
+    }
+}
+
+struct sma_str run_usage_target(const struct sma_run *run)
+{
+    if (run->usage.request_count == 0 || run->usage_target == NULL)
+        return (struct sma_str){0};
+    return sma_str(run->usage_target->key);
 }
 
 void run_next(struct sma_run *run)

@@ -14,6 +14,7 @@
 #define RUN_MAGIC 0x52554e31u
 #define FRAGMENT_COUNT_MAX \
     (2 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, the last answer */
+#define RUN_CACHE_KEY_BYTES 16       /* which chat it is, for providers that route by it */
 #define BLOCKS_FEW 3                 /* facts, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
@@ -48,7 +49,8 @@ struct run_call
     enum sma_tool tool;
     enum call_stage stage; /* not IDLE: open */
     struct sma_tool_args args;
-    uint64_t begun_ns, ended_ns; /* first question about it asked, last one answered; 0 = there was none */
+    uint64_t begun_ns,
+        ended_ns; /* first question about it asked, last one answered; 0 = there was none */
     bool has_result;
     bool is_error, is_delivered;
     bool is_asked;                            /* people must agree to item */
@@ -61,6 +63,21 @@ struct run_call
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
+};
+/* A round that is over, as no provider's format has it: the turn can be made again from it for any target. */
+struct run_round
+{
+    struct sma_buf answer_data,
+        results_data; /* as in the steps; the slices below point into them */
+    struct sma_stored_answer answer;
+    struct sma_stored_results results; /* one for each call; none: answer.line was said after it */
+};
+/* In which form rounds and session are sent. */
+enum run_form
+{
+    RUN_FORM_OWN, /* fragments of the target that is asked as they are, others without reasoning */
+    RUN_FORM_PLAIN, /* no reasoning at all, and of the session only what was said */
+    RUN_FORM_TOLD,  /* rounds are told in words: no calls either */
 };
 /* A call that has failed in this run, and how often. */
 struct run_failure
@@ -78,6 +95,7 @@ struct sma_run
     struct sma_session *session;
     struct sma_run_settings *settings;
     const struct sma_target *target; /* of the settings: who is asked now */
+    size_t target_index;
     enum sma_language language;
     int64_t wall_ms;
     uint64_t random[2], now_ns;
@@ -99,6 +117,13 @@ struct sma_run
     uint32_t block_count;
     uint32_t fragment_count, message_count;
     size_t fragment_starts[FRAGMENT_COUNT_MAX], fragment_ends[FRAGMENT_COUNT_MAX];
+    bool fragment_is_user[FRAGMENT_COUNT_MAX]; /* made by put_user or put_results */
+    struct run_round *rounds;                  /* made when there is one */
+    uint32_t round_count, round_room;
+    enum run_form
+        form; /* of the session and of the first form_round_count rounds; later ones: OWN */
+    uint32_t form_round_count;
+    bool is_break; /* the session was refused as it was: the stored turn says so */
     struct sma_buf tool_calls, sent_texts; /* for DONE; what the user has been sent */
 
     /* the answer that is being worked on */
@@ -110,6 +135,8 @@ struct sma_run
     uint32_t delivery_count;
     uint32_t answer_number;
     bool answer_is_asked;
+    uint32_t
+        wait_ms; /* > 0: it is no answer that is being stored, but that the run waits for a model */
     bool is_parking; /* the answer's step asks people: request */
     struct sma_buf request;
     struct sma_stored_decisions decisions;
@@ -125,6 +152,16 @@ struct sma_run
     struct sma_buf results_data;
     uint32_t results_number; /* 0 = none open */
     bool results_are_asked;
+
+    /* models that do not answer */
+    uint32_t tried; /* bit = index: failed since the last good answer of this life */
+    uint8_t troubles[SMA_TARGET_COUNT_MAX]; /* enum sma_model_trouble, of those that were tried */
+    struct sma_stored_wait wait;            /* since when, how often; count 0 = it does not wait */
+    struct sma_buf notice;                  /* that it waits */
+    bool has_asked;                         /* a model, in this life */
+    size_t asked_bytes;                     /* of the last request */
+    struct sma_usage usage;                 /* since the last step that told it */
+    const struct sma_target *usage_target;  /* who answered last; NULL = nobody */
 
     /* the end */
     uint8_t outcome;
@@ -157,22 +194,37 @@ SMA_CHECKED enum sma_err run_find_head(struct sma_run_settings *settings, size_t
 /* Begin a fragment of the turn; write it to run->turn; end it. */
 void run_open_fragment(struct sma_run *run);
 void run_close_fragment(struct sma_run *run, uint32_t message_count);
-/* The next request, after shrinking the session while it is over the bound. */
-void run_ask_model(struct sma_run *run);
-/* Make the next request shorter. false: there is nothing left to leave out. */
-bool run_shrink(struct sma_run *run);
+/* Something that the program says to the model, as from the user, at the end of the turn. */
+void run_say(struct sma_run *run, struct sma_str line);
 /* The user's message as the first fragment; stored_facts when it was sent before. */
 void run_put_user(struct sma_run *run, struct sma_str stored_facts);
-/* An answer without calls, and what is said to the model after it, become part of the turn. */
-void run_absorb_line(struct sma_run *run, const struct sma_stored_answer *answer);
+/* run->answer, whose results are these bytes (as in a RESULTS step; empty: it had no calls), is over: a round of the turn.
+ * Takes run->answer_data. NULL: the turn has failed, the next request tells. */
+struct run_round *run_add_round(struct sma_run *run, struct sma_str results);
+void run_drop_rounds(struct sma_run *run);
+/* Make the turn again: for another target, in another form. */
+void run_rebuild(struct sma_run *run);
+/* Make the next request shorter. false: there is nothing left to leave out. */
+bool run_shrink(struct sma_run *run);
+/* Session and head are what the target takes, and the request is within the bounds. false: the run has ended. */
+bool run_fit_request(struct sma_run *run);
 
 /* run_model.c */
+/* Who is asked first in this life. */
+void run_pick_target(struct sma_run *run);
+/* The next request; or, when every model has asked to be left alone for a while, the wait. */
+void run_ask_model(struct sma_run *run);
+/* A stored wait is read again. */
+void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait);
 /* A round is over: the next request, or the end when there were enough. */
 void run_next(struct sma_run *run);
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer);
 /* This answer is not the end: it stays in the turn, `line` is said after it as if by the user, and the model is asked
  * again as soon as the step that holds both is durable. answer->text may be blank. For run_nudge.c. */
 void run_go_on(struct sma_run *run, const struct sma_model_answer *answer, struct sma_str line);
+
+/* Key of who answered since the last step that told the usage; empty = nobody. */
+struct sma_str run_usage_target(const struct sma_run *run);
 
 /* run_nudge.c */
 /* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an end) was called. */
@@ -194,18 +246,28 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step);
 void run_resolved(struct sma_run *run);
 /* All results there: the round is over. Draining: perhaps without waiting for the rest. */
 void run_check_round(struct sma_run *run);
+/* The run waits: store it. NULL delivery: the chat is not told. */
+void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,
+                    const struct sma_step_delivery *delivery);
+/* Every call of the answer was known when it was stored, or is a message to this chat, whose row tells: no results are
+ * stored of it. */
+bool run_is_known_by_rows(const struct sma_run *run);
 /* Store this answer; line: see run_go_on. false: the run has failed. */
 bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
                      struct sma_str line);
 /* An answer and its results become part of the turn, of the tool calls and of what was delivered. */
-void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
-                const struct sma_stored_result *results, uint32_t count);
+void run_absorb(struct sma_run *run, struct sma_str results);
+/* The results of all calls of the answer, encoded into run->results_data. false: the run has failed. */
+bool run_put_results(struct sma_run *run);
 
 /* run_calls.c */
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact);
 void run_history(struct sma_run *run, uint32_t index, const struct sma_history_lines *lines);
 void run_sent(struct sma_run *run, uint32_t index, enum sma_send_state state, struct sma_str error);
 void run_ask_contact(struct sma_run *run, uint32_t index);
+/* What is known of an outbox row by now, as its call's result. */
+void run_delivery_is(struct sma_run *run, uint32_t index,
+                     const struct sma_step_delivery_state *delivery);
 /* What an outbox row says about its call: a result, or a question to the dispatcher. */
 void run_delivery_state(struct sma_run *run, uint32_t index,
                         const struct sma_step_delivery_state *delivery);

@@ -25,6 +25,7 @@ static struct sma_str stored_facts(const struct sma_run_order *order)
 static bool resume_answer(struct sma_run *run, const struct sma_stored_step *step)
 {
     run->round++;
+    run->wait = (struct sma_stored_wait){0}; /* a model has answered since */
     run->answer_number = step->number;
     run_drop_answer(run);
     sma_buf_put_str(&run->answer_data, step->data);
@@ -36,7 +37,7 @@ static bool resume_answer(struct sma_run *run, const struct sma_stored_step *ste
         run_finish_failed(run, "the stored steps are damaged");
         return false;
     }
-    run_absorb_line(run, &run->answer);
+    run_absorb(run, (struct sma_str){0});
     run_drop_answer(run);
     return true;
 }
@@ -54,8 +55,8 @@ static bool resume_results(struct sma_run *run, const struct sma_stored_step *st
                                                       : sma_err_text(err));
         return false;
     }
-    run_absorb(run, &run->answer, list.results, list.count);
     sma_stored_results_fini(&list);
+    run_absorb(run, step->data);
     run_drop_answer(run);
     return true;
 }
@@ -85,15 +86,62 @@ static bool resume_decisions(struct sma_run *run, const struct sma_stored_step *
     return false;
 }
 
-/* Deliveries of the answer, or of the note behind its decision. */
-static const struct sma_step_delivery_state *find_delivery(const struct sma_run *run, uint32_t call)
+/* Deliveries of the answer, or of the note behind its decision: of steps before this number. */
+static const struct sma_step_delivery_state *find_delivery(const struct sma_run *run, uint32_t call,
+                                                           uint32_t before)
 {
     const struct sma_run_order *order = run->order;
     for (uint32_t i = 0; i < order->delivery_count; i++) {
-        if (order->deliveries[i].step >= run->answer_number && order->deliveries[i].call == call)
-            return &order->deliveries[i];
+        const struct sma_step_delivery_state *delivery = &order->deliveries[i];
+        if (delivery->step >= run->answer_number && delivery->step < before &&
+            delivery->call == call)
+            return delivery;
     }
     return NULL;
+}
+
+static void set_known(struct run_call *call, const struct sma_stored_call *stored)
+{
+    sma_buf_put_str(&call->result, stored->result);
+    call->has_result = true;
+    call->is_error = stored->is_error;
+}
+
+/* The step after an answer without results: all of its calls were known when it was stored or are messages to this chat,
+ * whose rows tell (run_is_known_by_rows). What is still on its way is not waited for: the run went on long ago. */
+static bool resume_rows(struct sma_run *run, uint32_t before)
+{
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        const struct sma_stored_call *stored = &run->answer.calls[i];
+        struct run_call *call = &run->calls[i];
+        const struct sma_step_delivery_state *delivery = find_delivery(run, i, before);
+        if (stored->has_result) {
+            set_known(call, stored);
+        } else if (!run_is_send(call->tool) || call->tool == SMA_TOOL_CONTACT_SEND) {
+            run_finish_failed(run, "the stored steps are damaged");
+            return false;
+        } else if (delivery == NULL) {
+            run_set_error(call, SMA_STR("The message could not be queued."));
+        } else {
+            run_delivery_is(run, i, delivery);
+        }
+    }
+    if (!run_put_results(run))
+        return false;
+    run_absorb(run, sma_buf_str(&run->results_data));
+    run_drop_answer(run);
+    return true;
+}
+
+static bool resume_wait(struct sma_run *run, const struct sma_stored_step *step)
+{
+    struct sma_stored_wait wait;
+    if (sma_codec_get_wait(step->data, &wait) != SMA_ERR_OK) {
+        run_finish_failed(run, "the stored steps are damaged");
+        return false;
+    }
+    run_resume_wait(run, &wait);
+    return true;
 }
 
 static void set_refused(struct sma_run *run, struct run_call *call)
@@ -147,11 +195,9 @@ static void resume_calls(struct sma_run *run)
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct sma_stored_call *stored = &run->answer.calls[i];
         struct run_call *call = &run->calls[i];
-        const struct sma_step_delivery_state *delivery = find_delivery(run, i);
+        const struct sma_step_delivery_state *delivery = find_delivery(run, i, UINT32_MAX);
         if (stored->has_result) {
-            sma_buf_put_str(&call->result, stored->result);
-            call->has_result = true;
-            call->is_error = stored->is_error;
+            set_known(call, stored);
         } else if (delivery != NULL) {
             run_delivery_state(run, i, delivery);
         } else if (call->is_decided && !call->is_approved) {
@@ -169,9 +215,19 @@ static void resume_calls(struct sma_run *run)
 static bool resume_step(struct sma_run *run, const struct sma_stored_step *step)
 {
     bool has_answer = run->call_count > 0;
+    bool is_next = step->kind == SMA_STEP_ANSWER || step->kind == SMA_STEP_WAIT;
+    if (has_answer && is_next && !run->has_decisions) {
+        if (!resume_rows(run, step->number))
+            return false;
+        has_answer = false;
+    }
     switch (step->kind) {
     case SMA_STEP_NOTE:
         return true;
+    case SMA_STEP_WAIT:
+        if (has_answer)
+            break;
+        return resume_wait(run, step);
     case SMA_STEP_ANSWER:
         if (has_answer || run->round >= SMA_RUN_STEP_COUNT_MAX)
             break;

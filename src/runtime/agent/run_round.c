@@ -50,6 +50,7 @@ void run_drop_answer(struct sma_run *run)
     run->deliveries = NULL;
     run->call_count = run->open_count = run->tool_open_count = run->delivery_count = 0;
     run->is_parking = run->has_decisions = false;
+    run->wait_ms = 0;
     run->note_number = 0;
     sma_stored_decisions_fini(&run->decisions);
     sma_stored_answer_fini(&run->answer);
@@ -107,12 +108,33 @@ void run_store_answer(struct sma_run *run)
     struct sma_run_action *action = run_act(run, SMA_RUN_STORE_STEP);
     action->step = (struct sma_step){.seq = run->order->seq,
                                      .number = run->answer_number,
-                                     .kind = SMA_STEP_ANSWER,
+                                     .kind = run->wait_ms > 0 ? SMA_STEP_WAIT : SMA_STEP_ANSWER,
+                                     .wait_ms = run->wait_ms,
+                                     .usage = run->usage,
+                                     .target = run_usage_target(run),
                                      .data = sma_buf_str(&run->answer_data),
                                      .delivery_count = run->delivery_count,
                                      .deliveries = run->deliveries,
                                      .request_json = run->is_parking ? sma_buf_str(&run->request)
                                                                      : (struct sma_str){0}};
+}
+
+void run_store_wait(struct sma_run *run, uint32_t wait_ms, const struct sma_stored_wait *wait,
+                    const struct sma_step_delivery *delivery)
+{
+    run_drop_answer(run);
+    sma_codec_put_wait(&run->answer_data, wait);
+    run->deliveries = calloc(1, sizeof *run->deliveries);
+    if (run->answer_data.err != SMA_ERR_OK || run->deliveries == NULL) {
+        run_finish_failed(run, "out of memory");
+        return;
+    }
+    if (delivery != NULL)
+        run->deliveries[run->delivery_count++] = *delivery;
+    run->wait_ms = wait_ms;
+    run->answer_number = run->next_number++;
+    run->state = RUN_STORING;
+    run_store_answer(run);
 }
 
 void run_resolved(struct sma_run *run)
@@ -167,8 +189,9 @@ void run_take_answer(struct sma_run *run, const struct sma_model_answer *answer)
 /* -- the answer is durable: carry its calls out ------------------------------------------------------------------- */
 void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
 {
-    if (run->is_parking) { /* nobody was asked: nothing may be done */
-        run_finish_failed(run, "consent could not be asked for");
+    if (run->is_parking || run->wait_ms > 0) { /* nobody was asked: nothing may be done */
+        run_finish_failed(run, run->is_parking ? "consent could not be asked for"
+                                               : "it could not be left waiting for the model");
         return;
     }
     if (run->is_draining) {
@@ -178,7 +201,7 @@ void run_carry_out(struct sma_run *run, const struct sma_step_done *step)
         return;
     }
     if (run->call_count == 0) {
-        run_absorb_line(run, &run->answer);
+        run_absorb(run, (struct sma_str){0});
         run_drop_answer(run);
         run_next(run);
         return;
@@ -235,43 +258,29 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
     sma_tool_args_fini(&args);
 }
 
-void run_absorb(struct sma_run *run, const struct sma_stored_answer *answer,
-                const struct sma_stored_result *results, uint32_t count)
+void run_absorb(struct sma_run *run, struct sma_str results)
 {
-    SMA_ASSERT(count == answer->call_count);
-    struct sma_tool_result *wire_results = calloc((size_t)count + 1, sizeof *wire_results);
-    if (wire_results == NULL) {
-        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        enum sma_tool tool = sma_tool_find(answer->calls[i].name);
-        run->has_shown |=
-            !results[i].is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
-        wire_results[i] = (struct sma_tool_result){results[i].call_id, results[i].name,
-                                                   results[i].content, results[i].is_error};
-        put_tool_call(run, &answer->calls[i], results[i].content);
-        run_count_result(run, &answer->calls[i], results[i].is_error);
-        if (results[i].is_delivered) {
+    struct run_round *round = run_add_round(run, results);
+    for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
+        const struct sma_stored_call *call = &round->answer.calls[i];
+        const struct sma_stored_result *result = &round->results.results[i];
+        enum sma_tool tool = sma_tool_find(call->name);
+        run->has_shown |= !result->is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
+        put_tool_call(run, call, result->content);
+        run_count_result(run, call, result->is_error);
+        if (result->is_delivered) {
             run->has_delivered = true;
-            note_sent_text(run, &answer->calls[i]);
+            note_sent_text(run, call);
         }
     }
-    run_open_fragment(run);
-    sma_buf_put_str(&run->turn, answer->fragment);
-    run_close_fragment(run, 1);
-    run_open_fragment(run);
-    run->target->wire->put_results(&run->turn, run->target, wire_results, count);
-    run_close_fragment(run, count);
-    free(wire_results);
 }
 
-static void close_round(struct sma_run *run)
+bool run_put_results(struct sma_run *run)
 {
     struct sma_stored_result *results = calloc((size_t)run->call_count + 1, sizeof *results);
     if (results == NULL) {
         run_finish_failed(run, "out of memory");
-        return;
+        return false;
     }
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
@@ -280,24 +289,49 @@ static void close_round(struct sma_run *run)
                                                 sma_buf_str(&call->result), call->is_error,
                                                 call->is_delivered};
     }
-    run_absorb(run, &run->answer, results, run->call_count);
-    run_trace_calls(run);
     sma_buf_clear(&run->results_data);
     sma_codec_put_results(&run->results_data, results, run->call_count);
     free(results);
+    if (run->results_data.err == SMA_ERR_OK)
+        return true;
+    run_finish_failed(run, sma_err_text(run->results_data.err));
+    return false;
+}
+
+bool run_is_known_by_rows(const struct sma_run *run)
+{
+    uint32_t row_count = 0;
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        const struct run_call *call = &run->calls[i];
+        bool is_row = call->delivery != 0 && run_is_send(call->tool) &&
+                      call->tool != SMA_TOOL_CONTACT_SEND;
+        row_count += is_row;
+        if (!is_row && !run->answer.calls[i].has_result)
+            return false;
+    }
+    return row_count > 0 && !run->has_decisions;
+}
+
+static void close_round(struct sma_run *run)
+{
+    bool is_known = run_is_known_by_rows(run);
     SMA_ASSERT(run->results_number ==
                0); /* the answer in between was durable, so the ones before it are */
-    if (run->results_data.err != SMA_ERR_OK) {
-        run_finish_failed(run, sma_err_text(run->results_data.err));
+    if (!run_put_results(run))
         return;
-    }
+    run_trace_calls(run);
+    run_absorb(run, sma_buf_str(&run->results_data));
     run_drop_answer(run);
-    run->results_number = run->next_number++;
-    run_store_results(run);
-    if (run->is_draining)
-        run->state = RUN_SETTLING;
-    else
+    if (!is_known) {
+        run->results_number = run->next_number++;
+        run_store_results(run);
+    }
+    if (!run->is_draining)
         run_next(run);
+    else if (is_known)
+        run_end(run, false);
+    else
+        run->state = RUN_SETTLING;
 }
 
 /* Draining: what only waits for a platform need not be waited for; its outbox row is the result. */

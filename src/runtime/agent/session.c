@@ -30,6 +30,20 @@ static struct sma_session **bucket_of(struct sma_sessions *sessions, struct sma_
 }
 
 /* -- turns of one session ----------------------------------------------------------------------------------------- */
+static size_t lists_length(const struct sma_stored_turn *turn)
+{
+    size_t len = turn->text.len + turn->key.len;
+    for (uint32_t i = 0; i < turn->block_count; i++)
+        len += turn->blocks[i].len;
+    return len;
+}
+
+/* What it takes of the total bound. */
+static size_t memory_of(const struct sma_session_turn *turn)
+{
+    return turn->joined.len + turn->view.len + lists_length(&turn->stored);
+}
+
 static void drop_turns(struct sma_sessions *sessions, struct sma_session *session, uint32_t first,
                        uint32_t count)
 {
@@ -38,7 +52,8 @@ static void drop_turns(struct sma_sessions *sessions, struct sma_session *sessio
         struct sma_session_turn *turn = session->turns[i];
         session->message_count -= turn->message_count;
         session->bytes -= turn->bytes.len;
-        sessions->bytes -= turn->bytes.len;
+        sessions->bytes -= memory_of(turn);
+        sma_buf_fini(&turn->view);
         free(turn);
     }
     memmove(&session->turns[first], &session->turns[first + count],
@@ -46,34 +61,49 @@ static void drop_turns(struct sma_sessions *sessions, struct sma_session *sessio
     session->turn_count -= count;
 }
 
-/* One allocation: the struct, the ids, the joined fragments, the bytes of the ids. */
+static struct sma_str copy(char **at, struct sma_str text)
+{
+    struct sma_str kept = {*at, text.len};
+    if (text.len > 0)
+        memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return kept;
+}
+
+/* One allocation: the struct, its three lists, the joined fragments, the bytes of the other strings. */
 static struct sma_session_turn *make_turn(uint64_t seq, const struct sma_stored_turn *stored,
                                           size_t joined_len)
 {
-    size_t ids_len = 0;
+    size_t len = joined_len + lists_length(stored);
+    size_t count = (size_t)stored->id_count + stored->block_count + stored->fragment_count;
     for (uint32_t i = 0; i < stored->id_count; i++)
-        ids_len += stored->ids[i].len;
-    struct sma_session_turn *turn =
-        malloc(sizeof *turn + stored->id_count * sizeof(struct sma_str) + joined_len + ids_len);
+        len += stored->ids[i].len;
+    struct sma_session_turn *turn = malloc(sizeof *turn + count * sizeof(struct sma_str) + len);
     if (turn == NULL)
         return NULL;
-    *turn = (struct sma_session_turn){
-        .seq = seq, .message_count = stored->message_count, .id_count = stored->id_count};
-    turn->ids = (struct sma_str *)(turn + 1);
-    char *at = (char *)(turn->ids + stored->id_count);
-    turn->bytes = (struct sma_str){at, joined_len};
+    *turn = (struct sma_session_turn){.seq = seq,
+                                      .message_count = stored->message_count,
+                                      .id_count = stored->id_count,
+                                      .stored = *stored};
+    struct sma_str *lists = (struct sma_str *)(turn + 1);
+    turn->ids = turn->stored.ids = lists;
+    turn->stored.blocks = lists + stored->id_count;
+    turn->stored.fragments = turn->stored.blocks + stored->block_count;
+    turn->stored.storage = NULL;
+    char *at = (char *)(lists + count);
+    turn->bytes = turn->joined = (struct sma_str){at, joined_len};
     for (uint32_t i = 0; i < stored->fragment_count; i++) {
         if (i > 0)
             *at++ = ',';
-        memcpy(at, stored->fragments[i].ptr, stored->fragments[i].len);
-        at += stored->fragments[i].len;
+        turn->stored.fragments[i] = copy(&at, stored->fragments[i]);
     }
-    for (uint32_t i = 0; i < stored->id_count; i++) {
-        turn->ids[i] = (struct sma_str){at, stored->ids[i].len};
-        if (stored->ids[i].len > 0)
-            memcpy(at, stored->ids[i].ptr, stored->ids[i].len);
-        at += stored->ids[i].len;
-    }
+    for (uint32_t i = 0; i < stored->id_count; i++)
+        turn->ids[i] = copy(&at, stored->ids[i]);
+    for (uint32_t i = 0; i < stored->block_count; i++)
+        turn->stored.blocks[i] = copy(&at, stored->blocks[i]);
+    turn->stored.text = copy(&at, stored->text);
+    turn->stored.key = copy(&at, stored->key);
+    sma_buf_init(&turn->view, SMA_SESSION_BYTES_MAX);
     return turn;
 }
 
@@ -116,39 +146,15 @@ enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_sessio
     session->turns[session->turn_count++] = turn;
     session->message_count += turn->message_count;
     session->bytes += joined_len;
-    sessions->bytes += joined_len;
+    sessions->bytes += memory_of(turn);
     cut(sessions, session);
     SMA_ASSERT(session->message_count <= SMA_SESSION_MESSAGE_COUNT_MAX);
     SMA_ASSERT(session->bytes <= SMA_SESSION_BYTES_MAX);
     return SMA_ERR_OK;
 }
 
-/* A turn that was sent in another format: what was said, as one user and one assistant message. */
-static enum sma_err append_plain(struct sma_sessions *sessions, struct sma_session *session,
-                                 uint64_t seq, const struct sma_wire *wire,
-                                 const struct sma_stored_turn *stored)
-{
-    struct sma_buf user, assistant;
-    sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
-    sma_buf_init(&assistant, SMA_SESSION_BYTES_MAX);
-    wire->put_user(&user, NULL, stored->blocks, stored->block_count);
-    if (stored->text.len > 0)
-        wire->put_assistant_text(&assistant, NULL, stored->text);
-    enum sma_err err = user.err != SMA_ERR_OK ? user.err : assistant.err;
-    if (err == SMA_ERR_OK) {
-        struct sma_str fragments[2] = {sma_buf_str(&user), sma_buf_str(&assistant)};
-        struct sma_stored_turn plain = *stored;
-        plain.fragments = fragments;
-        plain.fragment_count = plain.message_count = stored->text.len > 0 ? 2 : 1;
-        err = sma_session_append(sessions, session, seq, &plain);
-    }
-    sma_buf_fini(&user);
-    sma_buf_fini(&assistant);
-    return err;
-}
-
 uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
-                          const struct sma_wire *wire, const struct sma_session_turns *turns)
+                          const struct sma_session_turns *turns)
 {
     uint32_t skipped = 0;
     session->is_loaded = true;
@@ -157,18 +163,82 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
         struct sma_stored_turn stored;
         enum sma_err err = sma_codec_get_turn(turn->bytes, &stored);
         if (err == SMA_ERR_OK) {
-            bool is_same = sma_str_is_equal(turn->wire, sma_str(wire->name));
-            if (!is_same && stored.block_count == 0)
-                err = SMA_ERR_CORRUPT;
-            else
-                err = is_same ? sma_session_append(sessions, session, turn->seq, &stored)
-                              : append_plain(sessions, session, turn->seq, wire, &stored);
+            stored.key = turn->wire;
+            if (stored.is_break)
+                sma_session_make_plain(session);
+            err = sma_session_append(sessions, session, turn->seq, &stored);
             sma_stored_turn_fini(&stored);
         }
         if (err != SMA_ERR_OK)
             skipped++;
     }
     return skipped;
+}
+
+/* -- as a target takes it ----------------------------------------------------------------------------------------- */
+void sma_session_make_plain(struct sma_session *session)
+{
+    for (uint32_t i = 0; i < session->turn_count; i++)
+        session->turns[i]->is_plain = true;
+}
+
+bool sma_session_shorten(struct sma_session *session)
+{
+    bool is_new = false;
+    for (uint32_t i = 0; i < session->turn_count; i++) {
+        struct sma_session_turn *turn = session->turns[i];
+        bool has_results = turn->stored.fragment_count > 2 && !turn->is_plain;
+        is_new |= has_results && !turn->is_short;
+        turn->is_short |= has_results;
+    }
+    return is_new;
+}
+
+/* OK: bytes are what the target takes | NOMEM | anything else: there is no such form of this turn */
+static enum sma_err fit_turn(struct sma_session_turn *turn, const struct sma_target *target,
+                             bool is_plain)
+{
+    enum sma_view_form form =
+        sma_view_form_for(&turn->stored, target, is_plain || turn->is_plain, turn->is_short);
+    if (form == SMA_VIEW_STORED) {
+        turn->bytes = turn->joined;
+        return SMA_ERR_OK;
+    }
+    if (turn->view.len == 0 || turn->view_form != form ||
+        strcmp(turn->view_key, target->key) != 0) {
+        sma_buf_fini(&turn->view);
+        sma_buf_init(&turn->view, SMA_SESSION_BYTES_MAX + SMA_SESSION_BYTES_MAX / 8);
+        enum sma_err err = sma_view_put(&turn->view, &turn->stored, target, form);
+        if (err != SMA_ERR_OK) {
+            sma_buf_fini(&turn->view);
+            return err;
+        }
+        turn->view_form = (uint8_t)form;
+        memcpy(turn->view_key, target->key, sizeof turn->view_key);
+    }
+    turn->bytes = sma_buf_str(&turn->view);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_session_fit(struct sma_sessions *sessions, struct sma_session *session,
+                             const struct sma_target *target, bool is_plain)
+{
+    for (uint32_t i = 0; i < session->turn_count;) {
+        struct sma_session_turn *turn = session->turns[i];
+        size_t memory = memory_of(turn), bytes = turn->bytes.len;
+        enum sma_err err = fit_turn(turn, target, is_plain);
+        if (err != SMA_ERR_OK)
+            turn->bytes = turn->joined; /* the view is gone */
+        session->bytes += turn->bytes.len - bytes;
+        sessions->bytes += memory_of(turn) - memory;
+        if (err == SMA_ERR_NOMEM)
+            return err;
+        if (err == SMA_ERR_OK)
+            i++;
+        else
+            drop_turns(sessions, session, i, 1);
+    }
+    return SMA_ERR_OK;
 }
 
 void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
@@ -289,20 +359,6 @@ void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns)
         struct sma_session *next = session->newer;
         if (session->pin_count == 0)
             destroy_session(sessions, session);
-        session = next;
-    }
-}
-
-void sma_sessions_forget(struct sma_sessions *sessions)
-{
-    for (struct sma_session *session = sessions->oldest; session != NULL;) {
-        struct sma_session *next = session->newer;
-        if (session->pin_count == 0) {
-            destroy_session(sessions, session);
-        } else {
-            drop_turns(sessions, session, 0, session->turn_count);
-            session->is_loaded = false;
-        }
         session = next;
     }
 }

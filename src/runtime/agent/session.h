@@ -1,5 +1,6 @@
 /*
- * session.h — the model's view of each chat, held in memory: whole turns as the very bytes that go on the wire.
+ * session.h — the model's view of each chat, held in memory: whole turns as the very bytes that go on the wire, and what
+ * other targets need to take them.
  *
  * Invariants: a turn is added and removed only whole, so a tool call is never parted from its result; after every
  *             append a session holds at most SMA_SESSION_MESSAGE_COUNT_MAX messages and SMA_SESSION_BYTES_MAX bytes.
@@ -13,6 +14,7 @@
 #define SMA_RUNTIME_AGENT_SESSION_H
 
 #include "runtime/agent/codec.h"
+#include "runtime/agent/session_view.h"
 #include "sma/wire.h"
 
 struct sma_session_turn
@@ -20,8 +22,16 @@ struct sma_session_turn
     uint64_t seq;
     uint32_t message_count;
     uint32_t id_count;
-    struct sma_str *ids;  /* of the user's messages */
-    struct sma_str bytes; /* fragments joined by commas */
+    struct sma_str *ids; /* of the user's messages */
+    struct sma_str
+        bytes; /* what goes on the wire now: the fragments joined by commas, or the view */
+    struct sma_str joined;                   /* the fragments, joined by commas */
+    struct sma_stored_turn stored;           /* the turn itself */
+    bool is_plain;                           /* its fragments were refused */
+    bool is_short;                           /* its results were too long */
+    struct sma_buf view;                     /* another form of it; empty = none was needed yet */
+    char view_key[SMA_TARGET_KEY_BYTES_MAX]; /* of the target that it was made for */
+    uint8_t view_form;                       /* enum sma_view_form */
 };
 
 struct sma_session
@@ -55,10 +65,18 @@ void sma_session_unpin(struct sma_sessions *sessions, struct sma_session *sessio
 SMA_CHECKED enum sma_err sma_session_append(struct sma_sessions *sessions,
                                             struct sma_session *session, uint64_t seq,
                                             const struct sma_stored_turn *turn);
-/** Fill an empty session from the store's turns. Damaged ones are skipped; ones of another wire become plain text.
- *  @return how many were skipped */
+/** Fill an empty session from the store's turns. Damaged ones are skipped. @return how many were skipped */
 uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *session,
-                          const struct sma_wire *wire, const struct sma_session_turns *turns);
+                          const struct sma_session_turns *turns);
+/** Make `bytes` of each turn what this target takes; is_plain: in plain form all of them. What was made for another target
+ *  is kept beside it, so that going back gives the same bytes as before. Turns that cannot be given are dropped. Allocates
+ *  only for turns of other targets. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_session_fit(struct sma_sessions *sessions, struct sma_session *session,
+                                         const struct sma_target *target, bool is_plain);
+/** From now on: every turn in plain form. */
+void sma_session_make_plain(struct sma_session *session);
+/** From now on: results of calls shortened. Takes effect with the next sma_session_fit. false: they are, or there are none. */
+bool sma_session_shorten(struct sma_session *session);
 /** Drop the turns before this seq (all: UINT64_MAX). */
 void sma_session_clear(struct sma_sessions *sessions, struct sma_session *session,
                        uint64_t before_seq);
@@ -68,7 +86,5 @@ void sma_session_remove(struct sma_sessions *sessions, struct sma_session *sessi
 bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *session);
 /** Evict what may go. Call when something else has been done. */
 void sma_sessions_evict(struct sma_sessions *sessions, uint64_t now_ns);
-/** Drop every turn of every session (another wire format): they are loaded again when needed. */
-void sma_sessions_forget(struct sma_sessions *sessions);
 
 #endif

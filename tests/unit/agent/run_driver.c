@@ -26,7 +26,7 @@ void driver_init(struct driver *driver, enum sma_llm_api api)
                 .is_stream = true},
         .language = SMA_LANGUAGE_EN,
     };
-    CHECK_OK(sma_run_settings_create(&driver->config, &driver->settings));
+    CHECK_OK(sma_run_settings_create(&driver->config, NULL, &driver->settings));
     driver->sessions = sma_sessions_create(key);
     CHECK(driver->sessions != NULL);
     driver->order = (struct sma_run_order){
@@ -55,7 +55,9 @@ static void forget_done(struct driver *driver)
     free(driver->done_output);
     free(driver->done_tool_calls);
     free(driver->done_turn);
-    driver->done_text = driver->done_output = driver->done_tool_calls = driver->done_turn = NULL;
+    free(driver->done_wire);
+    driver->done_wire = driver->done_text = driver->done_output = driver->done_tool_calls =
+        driver->done_turn = NULL;
     driver->done_count = 0;
 }
 
@@ -280,6 +282,7 @@ void driver_done(struct driver *driver, bool is_durable)
     driver->done_output = dup_bytes(done->output);
     driver->done_tool_calls = dup_bytes(done->tool_calls_json);
     driver->done_turn = dup_bytes(done->turn);
+    driver->done_wire = dup_bytes(done->wire);
     driver->done_turn_len = done->turn.len;
     if (!is_durable)
         return;

@@ -33,7 +33,7 @@ struct driver
     char *chats[DRIVER_DELIVERY_MAX];
     uint32_t delivery_count;
     uint8_t first_state; /* of a new delivery: SMA_DELIVERY_BEGUN unless a test says otherwise */
-    char *done_text, *done_output, *done_tool_calls, *done_turn;
+    char *done_text, *done_output, *done_tool_calls, *done_turn, *done_wire;
     size_t done_turn_len;
     uint8_t done_outcome, done_intent;
     uint32_t done_count;

@@ -25,6 +25,19 @@ static void next_message(struct driver *d)
     driver_start(d);
 }
 
+/* Marks say what a provider shall cache; they are no part of what it compares. */
+static void drop_marks(char *bytes, struct sma_model_ask *ask)
+{
+    static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+    size_t len = sizeof mark - 1;
+    for (char *at = bytes; (at = strstr(at, mark)) != NULL;) {
+        size_t offset = (size_t)(at - bytes);
+        ask->turn_offset -= offset < ask->turn_offset ? (uint32_t)len : 0;
+        ask->turn_end -= offset < ask->turn_end ? (uint32_t)len : 0;
+        memmove(at, at + len, strlen(at + len) + 1);
+    }
+}
+
 /* @return the request; checks it as JSON and against the previous one's bytes up to the end of its messages */
 static char *check_request(struct driver *d, const char *before, size_t before_end, size_t *ret_end)
 {
@@ -36,6 +49,7 @@ static char *check_request(struct driver *d, const char *before, size_t before_e
         fprintf(stderr, "%s at %d: %s\n", error.text, error.position, bytes);
     CHECK(tree != NULL);
     json_decref(tree);
+    drop_marks(bytes, &ask);
     if (before != NULL) {
         CHECK(ask.turn_end > before_end);
         CHECK(memcmp(bytes, before, before_end) == 0);
@@ -75,8 +89,6 @@ static void play_turns(enum sma_llm_api api)
             }
             driver_answer(&d, "", SMA_FINISH_TOOLS, send_one);
             driver_durable(&d);
-            driver_store(&d);
-            driver_verdict(&d, d.step_count, SMA_STEP_DURABLE);
             CHECK(sma_run_waits_for_model(d.run));
         }
         driver_done(&d, true);
@@ -109,7 +121,7 @@ static void a_session_from_the_store_gives_the_same_bytes(void)
     d.session->is_loaded = false;
     driver_start(&d);
     struct sma_turn turn = {
-        .seq = 10, .wire = SMA_STR("chat"), .bytes = {d.done_turn, d.done_turn_len}};
+        .seq = 10, .wire = sma_str(d.done_wire), .bytes = {d.done_turn, d.done_turn_len}};
     struct sma_session_turns turns = {.turn_count = 1, .turns = &turn};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
     char *rebuilt = driver_request(&d, &ask);
@@ -153,8 +165,10 @@ static void building_costs_a_small_part_of_a_tree(void)
         struct sma_str fragments[2];
         snprintf(fragment, sizeof fragment, "{\"role\":\"user\",\"content\":\"%s\"}", text);
         fragments[0] = fragments[1] = sma_str(fragment);
-        struct sma_stored_turn turn = {
-            .message_count = 2, .fragment_count = 2, .fragments = fragments};
+        struct sma_stored_turn turn = {.message_count = 2,
+                                       .fragment_count = 2,
+                                       .fragments = fragments,
+                                       .key = sma_str(d.settings->targets[0].key)};
         CHECK_OK(sma_session_append(d.sessions, d.session, i, &turn));
     }
     CHECK_INT(50, d.session->message_count);

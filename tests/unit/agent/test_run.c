@@ -64,11 +64,8 @@ static void no_effect_before_the_step_is_durable(void)
     check_kinds(&d, "gS");
     CHECK_INT(100, driver_find(&d, SMA_RUN_ASK_SEND)->outbox_id);
     driver_sent(&d, 0, SMA_SEND_SENT, "");
-    check_kinds(&d, "PM"); /* the results' step beside the next request */
-    CHECK_INT(SMA_STEP_RESULTS, driver_find(&d, SMA_RUN_STORE_STEP)->step.kind);
+    check_kinds(&d, "M"); /* the row is the result: no step of its own */
     CHECK(request_has(&d, "{\\\"success\\\":true}"));
-    driver_durable(&d);
-    check_kinds(&d, "");
     driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK(d.done_text ==
@@ -103,7 +100,6 @@ static void each_send_state_is_told_and_counts(void)
         driver_durable(&d);
         driver_sent(&d, 0, rows[i].state, "bot was blocked");
         CHECK(request_has(&d, rows[i].told));
-        driver_durable(&d);
         driver_answer(&d, "final words", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
         CHECK_INT(rows[i].is_fallback_wanted, d.done_text != NULL);
@@ -119,7 +115,7 @@ static void stored_delivery_needs_no_dispatcher(void)
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
     driver_durable(&d);
-    check_kinds(&d, "gPM");
+    check_kinds(&d, "gM");
     driver_fini(&d);
 }
 
@@ -437,6 +433,7 @@ static void add_turns(struct driver *d, uint64_t count)
         struct sma_str id = SMA_STR("mm");
         struct sma_stored_turn turn = {.message_count = 2,
                                        .fragment_count = 2,
+                                       .key = sma_str(d->settings->targets[0].key),
                                        .fragments = fragments,
                                        .id_count = 1,
                                        .ids = &id};
@@ -450,8 +447,8 @@ static void context_length_shrinks_whole_turns_and_asks_again(void)
     driver_init(&d, SMA_LLM_CHAT);
     add_turns(&d, 9);
     driver_start(&d);
-    static const uint32_t left[] = {4, 2, 1};
-    for (int i = 0; i < SMA_SHRINK_COUNT_MAX; i++) {
+    static const uint32_t left[] = {4, 2, 1, 0};
+    for (size_t i = 0; i < SMA_COUNT_OF(left); i++) {
         driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
         check_kinds(&d, "M");
         CHECK_INT(left[i], d.session->turn_count);
@@ -530,13 +527,15 @@ static void without_disk_steps_wait_and_keep_their_order(void)
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
-    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
+    static const struct driver_call look[] = {{"c1", "chat_load_history", "{}"}, {0}};
+    struct sma_history_lines none = {0};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, look);
     driver_verdict(&d, 1, SMA_STEP_NO_DISK);
     check_kinds(&d, "W");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
     check_kinds(&d, "P");
     driver_durable(&d);
-    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
     check_kinds(&d, "PM");
     driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* the results */
     check_kinds(&d, "W");
@@ -556,7 +555,6 @@ static void without_disk_steps_wait_and_keep_their_order(void)
     driver_verdict(&d, 3, SMA_STEP_DURABLE); /* implies the one before */
     check_kinds(&d, "gS");
     driver_sent(&d, 0, SMA_SEND_SENT, "");
-    driver_store(&d);
     driver_answer(&d, "end", SMA_FINISH_STOP, NULL);
     struct sma_step_done no_disk = {.seq = 10, .verdict = SMA_STEP_NO_DISK};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &no_disk});
@@ -743,12 +741,9 @@ static void a_turn_too_large_for_a_session_is_kept_plain(void)
         calls[i] = (struct driver_call){"c", "chat_send", "{\"text\":\"part\"}"};
     d.first_state = SMA_DELIVERY_SENT;
     for (int round = 0; round < 3; round++) { /* 3 * 21 messages */
-        if (round > 0)
-            driver_durable(&d);
         driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
         driver_durable(&d);
     }
-    driver_durable(&d);
     driver_answer(&d, "end", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK_INT(1, d.session->turn_count);

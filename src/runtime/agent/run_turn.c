@@ -1,0 +1,362 @@
+/* run_turn.c — the turn: the user's message and the rounds so far, as the target that is asked takes them. See run.h. */
+#include "run_priv.h"
+
+#include "runtime/agent/prompt.h"
+#include "sma/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FACTS_BYTES_USUAL 480
+#define TURN_BYTES_USUAL 256 /* besides the blocks: the wire's own words */
+#define ID_BYTES_MAX 64
+
+/* -- fragments ---------------------------------------------------------------------------------------------------- */
+void run_open_fragment(struct sma_run *run)
+{
+    SMA_ASSERT(run->fragment_count < FRAGMENT_COUNT_MAX);
+    if (run->fragment_count > 0)
+        sma_buf_put_char(&run->turn, ',');
+    run->fragment_starts[run->fragment_count] = run->turn.len;
+    run->fragment_is_user[run->fragment_count] = false;
+}
+
+void run_close_fragment(struct sma_run *run, uint32_t message_count)
+{
+    run->fragment_ends[run->fragment_count++] = run->turn.len;
+    run->message_count += message_count;
+}
+
+static void close_user_fragment(struct sma_run *run, uint32_t message_count)
+{
+    run->fragment_is_user[run->fragment_count] = true;
+    run_close_fragment(run, message_count);
+}
+
+/* -- the user's message ------------------------------------------------------------------------------------------- */
+/* One allocation instead of several while a buffer grows. What it was too small for still grows. */
+static void make_room(struct sma_buf *buf, size_t bytes)
+{
+    (void)sma_buf_reserve(buf,
+                          bytes); /* a failure stays in the buffer and is met at the next request */
+}
+
+static void put_user(struct sma_run *run)
+{
+    size_t bytes = TURN_BYTES_USUAL;
+    for (uint32_t i = 0; i < run->block_count; i++)
+        bytes += run->blocks[i].len + run->blocks[i].len / 8;
+    make_room(&run->turn, bytes);
+    run_open_fragment(run);
+    run->target->wire->put_user(&run->turn, run->target, run->blocks, run->block_count);
+    close_user_fragment(run, 1);
+}
+
+/* Facts, then each earlier message, then context, then the text itself: blocks of one user message. */
+static void fill_blocks(struct sma_run *run, const size_t *header_ends)
+{
+    const struct sma_run_order *order = run->order;
+    run->blocks[run->block_count++] = sma_buf_str(&run->facts);
+    for (uint32_t i = 0; i < order->collected_count; i++) {
+        size_t start = i == 0 ? 0 : header_ends[i - 1];
+        run->blocks[run->block_count++] =
+            (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
+        if (order->collected[i].context.len > 0)
+            run->blocks[run->block_count++] = order->collected[i].context;
+        if (order->collected[i].text.len > 0)
+            run->blocks[run->block_count++] = order->collected[i].text;
+    }
+    if (order->context.len > 0)
+        run->blocks[run->block_count++] = order->context;
+    if (order->text.len > 0)
+        run->blocks[run->block_count++] = order->text;
+}
+
+static bool is_within(const struct sma_buf *buf, struct sma_str text)
+{
+    return buf->ptr != NULL && text.ptr >= buf->ptr && text.ptr < buf->ptr + buf->len;
+}
+
+/* A model can be talked into telling the word that our blocks begin with. It still serves nobody: in what people write it is
+ * crossed out, in the same way each time, so that the bytes of a session stay. */
+static bool cross_out_word(struct sma_run *run)
+{
+    char word[17];
+    size_t bytes = 0;
+    if (run->order->facts_word == 0)
+        return true;
+    snprintf(word, sizeof word, "%016llx", (unsigned long long)run->order->facts_word);
+    sma_buf_clear(&run->masked);
+    for (uint32_t i = 0; i < run->block_count; i++)
+        bytes += run->blocks[i].len;
+    for (uint32_t i = 0; i < run->block_count; i++) {
+        struct sma_str *block = &run->blocks[i];
+        if (is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
+            memmem(block->ptr, block->len, word, sizeof word - 1) == NULL)
+            continue;
+        if (run->masked.len == 0 && sma_buf_reserve(&run->masked, bytes) == NULL)
+            return false; /* it must not move: blocks point into it */
+        char *copy = run->masked.ptr + run->masked.len;
+        sma_buf_put_str(&run->masked, *block);
+        *block = (struct sma_str){copy, block->len};
+        for (char *at = copy;
+             (at = memmem(at, block->len - (size_t)(at - copy), word, sizeof word - 1)) != NULL;)
+            memset(at, '-', sizeof word - 1);
+    }
+    return true;
+}
+
+static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)
+{
+    const struct sma_run_order *order = run->order;
+    make_room(&run->facts, stored_facts.len > 0 ? stored_facts.len : FACTS_BYTES_USUAL);
+    if (stored_facts.len > 0)
+        sma_buf_put_str(&run->facts, stored_facts);
+    else
+        sma_prompt_put_facts(&run->facts, order, run->wall_ms, run->random);
+    for (uint32_t i = 0; i < order->collected_count; i++) {
+        sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
+        header_ends[i] = run->earlier.len;
+    }
+    return run->facts.err == SMA_ERR_OK && run->earlier.err == SMA_ERR_OK;
+}
+
+void run_put_user(struct sma_run *run, struct sma_str stored_facts)
+{
+    uint32_t collected_count = run->order->collected_count;
+    size_t *header_ends = NULL;
+    run->blocks = run->few_blocks;
+    if (collected_count > 0) {
+        header_ends = calloc(collected_count, sizeof *header_ends);
+        run->blocks = run->many_blocks =
+            calloc(BLOCKS_FEW + 3 * (size_t)collected_count, sizeof *run->blocks);
+    }
+    bool has_memory = collected_count == 0 || (header_ends != NULL && run->many_blocks != NULL);
+    if (!has_memory || !put_facts(run, stored_facts, header_ends)) {
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+        free(header_ends);
+        return;
+    }
+    fill_blocks(run, header_ends);
+    free(header_ends);
+    if (!cross_out_word(run)) {
+        run->turn.err = run->masked.err;
+        return;
+    }
+    put_user(run);
+}
+
+/* -- rounds ------------------------------------------------------------------------------------------------------- */
+static void put_line(struct sma_run *run, struct sma_str line)
+{
+    run_open_fragment(run);
+    run->target->wire->put_user(&run->turn, run->target, &line, 1);
+    close_user_fragment(run, 1);
+}
+
+/* Ids of another target's calls, made to fit, one for each call and different from the others. */
+static void put_id(struct sma_buf *buf, const struct sma_stored_answer *answer, uint32_t index)
+{
+    struct sma_str id = answer->calls[index].id;
+    bool is_good = id.len > 0;
+    for (uint32_t i = 0; i < index && is_good; i++)
+        is_good = !sma_str_is_equal(answer->calls[i].id, id);
+    if (is_good) {
+        sma_wire_put_call_id(buf, id);
+    } else {
+        sma_buf_put_text(buf, "call_");
+        sma_buf_put_u64(buf, index);
+    }
+}
+
+/* One round in the forms of a wire, with these ids. */
+static void put_parts(struct sma_run *run, const struct run_round *round,
+                      struct sma_model_call *calls, struct sma_tool_result *results, bool is_own)
+{
+    const struct sma_stored_answer *answer = &round->answer;
+    const struct sma_wire *wire = run->target->wire;
+    if (answer->call_count > 0 ||
+        sma_str_trim(answer->text).len > 0) { /* providers refuse blanks */
+        run_open_fragment(run);
+        if (is_own && answer->fragment.len > 0)
+            sma_buf_put_str(&run->turn, answer->fragment);
+        else
+            wire->put_assistant(&run->turn, run->target, answer->text, calls, answer->call_count);
+        run_close_fragment(run, 1);
+    }
+    if (answer->call_count > 0) {
+        run_open_fragment(run);
+        wire->put_results(&run->turn, run->target, results, answer->call_count);
+        close_user_fragment(run, answer->call_count);
+    }
+    if (answer->line.len > 0)
+        put_line(run, answer->line);
+}
+
+static enum run_form form_of(const struct sma_run *run, const struct run_round *round)
+{
+    return round < run->rounds + run->form_round_count ? run->form : RUN_FORM_OWN;
+}
+
+static bool is_own(const struct sma_run *run, const struct run_round *round)
+{
+    const struct sma_stored_answer *answer = &round->answer;
+    return form_of(run, round) == RUN_FORM_OWN && answer->fragment.len > 0 &&
+           sma_str_is_equal(answer->key, sma_str(run->target->key));
+}
+
+static void put_in_form(struct sma_run *run, const struct run_round *round)
+{
+    const struct sma_stored_answer *answer = &round->answer;
+    uint32_t count = answer->call_count;
+    struct sma_model_call *calls = calloc((size_t)count + 1, sizeof *calls);
+    struct sma_tool_result *results = calloc((size_t)count + 1, sizeof *results);
+    bool keeps = is_own(run, round);
+    struct sma_buf ids;
+    sma_buf_init(&ids, (size_t)count * ID_BYTES_MAX + 1);
+    if (calls == NULL || results == NULL ||
+        sma_buf_reserve(&ids, (size_t)count * ID_BYTES_MAX + 1) == NULL)
+        run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+    for (uint32_t i = 0; i < count && run->turn.err != SMA_ERR_NOMEM; i++) {
+        const struct sma_stored_call *call = &answer->calls[i];
+        size_t start = ids.len;
+        put_id(&ids, answer, i);
+        struct sma_str id = keeps ? call->id : (struct sma_str){ids.ptr + start, ids.len - start};
+        bool has_arguments = !call->is_invalid && call->arguments.len > 0;
+        calls[i] =
+            (struct sma_model_call){.id = id,
+                                    .name = call->name,
+                                    .arguments = has_arguments ? call->arguments : SMA_STR("{}")};
+        const struct sma_stored_result *result = &round->results.results[i];
+        results[i] = (struct sma_tool_result){id, result->name, result->content, result->is_error};
+    }
+    if (run->turn.err != SMA_ERR_NOMEM)
+        put_parts(run, round, calls, results, keeps);
+    sma_buf_fini(&ids);
+    free(calls);
+    free(results);
+}
+
+/* For a model that takes neither its own calls back nor those of others: what was done, in words. */
+static void put_told(struct sma_run *run, const struct run_round *round)
+{
+    const struct sma_stored_answer *answer = &round->answer;
+    struct sma_buf told;
+    sma_buf_init(&told, SMA_REQUEST_BYTES_MAX);
+    sma_buf_put_text(&told, "[what you have done for the message above, told by the program]");
+    if (sma_str_trim(answer->text).len > 0) {
+        sma_buf_put_text(&told, "\nYou wrote: ");
+        sma_buf_put_str(&told, answer->text);
+    }
+    for (uint32_t i = 0; i < answer->call_count; i++) {
+        sma_buf_put_text(&told, "\nYou called ");
+        sma_buf_put_str(&told, answer->calls[i].name);
+        sma_buf_put_text(&told, " with ");
+        sma_buf_put_str(&told, answer->calls[i].arguments);
+        sma_buf_put_text(&told, "\nIts result: ");
+        sma_buf_put_str(&told, round->results.results[i].content);
+    }
+    if (answer->line.len > 0) {
+        sma_buf_put_char(&told, '\n');
+        sma_buf_put_str(&told, answer->line);
+    }
+    if (told.err == SMA_ERR_OK)
+        put_line(run, sma_buf_str(&told));
+    else
+        run->turn.err = told.err;
+    sma_buf_fini(&told);
+}
+
+static void put_round(struct sma_run *run, const struct run_round *round)
+{
+    if (form_of(run, round) == RUN_FORM_TOLD)
+        put_told(run, round);
+    else
+        put_in_form(run, round);
+}
+
+static struct run_round *new_round(struct sma_run *run)
+{
+    if (run->round_count == run->round_room) {
+        uint32_t room = run->round_room * 2 + 4;
+        struct run_round *more = realloc(run->rounds, room * sizeof *more);
+        if (more == NULL) {
+            run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
+            return NULL;
+        }
+        run->rounds = more;
+        run->round_room = room;
+    }
+    struct run_round *round = &run->rounds[run->round_count++];
+    *round = (struct run_round){0};
+    sma_buf_init(&round->answer_data, SMA_STEP_BYTES_MAX);
+    sma_buf_init(&round->results_data, SMA_STEP_BYTES_MAX);
+    return round;
+}
+
+static void free_round(struct run_round *round)
+{
+    sma_stored_answer_fini(&round->answer);
+    sma_stored_results_fini(&round->results);
+    sma_buf_fini(&round->answer_data);
+    sma_buf_fini(&round->results_data);
+}
+
+struct run_round *run_add_round(struct sma_run *run, struct sma_str results)
+{
+    struct run_round *round = new_round(run);
+    if (round == NULL)
+        return NULL;
+    sma_buf_put_str(&round->results_data, results);
+    enum sma_err err = round->results_data.err;
+    if (err == SMA_ERR_OK && results.len > 0)
+        err = sma_codec_get_results(sma_buf_str(&round->results_data), &round->results);
+    if (err == SMA_ERR_OK && round->results.count != run->answer.call_count)
+        err = SMA_ERR_CORRUPT;
+    if (err != SMA_ERR_OK) {
+        free_round(round);
+        run->round_count--;
+        run->turn.err = SMA_ERR_NOMEM;
+        return NULL;
+    }
+    round->answer_data = run->answer_data; /* the slices stay: the bytes do not move */
+    round->answer = run->answer;
+    sma_buf_init(&run->answer_data, SMA_STEP_BYTES_MAX);
+    run->answer = (struct sma_stored_answer){0};
+    put_round(run, round);
+    return round;
+}
+
+void run_say(struct sma_run *run, struct sma_str line)
+{
+    struct run_round *round = new_round(run);
+    if (round == NULL)
+        return;
+    sma_buf_put_str(&round->answer_data, line);
+    round->answer.line = sma_buf_str(&round->answer_data);
+    if (round->answer_data.err != SMA_ERR_OK)
+        run->turn.err = round->answer_data.err;
+    put_round(run, round);
+}
+
+void run_drop_rounds(struct sma_run *run)
+{
+    for (uint32_t i = 0; i < run->round_count; i++)
+        free_round(&run->rounds[i]);
+    free(run->rounds);
+    run->rounds = NULL;
+    run->round_count = run->round_room = 0;
+}
+
+void run_rebuild(struct sma_run *run)
+{
+    if (run->fragment_count == 0)
+        return; /* nothing was put yet */
+    if (run->turn.err == SMA_ERR_NOMEM)
+        return;
+    sma_buf_clear(&run->turn);
+    run->fragment_count = run->message_count = 0;
+    put_user(run);
+    for (uint32_t i = 0; i < run->round_count; i++)
+        put_round(run, &run->rounds[i]);
+}

@@ -1,0 +1,239 @@
+/* session_view.c — see session_view.h. */
+#include "runtime/agent/session_view.h"
+
+#include "sma/text.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* -- shorter results ---------------------------------------------------------------------------------------------- */
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+bool sma_view_put_short(struct sma_buf *buf, struct sma_str content, size_t head_bytes,
+                        size_t tail_bytes)
+{
+    if (content.len <= head_bytes + tail_bytes + 400) { /* the note itself has a length */
+        sma_buf_put_str(buf, content);
+        return false;
+    }
+    size_t head = sma_utf8_cut(content, head_bytes), tail = content.len - tail_bytes;
+    while (tail < content.len && is_continuation(content.ptr[tail]))
+        tail++;
+    sma_buf_put(buf, content.ptr, head);
+    sma_buf_put_text(buf, "\n[");
+    sma_buf_put_u64(buf, tail - head);
+    sma_buf_put_text(buf, " bytes are left out here: the conversation had become too long for the "
+                          "model. What is still needed of them: ask for that part alone (a part of "
+                          "the file, a narrower search or command), not for all of it again.]\n");
+    sma_buf_put(buf, content.ptr + tail, content.len - tail);
+    return true;
+}
+
+static void shorten_member(json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    struct sma_str text = {json_string_value(value), json_string_length(value)};
+    if (!json_is_string(value))
+        return;
+    struct sma_buf buf;
+    sma_buf_init(&buf, text.len + 1024);
+    if (sma_view_put_short(&buf, text, SMA_SHORT_HEAD_BYTES, SMA_SHORT_TAIL_BYTES) &&
+        buf.err == SMA_ERR_OK)
+        json_object_set_new(object, name, json_stringn(buf.ptr, buf.len));
+    sma_buf_fini(&buf);
+}
+
+/* -- without what belongs to one model ---------------------------------------------------------------------------- */
+static void keep_members(json_t *object, const char *const *names)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, name, value)
+    {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], name) != 0)
+            i++;
+        if (names[i] == NULL)
+            json_object_del(object, name);
+    }
+}
+
+static void fit_id(json_t *object, const char *name)
+{
+    json_t *value = json_object_get(object, name);
+    if (!json_is_string(value))
+        return;
+    struct sma_buf buf;
+    sma_buf_init(&buf, 256);
+    sma_wire_put_call_id(&buf,
+                         (struct sma_str){json_string_value(value), json_string_length(value)});
+    if (buf.err == SMA_ERR_OK)
+        json_object_set_new(object, name, json_stringn(buf.ptr, buf.len));
+    sma_buf_fini(&buf);
+}
+
+static bool has_text(const json_t *object, const char *name, const char *wanted)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text != NULL && strcmp(text, wanted) == 0;
+}
+
+/* One message of the chat wire. */
+static void strip_chat(json_t *message)
+{
+    static const char *const of_message[] = {"role",         "content", "tool_calls",
+                                             "tool_call_id", "name",    NULL};
+    static const char *const of_call[] = {"id", "type", "function", NULL};
+    size_t i;
+    json_t *call;
+    keep_members(message, of_message);
+    fit_id(message, "tool_call_id");
+    json_array_foreach(json_object_get(message, "tool_calls"), i, call)
+    {
+        keep_members(call, of_call);
+        fit_id(call, "id");
+    }
+}
+
+/* One message of the messages wire. false: nothing is left of it. */
+static bool strip_messages(json_t *message)
+{
+    json_t *content = json_object_get(message, "content");
+    for (size_t i = 0; i < json_array_size(content);) {
+        json_t *block = json_array_get(content, i);
+        if (has_text(block, "type", "thinking") || has_text(block, "type", "redacted_thinking")) {
+            json_array_remove(content, i);
+            continue;
+        }
+        if (has_text(block, "type", "tool_use"))
+            fit_id(block, "id");
+        fit_id(block, "tool_use_id");
+        json_object_del(block, "cache_control");
+        i++;
+    }
+    return !json_is_array(content) || json_array_size(content) > 0;
+}
+
+/* One item of the responses wire. false: nothing is left of it. */
+static bool strip_responses(json_t *item)
+{
+    if (has_text(item, "type", "reasoning"))
+        return false;
+    json_object_del(item, "id");
+    json_object_del(item, "status");
+    fit_id(item, "call_id");
+    return true;
+}
+
+static void shorten(json_t *message, const char *wire)
+{
+    size_t i;
+    json_t *block;
+    if (strcmp(wire, "responses") == 0) {
+        if (has_text(message, "type", "function_call_output"))
+            shorten_member(message, "output");
+    } else if (strcmp(wire, "messages") == 0) {
+        json_array_foreach(json_object_get(message, "content"), i, block)
+        {
+            if (has_text(block, "type", "tool_result"))
+                shorten_member(block, "content");
+        }
+    } else if (has_text(message, "role", "tool")) {
+        shorten_member(message, "content");
+    }
+}
+
+static bool strip(json_t *message, const char *wire)
+{
+    if (strcmp(wire, "messages") == 0)
+        return strip_messages(message);
+    if (strcmp(wire, "responses") == 0)
+        return strip_responses(message);
+    strip_chat(message);
+    return true;
+}
+
+/* -- the forms ---------------------------------------------------------------------------------------------------- */
+static bool is_same_wire(struct sma_str key, const char *wire)
+{
+    size_t len = strlen(wire);
+    return key.len >= len && memcmp(key.ptr, wire, len) == 0 &&
+           (key.len == len || key.ptr[len] == ' ');
+}
+
+enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
+                                     const struct sma_target *target, bool is_plain, bool is_short)
+{
+    if (is_plain || !is_same_wire(turn->key, target->wire->name))
+        return SMA_VIEW_PLAIN;
+    if (sma_str_is_equal(turn->key, sma_str(target->key)))
+        return is_short ? SMA_VIEW_SHORT : SMA_VIEW_STORED;
+    return is_short ? SMA_VIEW_STRIPPED_SHORT : SMA_VIEW_STRIPPED;
+}
+
+/* The fragments as a list of messages; NULL when they cannot be read. */
+static json_t *parse_fragments(const struct sma_stored_turn *turn)
+{
+    struct sma_buf list;
+    sma_buf_init(&list, SMA_STEP_BYTES_MAX);
+    for (uint32_t i = 0; i < turn->fragment_count; i++) {
+        sma_buf_put_char(&list, i == 0 ? '[' : ',');
+        sma_buf_put_str(&list, turn->fragments[i]);
+    }
+    sma_buf_put_char(&list, ']');
+    json_t *root =
+        list.err == SMA_ERR_OK
+            ? json_loadb(list.ptr, list.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL)
+            : NULL;
+    sma_buf_fini(&list);
+    return root;
+}
+
+static bool put_rewritten(struct sma_buf *buf, const struct sma_stored_turn *turn,
+                          const struct sma_target *target, enum sma_view_form form)
+{
+    const char *wire = target->wire->name;
+    bool strips = form != SMA_VIEW_SHORT, shortens = form != SMA_VIEW_STRIPPED, is_good = true;
+    json_t *list = parse_fragments(turn), *message;
+    size_t i, before = buf->len;
+    json_array_foreach(list, i, message)
+    {
+        is_good &= json_is_object(message);
+        if (!is_good || (strips && !strip(message, wire)))
+            continue;
+        if (shortens)
+            shorten(message, wire);
+        char *text = json_dumps(message, JSON_COMPACT);
+        is_good &= text != NULL;
+        if (buf->len > before)
+            sma_buf_put_char(buf, ',');
+        if (text != NULL)
+            sma_buf_put_text(buf, text);
+        free(text);
+    }
+    is_good &= list != NULL && buf->len > before;
+    json_decref(list);
+    if (!is_good && buf->err == SMA_ERR_OK)
+        buf->len = before;
+    return is_good;
+}
+
+enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
+                          const struct sma_target *target, enum sma_view_form form)
+{
+    SMA_ASSERT(form != SMA_VIEW_STORED);
+    if (form != SMA_VIEW_PLAIN && put_rewritten(buf, turn, target, form))
+        return buf->err;
+    if (turn->block_count == 0)
+        return SMA_ERR_CORRUPT;
+    target->wire->put_user(buf, target, turn->blocks, turn->block_count);
+    if (sma_str_trim(turn->text).len > 0) { /* providers refuse a blank message */
+        sma_buf_put_char(buf, ',');
+        target->wire->put_assistant_text(buf, target, turn->text);
+    }
+    return buf->err;
+}

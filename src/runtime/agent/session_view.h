@@ -1,0 +1,39 @@
+/*
+ * session_view.h — a stored turn as another target takes it.
+ *
+ * Fragments are good for the target of the turn's key only: reasoning, signatures and ids of items are bound to the model that
+ * made them. For others of the same wire they are left out and calls and results stay; for another wire, or when the
+ * fragments themselves were refused, what was said remains (the user's blocks and the assistant's text). Source:
+ * protocols/models.md §5. Deterministic: equal input gives equal bytes.
+ * Threads: any; no state.
+ */
+#ifndef SMA_RUNTIME_AGENT_SESSION_VIEW_H
+#define SMA_RUNTIME_AGENT_SESSION_VIEW_H
+
+#include "runtime/agent/codec.h"
+#include "runtime/model/target.h"
+
+#define SMA_SHORT_HEAD_BYTES 2000 /* what stays of a result that is shortened */
+#define SMA_SHORT_TAIL_BYTES 1000
+
+enum sma_view_form
+{
+    SMA_VIEW_STORED,   /* the fragments as they are */
+    SMA_VIEW_SHORT,    /* the fragments with their results shortened */
+    SMA_VIEW_STRIPPED, /* without reasoning, with calls and results */
+    SMA_VIEW_STRIPPED_SHORT,
+    SMA_VIEW_PLAIN, /* what was said */
+};
+
+/** The form in which this target takes the turn. is_plain: its fragments were refused; is_short: results must be short. */
+enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
+                                     const struct sma_target *target, bool is_plain, bool is_short);
+/** Append the turn in this form (not STORED), comma-joined. What cannot be read becomes PLAIN.
+ *  OK | NOMEM | TOOBIG | CORRUPT: it has no blocks to make a plain form of. */
+SMA_CHECKED enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
+                                      const struct sma_target *target, enum sma_view_form form);
+/** A result with its middle left out, when it is longer than head and tail together; else as it is. @return was it cut */
+bool sma_view_put_short(struct sma_buf *buf, struct sma_str content, size_t head_bytes,
+                        size_t tail_bytes);
+
+#endif
