@@ -1,7 +1,7 @@
 /*
  * config.c — a project folder becomes one immutable struct sma_config, or one line that says what to mend.
  */
-#include "config_priv.h"
+#include "config_load.h"
 
 #include "runtime/access/access.h"
 #include "sma/limits.h"
@@ -26,34 +26,6 @@ struct storage
     _Alignas(void *) char bytes[];
 };
 
-/* The assignments of a .env file. */
-struct env_variable
-{
-    char *name, *value;
-};
-struct env_table
-{
-    struct env_variable *items;
-    size_t count, capacity;
-    bool is_out_of_memory;
-};
-
-struct loading
-{
-    struct sma_config *config;
-    struct env_table env;
-    json_t *root;
-    const char *file; /* as shown in messages */
-    sma_config_warn_fn *warn;
-    void *user;
-    struct sma_error *error;
-    char missing_path[8][128]; /* first few placeholders without a variable */
-    char missing_name[8][128];
-    size_t missing_count;
-    const char *key_place; /* "${NAME}" of llm.apiKey as it is written; NULL: none is named there */
-    bool is_out_of_memory;
-};
-
 static void ignore_warning(void *user, const char *line)
 {
     (void)user;
@@ -61,7 +33,7 @@ static void ignore_warning(void *user, const char *line)
 }
 
 /* Room that lives as long as the configuration, aligned for pointers; NULL without memory. */
-static void *keep_room(struct loading *loading, size_t len)
+void *config_keep_room(struct loading *loading, size_t len)
 {
     struct storage *block = malloc(sizeof *block + len);
     if (block == NULL) {
@@ -75,7 +47,7 @@ static void *keep_room(struct loading *loading, size_t len)
 
 static const char *keep(struct loading *loading, const char *bytes, size_t len)
 {
-    char *room = keep_room(loading, len + 1);
+    char *room = config_keep_room(loading, len + 1);
     if (room == NULL)
         return "";
     memcpy(room, bytes, len);
@@ -83,13 +55,12 @@ static const char *keep(struct loading *loading, const char *bytes, size_t len)
     return room;
 }
 
-static const char *keep_text(struct loading *loading, const char *text)
+const char *config_keep_text(struct loading *loading, const char *text)
 {
     return keep(loading, text, strlen(text));
 }
 
-static void warn_line(struct loading *loading, const char *format, ...) SMA_PRINTF(2, 3);
-static void warn_line(struct loading *loading, const char *format, ...)
+void config_warn(struct loading *loading, const char *format, ...)
 {
     char line[1024];
     va_list arguments;
@@ -112,11 +83,11 @@ static const char *get_text(struct loading *loading, const char *object, const c
 {
     const char *text = json_string_value(find(loading, object, name));
     if (text == NULL || text[0] == '\0' || strcmp(text, "${}") == 0)
-        return keep_text(loading, otherwise);
-    return keep_text(loading, text);
+        return config_keep_text(loading, otherwise);
+    return config_keep_text(loading, text);
 }
 
-static bool read_number(const json_t *value, double *ret_number)
+bool config_read_number(const json_t *value, double *ret_number)
 {
     if (json_is_number(value))
         *ret_number = json_number_value(value);
@@ -130,7 +101,7 @@ static bool read_number(const json_t *value, double *ret_number)
 static bool get_number(const struct loading *loading, const char *object, const char *name,
                        double *ret_number)
 {
-    return read_number(find(loading, object, name), ret_number);
+    return config_read_number(find(loading, object, name), ret_number);
 }
 
 static int64_t get_integer(const struct loading *loading, const char *object, const char *name,
@@ -140,19 +111,13 @@ static int64_t get_integer(const struct loading *loading, const char *object, co
     return get_number(loading, object, name, &number) ? (int64_t)number : otherwise;
 }
 
-static bool read_bool(const json_t *value, bool otherwise)
+bool config_read_bool(const json_t *value, bool otherwise)
 {
     if (json_is_boolean(value))
         return json_is_true(value);
     if (json_is_string(value))
         return strcmp(json_string_value(value), "true") == 0;
     return otherwise;
-}
-
-static bool get_bool(const struct loading *loading, const char *object, const char *name,
-                     bool otherwise)
-{
-    return read_bool(find(loading, object, name), otherwise);
 }
 
 static bool is_word(const struct loading *loading, const char *object, const char *name,
@@ -162,7 +127,7 @@ static bool is_word(const struct loading *loading, const char *object, const cha
     return text != NULL && strcmp(text, word) == 0;
 }
 
-static void note_missing(void *user, const char *path, const char *variable)
+void config_note_missing(void *user, const char *path, const char *variable)
 {
     struct loading *loading = user;
     if (loading->missing_count == SMA_COUNT_OF(loading->missing_path))
@@ -173,7 +138,7 @@ static void note_missing(void *user, const char *path, const char *variable)
 }
 
 /* The variable whose absence removed `path`, or NULL. */
-static const char *missing_variable(const struct loading *loading, const char *path)
+const char *config_missing_variable(const struct loading *loading, const char *path)
 {
     for (size_t i = 0; i < loading->missing_count; i++)
         if (strcmp(loading->missing_path[i], path) == 0)
@@ -264,7 +229,7 @@ static void export_once(struct env_table *table)
 }
 
 /* dotenv: a variable of the real environment wins over the file. */
-static const char *find_variable(void *user, const char *name)
+const char *config_find_variable(void *user, const char *name)
 {
     const struct loading *loading = user;
     const char *value = getenv(name);
@@ -279,15 +244,15 @@ static const char *find_variable(void *user, const char *name)
 static void keep_env_names(struct loading *loading)
 {
     size_t count = loading->env.count + exported.count;
-    const char **names = keep_room(loading, (count + 1) * sizeof *names);
+    const char **names = config_keep_room(loading, (count + 1) * sizeof *names);
     if (names == NULL)
         return;
     size_t kept = 0;
     for (size_t i = 0; i < loading->env.count; i++)
-        names[kept++] = keep_text(loading, loading->env.items[i].name);
+        names[kept++] = config_keep_text(loading, loading->env.items[i].name);
     for (size_t i = 0; i < exported.count; i++)
         if (find_in(&loading->env, exported.items[i].name) == NULL)
-            names[kept++] = keep_text(loading, exported.items[i].name);
+            names[kept++] = config_keep_text(loading, exported.items[i].name);
     loading->config->dotenv_names = names;
     loading->config->dotenv_count = kept;
 }
@@ -354,217 +319,12 @@ static enum sma_err load_ship_json(struct loading *loading)
         return sma_fail(loading->error, SMA_ERR_BADINPUT,
                         "%s:%d:%d: not valid JSON: %s; mend that line", loading->file, where.line,
                         where.column, where.text);
-    const char *key = json_string_value(find(loading, "llm", "apiKey"));
-    if (key != NULL && strncmp(key, "${", 2) == 0 && strlen(key) > 3 && strchr(key, '}') != NULL)
-        loading->key_place = keep_text(loading, key);
-    struct sma_variables variables = {find_variable, note_missing, loading};
+    loading->llm_written = json_deep_copy(json_object_get(loading->root, "llm"));
+    struct sma_variables variables = {config_find_variable, config_note_missing, loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
     return sma_config_validate(loading->file, loading->root, loading->warn, loading->user,
                                loading->error);
-}
-
-/* -- llm -------------------------------------------------------------------------------------------------------- */
-/* "${name}" resolved a second time, case preserved (reference §2.2). NULL: not set, or empty. */
-static const char *resolve_named_key(struct loading *loading, const char *text)
-{
-    char name[256];
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(loading->key_place + 2, "}"),
-                   loading->key_place + 2);
-    if (text == NULL || strncmp(text, "${", 2) == 0)
-        text = find_variable(loading, name);
-    if (text != NULL && text[0] != '\0')
-        return text;
-    if (missing_variable(loading, "llm.apiKey") == NULL)
-        note_missing(loading, "llm.apiKey", name);
-    return NULL;
-}
-
-/* What ship.json names, and nothing in its place; where it names none, the variables of the configured provider. A key of
- * another provider must not leave the house. is_elsewhere: ship.json speaks of another provider than the one in use. */
-static const char *resolve_key(struct loading *loading, bool is_elsewhere)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    const char *text = is_elsewhere ? NULL : json_string_value(find(loading, "llm", "apiKey"));
-    llm->api_key_source = "none";
-    if (!is_elsewhere && loading->key_place != NULL) {
-        text = resolve_named_key(loading, text);
-        llm->api_key_source = text == NULL ? "none" : loading->key_place;
-    } else if (text != NULL && text[0] != '\0' && strncmp(text, "${", 2) != 0) {
-        llm->api_key_source = "llm.apiKey of ship.json";
-    } else {
-        text = NULL;
-        for (const char *const *at = sma_provider_variables(llm->provider);
-             text == NULL && *at != NULL; at++) {
-            text = find_variable(loading, *at);
-            text = text == NULL || text[0] == '\0' ? NULL : text;
-            llm->api_key_source = text == NULL ? "none" : *at;
-        }
-    }
-    return text == NULL ? "" : keep_text(loading, text);
-}
-
-static bool is_local_url(const char *url)
-{
-    static const char *const hosts[] = {"http://127.", "http://localhost", "http://[::1]",
-                                        "http://host.docker.internal"};
-    for (size_t i = 0; i < SMA_COUNT_OF(hosts); i++)
-        if (strncmp(url, hosts[i], strlen(hosts[i])) == 0)
-            return true;
-    return false;
-}
-
-static enum sma_err choose_api(struct loading *loading, const struct sma_provider *provider)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    llm->api = provider == NULL ? SMA_LLM_CHAT : provider->api;
-    if (llm->api == SMA_LLM_OFFLINE)
-        return SMA_ERR_OK;
-    if (is_word(loading, "llm", "api", "chat"))
-        llm->api = SMA_LLM_CHAT;
-    else if (is_word(loading, "llm", "api", "responses"))
-        llm->api = SMA_LLM_RESPONSES;
-    else if (is_word(loading, "llm", "api", "messages"))
-        llm->api = SMA_LLM_MESSAGES;
-    return SMA_ERR_OK;
-}
-
-static enum sma_err choose_url(struct loading *loading, const struct sma_provider *provider)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    const char *configured = get_text(loading, "llm", "baseUrl", "");
-    if (configured[0] == '\0' && missing_variable(loading, "llm.baseUrl") != NULL)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.baseUrl uses ${%s}, which is not set; put %s=... into .env",
-                        loading->file, missing_variable(loading, "llm.baseUrl"),
-                        missing_variable(loading, "llm.baseUrl"));
-    if (configured[0] == '\0' && strcmp(llm->provider, "anthropic") == 0 &&
-        find_variable(loading, "ANTHROPIC_BASE_URL") != NULL)
-        configured = keep_text(loading, find_variable(loading, "ANTHROPIC_BASE_URL"));
-    if (configured[0] == '\0' && provider == NULL)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.provider \"%s\" is unknown and has no llm.baseUrl; known: %s",
-                        loading->file, llm->provider, sma_provider_names());
-    if (configured[0] == '\0')
-        configured = provider->base_url;
-    size_t len = strlen(configured);
-    while (len > 0 && configured[len - 1] == '/')
-        len--;
-    llm->base_url = keep(loading, configured, len);
-    if (len > 0 && strncmp(llm->base_url, "http://", 7) != 0 &&
-        strncmp(llm->base_url, "https://", 8) != 0)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.baseUrl must begin with http:// or https://", loading->file);
-    return SMA_ERR_OK;
-}
-
-static enum sma_err choose_model(struct loading *loading, const struct sma_provider *provider)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    llm->model = get_text(loading, "llm", "model", "");
-    const char *missing = missing_variable(loading, "llm.model");
-    if (llm->model[0] == '\0' && missing != NULL && llm->api != SMA_LLM_OFFLINE)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.model uses ${%s}, which is not set; put %s=... into .env",
-                        loading->file, missing, missing);
-    if (llm->model[0] == '\0' && provider != NULL && provider->default_model != NULL)
-        llm->model = provider->default_model;
-    if (llm->model[0] == '\0')
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.model is not set; name the model to use, e.g. \"llm\": "
-                        "{\"provider\": \"%s\", \"model\": \"...\"}",
-                        loading->file, llm->provider);
-    return SMA_ERR_OK;
-}
-
-/* It stands in a header line, of ours or of a caller. */
-static enum sma_err check_header_value(struct loading *loading, const char *path, const char *value)
-{
-    for (const char *at = value; *at != '\0'; at++)
-        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
-            return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                            "%s: %s holds a line end, a blank or another character that no key "
-                            "has; look at its value in .env or the environment",
-                            loading->file, path);
-    return SMA_ERR_OK;
-}
-
-static enum sma_err choose_key(struct loading *loading, bool is_elsewhere)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    llm->api_key = "";
-    llm->api_key_source = "none";
-    if (llm->api == SMA_LLM_OFFLINE)
-        return SMA_ERR_OK;
-    llm->api_key = resolve_key(loading, is_elsewhere);
-    enum sma_err err = check_header_value(loading, "llm.apiKey", llm->api_key);
-    if (err != SMA_ERR_OK)
-        return err;
-    if (llm->api_key[0] != '\0' || is_local_url(llm->base_url))
-        return SMA_ERR_OK; /* a server of this machine may need none */
-    const char *missing = is_elsewhere ? NULL : missing_variable(loading, "llm.apiKey");
-    if (missing != NULL)
-        return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                        "%s: llm.apiKey uses ${%s}, which is not set; put %s=... into .env or the "
-                        "environment (provider \"offline\" needs no key)",
-                        loading->file, missing, missing);
-    return sma_fail(loading->error, SMA_ERR_BADINPUT,
-                    "%s: llm.apiKey is not set, nor is %s, the variable of provider %s; put "
-                    "LLM_API_KEY=... into .env and \"apiKey\": \"${LLM_API_KEY}\" "
-                    "here (provider \"offline\" needs no key)",
-                    loading->file, sma_provider_variables(llm->provider)[0], llm->provider);
-}
-
-static int64_t read_ms(const json_t *timeouts, const char *name)
-{
-    double number;
-    return read_number(json_object_get(timeouts, name), &number) ? (int64_t)number : 0;
-}
-
-static void read_sampling(struct loading *loading)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    llm->has_temperature = get_number(loading, "llm", "temperature", &llm->temperature);
-    llm->has_top_p = get_number(loading, "llm", "topP", &llm->top_p);
-    llm->has_frequency_penalty =
-        get_number(loading, "llm", "frequencyPenalty", &llm->frequency_penalty);
-    llm->has_presence_penalty =
-        get_number(loading, "llm", "presencePenalty", &llm->presence_penalty);
-    llm->max_tokens = get_integer(loading, "llm", "maxTokens", 0);
-    llm->anthropic_version = get_text(loading, "llm", "anthropicVersion", "2023-06-01");
-    llm->is_stream = get_bool(loading, "llm", "stream", true);
-    const char *logs = find_variable(loading, "SMA_LOG_LLM_MESSAGES");
-    llm->logs_messages = logs != NULL && logs[0] != '\0'
-                             ? strcmp(logs, "0") != 0
-                             : get_bool(loading, "llm", "logMessages", true);
-    const json_t *timeouts = find(loading, "llm", "timeouts");
-    llm->connect_ms = read_ms(timeouts, "connectMs");
-    llm->first_byte_ms = read_ms(timeouts, "firstByteMs");
-    llm->idle_ms = read_ms(timeouts, "idleMs");
-    llm->total_ms = read_ms(timeouts, "totalMs");
-}
-
-static enum sma_err read_llm(struct loading *loading, const struct sma_config_overrides *overrides)
-{
-    struct sma_config_llm *llm = &loading->config->llm;
-    bool is_forced = overrides != NULL && overrides->provider != NULL;
-    llm->provider = is_forced ? keep_text(loading, overrides->provider)
-                              : get_text(loading, "llm", "provider", "anthropic");
-    const struct sma_provider *provider = sma_provider_find(llm->provider);
-    enum sma_err err = choose_api(loading, provider);
-    if (err == SMA_ERR_OK)
-        err = choose_url(loading, provider);
-    if (err == SMA_ERR_OK)
-        err = choose_model(loading, provider);
-    if (err == SMA_ERR_OK)
-        err =
-            choose_key(loading, is_forced && !is_word(loading, "llm", "provider", llm->provider) &&
-                                    get_text(loading, "llm", "baseUrl", "")[0] == '\0');
-    if (err == SMA_ERR_OK)
-        read_sampling(loading);
-    loading->config->llm_targets[0] = loading->config->llm_judge = &loading->config->llm;
-    loading->config->llm_target_count = 1;
-    return err;
 }
 
 /* -- the rest --------------------------------------------------------------------------------------------------- */
@@ -628,10 +388,10 @@ static enum sma_err add_adapters(struct loading *loading, const char *block)
         if (text == NULL)
             return SMA_ERR_NOMEM;
         struct sma_config_adapter *adapter = &config->adapters[config->adapter_count++];
-        adapter->name = keep_text(loading, name);
-        adapter->is_enabled = read_bool(json_object_get(value, "enabled"), false);
+        adapter->name = config_keep_text(loading, name);
+        adapter->is_enabled = config_read_bool(json_object_get(value, "enabled"), false);
         adapter->says_enabled = json_object_get(value, "enabled") != NULL;
-        adapter->json = keep_text(loading, text);
+        adapter->json = config_keep_text(loading, text);
         free(text);
     }
     return SMA_ERR_OK;
@@ -647,9 +407,9 @@ static void warn_missing_secrets(struct loading *loading)
         for (size_t k = 0; k < loading->config->adapter_count; k++)
             if (strcmp(loading->config->adapters[k].name, name) == 0 &&
                 loading->config->adapters[k].is_enabled)
-                warn_line(loading, "%s: %s uses ${%s}, which is not set; put %s=... into .env",
-                          loading->file, loading->missing_path[i], loading->missing_name[i],
-                          loading->missing_name[i]);
+                config_warn(loading, "%s: %s uses ${%s}, which is not set; put %s=... into .env",
+                            loading->file, loading->missing_path[i], loading->missing_name[i],
+                            loading->missing_name[i]);
     }
 }
 
@@ -664,7 +424,7 @@ static enum sma_err read_permissions(struct loading *loading)
         loading->is_out_of_memory = true;
         return SMA_ERR_OK;
     }
-    loading->config->permissions_json = keep_text(loading, text);
+    loading->config->permissions_json = config_keep_text(loading, text);
     free(text);
     struct sma_access_roles *roles = NULL;
     struct sma_error error = {0};
@@ -701,9 +461,9 @@ static void read_general(struct loading *loading, const struct sma_config_overri
     if (overrides == NULL)
         return;
     if (overrides->sandbox != NULL)
-        config->sandbox = keep_text(loading, overrides->sandbox);
+        config->sandbox = config_keep_text(loading, overrides->sandbox);
     if (overrides->host != NULL)
-        config->start_host = keep_text(loading, overrides->host);
+        config->start_host = config_keep_text(loading, overrides->host);
     if (overrides->port != 0)
         config->start_port = overrides->port < 0 ? 0 : overrides->port;
 }
@@ -713,13 +473,13 @@ static enum sma_err resolve_dir(struct loading *loading, const char *dir)
     char path[PATH_MAX];
     if (realpath(dir, path) == NULL)
         return sma_fail_os(loading->error, errno, "%s: not a folder", dir);
-    loading->config->project_dir = keep_text(loading, path);
+    loading->config->project_dir = config_keep_text(loading, path);
     char state[PATH_MAX + 8];
     snprintf(state, sizeof state, "%s/.ship", path);
-    loading->config->state_dir = keep_text(loading, state);
+    loading->config->state_dir = config_keep_text(loading, state);
     char file[PATH_MAX + 16];
     snprintf(file, sizeof file, "%s/ship.json", path);
-    loading->file = keep_text(loading, file);
+    loading->file = config_keep_text(loading, file);
     return SMA_ERR_OK;
 }
 
@@ -734,7 +494,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     if (err == SMA_ERR_OK)
         err = load_ship_json(loading);
     if (err == SMA_ERR_OK)
-        err = read_llm(loading, overrides);
+        err = config_read_llm(loading, overrides);
     if (err == SMA_ERR_OK)
         err = check_access(loading, "", "access", json_object_get(loading->root, "access"));
     if (err == SMA_ERR_OK)
@@ -744,7 +504,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     if (err != SMA_ERR_OK)
         return err;
     read_general(loading, overrides);
-    err = check_header_value(loading, "api.token", loading->config->api_token);
+    err = config_check_header_value(loading, "api.token", loading->config->api_token);
     if (err != SMA_ERR_OK)
         return err;
     err = read_permissions(loading);
@@ -768,6 +528,7 @@ enum sma_err sma_config_load(const char *dir, const struct sma_config_overrides 
                               .error = error};
     enum sma_err err = fill(&loading, dir, overrides);
     json_decref(loading.root);
+    json_decref(loading.llm_written);
     env_table_fini(&loading.env);
     if (err != SMA_ERR_OK) {
         sma_config_destroy(config);

@@ -17,7 +17,7 @@ typedef void sma_env_fn(void *user, const char *name, const char *value);
  */
 SMA_CHECKED enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user);
 
-/* -- schema.c --------------------------------------------------------------------------------------------------- */
+/* -- placeholders.c --------------------------------------------------------------------------------------------------- */
 /** Where the variables of `${NAME}` come from, and who hears of those that are not set. */
 struct sma_variables
 {
@@ -28,6 +28,8 @@ struct sma_variables
 /** Replace `${NAME}` values in place (reference §2.2). Members whose variable is missing are removed; their paths are
  *  passed to `missing`. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
+
+/* -- schema.c --------------------------------------------------------------------------------------------------- */
 /** Check types and ranges of every known member. BADINPUT with the one line; unknown members go to `warn`. */
 SMA_CHECKED enum sma_err sma_config_validate(const char *file, const json_t *root,
                                              sma_config_warn_fn *warn, void *user,

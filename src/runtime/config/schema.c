@@ -1,5 +1,5 @@
 /*
- * schema.c — placeholders, types, ranges and unknown members of ship.json. One table says what is known.
+ * schema.c — types, ranges and unknown members of ship.json. One table says what is known.
  * Source: reference §2.2, §2.3; keys of the new program from DESIGN.
  */
 #include "config_priv.h"
@@ -20,6 +20,7 @@ enum kind
     KIND_LIST,
     KIND_ANY,
     KIND_WORDS, /* one of the comma separated words in `words` */
+    KIND_TEXTS, /* a string or a list of strings */
 };
 
 struct rule
@@ -38,6 +39,7 @@ static const struct rule RULES[] = {
     {"language", KIND_WORDS, 0, 0, "auto,zh,en"},
     {"durability", KIND_WORDS, 0, 0, "full,none"},
     {"access", KIND_ANY, 0, 0, NULL},
+    {"proxy", KIND_STRING, 0, 0, NULL},
     {"start", KIND_OBJECT, 0, 0, NULL},
     {"start.port", KIND_INTEGER, 0, 65535, NULL},
     {"start.host", KIND_STRING, 0, 0, NULL},
@@ -52,7 +54,7 @@ static const struct rule RULES[] = {
     {"llm.provider", KIND_STRING, 0, 0, NULL},
     {"llm.model", KIND_STRING, 0, 0, NULL},
     {"llm.baseUrl", KIND_STRING, 0, 0, NULL},
-    {"llm.apiKey", KIND_STRING, 0, 0, NULL},
+    {"llm.apiKey", KIND_TEXTS, 0, 0, NULL},
     {"llm.api", KIND_WORDS, 0, 0, "chat,responses,messages"},
     {"llm.stream", KIND_BOOL, 0, 0, NULL},
     {"llm.logMessages", KIND_BOOL, 0, 0, NULL},
@@ -62,6 +64,19 @@ static const struct rule RULES[] = {
     {"llm.frequencyPenalty", KIND_NUMBER, -2, 2, NULL},
     {"llm.presencePenalty", KIND_NUMBER, -2, 2, NULL},
     {"llm.anthropicVersion", KIND_STRING, 0, 0, NULL},
+    {"llm.effort", KIND_WORDS, 0, 0, "none,minimal,low,medium,high,xhigh,max"},
+    {"llm.extraBody", KIND_OBJECT, 0, 0, NULL},
+    {"llm.extraHeaders", KIND_OBJECT, 0, 0, NULL},
+    {"llm.proxy", KIND_STRING, 0, 0, NULL},
+    {"llm.contextTokens", KIND_INTEGER, 1000, 100000000, NULL},
+    {"llm.prices", KIND_OBJECT, 0, 0, NULL},
+    {"llm.prices.input", KIND_NUMBER, 0, 1000000, NULL},
+    {"llm.prices.cached", KIND_NUMBER, 0, 1000000, NULL},
+    {"llm.prices.written", KIND_NUMBER, 0, 1000000, NULL},
+    {"llm.prices.output", KIND_NUMBER, 0, 1000000, NULL},
+    {"llm.patienceS", KIND_INTEGER, 0, 604800, NULL},
+    {"llm.fallbacks", KIND_LIST, 0, 0, NULL}, /* of objects like llm */
+    {"llm.judge", KIND_OBJECT, 0, 0, NULL},   /* like llm */
     {"llm.timeouts", KIND_OBJECT, 0, 0, NULL},
     {"llm.timeouts.connectMs", KIND_INTEGER, 1, 86400000, NULL},
     {"llm.timeouts.firstByteMs", KIND_INTEGER, 1, 86400000, NULL},
@@ -167,143 +182,12 @@ static const struct rule ADAPTER_RULES[] = {
 };
 
 /* Objects whose members belong to somebody else: the adapters, features not built yet. */
-static const char *const OPEN_OBJECTS[] = {"adapters", "integrations", "oss", "cloudFiles"};
+static const char *const OPEN_OBJECTS[] = {"adapters",   "integrations",  "oss",
+                                           "cloudFiles", "llm.extraBody", "llm.extraHeaders"};
 static const char *const ADAPTER_NAMES[] = {"telegram", "feishu", "qq",
                                             "discord",  "http",   "terminal"};
 
 #define PATH_BYTES_MAX 256
-
-/* -- placeholders ----------------------------------------------------------------------------------------------- */
-/* The variable of a value that is exactly ${NAME} with NAME of A-Z 0-9 _, else false. */
-static bool read_placeholder(const char *value, char *name, size_t name_max)
-{
-    size_t len = strlen(value);
-    if (len < 4 || value[0] != '$' || value[1] != '{' || value[len - 1] != '}' ||
-        len - 3 >= name_max)
-        return false;
-    for (size_t i = 2; i < len - 1; i++) {
-        char byte = value[i];
-        if (!((byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_'))
-            return false;
-        name[i - 2] = byte;
-    }
-    name[len - 3] = '\0';
-    return true;
-}
-
-struct place
-{
-    json_t *node;
-    void *iterator; /* of an object */
-    size_t index;   /* of a list */
-    size_t path_len;
-};
-
-struct walk
-{
-    struct place stack[SMA_JSON_DEPTH_MAX];
-    size_t depth;
-    char path[PATH_BYTES_MAX];
-    const struct sma_variables *variables;
-};
-
-/* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing variable. */
-static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
-{
-    char name[128];
-    if (!json_is_string(value) || !read_placeholder(json_string_value(value), name, sizeof name))
-        return NULL;
-    const struct sma_variables *variables = walk->variables;
-    const char *found = variables->find(variables->user, name);
-    if (found != NULL)
-        return json_string(found);
-    char path[PATH_BYTES_MAX * 2];
-    snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
-    variables->missing(variables->user, path, name);
-    return json_null();
-}
-
-static void enter(struct walk *walk, json_t *node, const char *key)
-{
-    struct place *place = &walk->stack[walk->depth++];
-    place->node = node;
-    place->iterator = json_is_object(node) ? json_object_iter(node) : NULL;
-    place->index = 0;
-    place->path_len = strlen(walk->path);
-    size_t room = sizeof walk->path - place->path_len;
-    snprintf(walk->path + place->path_len, room, "%s%s",
-             place->path_len == 0 || key[0] == '\0' ? "" : ".", key);
-}
-
-static enum sma_err visit(struct walk *walk, const char *key, json_t *child, json_t **ret_new)
-{
-    *ret_new = replace_string(walk, key, child);
-    if (*ret_new != NULL || !(json_is_object(child) || json_is_array(child)))
-        return SMA_ERR_OK;
-    if (walk->depth == SMA_JSON_DEPTH_MAX)
-        return SMA_ERR_TOOBIG;
-    enter(walk, child, key);
-    return SMA_ERR_OK;
-}
-
-static enum sma_err step_object(struct walk *walk, struct place *place)
-{
-    const char *key = json_object_iter_key(place->iterator);
-    json_t *child = json_object_iter_value(place->iterator);
-    void *iterator = place->iterator;
-    place->iterator = json_object_iter_next(place->node, iterator);
-    json_t *node = place->node, *fresh = NULL;
-    enum sma_err err = visit(walk, key, child, &fresh);
-    if (err != SMA_ERR_OK || fresh == NULL)
-        return err;
-    if (json_is_null(fresh)) {
-        char *copy = strdup(key); /* the key belongs to the member that goes */
-        if (copy == NULL)
-            return SMA_ERR_NOMEM;
-        json_object_del(node, copy);
-        free(copy);
-        return SMA_ERR_OK;
-    }
-    return json_object_iter_set_new(node, iterator, fresh) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
-}
-
-static enum sma_err step_list(struct walk *walk, struct place *place)
-{
-    char key[24];
-    snprintf(key, sizeof key, "%zu", place->index);
-    size_t index = place->index++;
-    json_t *node = place->node, *fresh = NULL;
-    enum sma_err err = visit(walk, key, json_array_get(node, index), &fresh);
-    if (err != SMA_ERR_OK || fresh == NULL)
-        return err;
-    if (json_is_null(fresh)) {
-        json_array_remove(node, index);
-        walk->stack[walk->depth - 1].index--;
-        return SMA_ERR_OK;
-    }
-    return json_array_set_new(node, index, fresh) == 0 ? SMA_ERR_OK : SMA_ERR_NOMEM;
-}
-
-enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables)
-{
-    struct walk walk = {.variables = variables};
-    enter(&walk, root, "");
-    while (walk.depth > 0) {
-        struct place *place = &walk.stack[walk.depth - 1];
-        bool is_object = json_is_object(place->node);
-        bool is_at_end =
-            is_object ? place->iterator == NULL : place->index >= json_array_size(place->node);
-        if (is_at_end) {
-            walk.path[place->path_len] = '\0';
-            walk.depth--;
-            continue;
-        }
-        enum sma_err err = is_object ? step_object(&walk, place) : step_list(&walk, place);
-        if (err != SMA_ERR_OK)
-            return err;
-    }
-    return SMA_ERR_OK;
-}
 
 /* -- types and ranges ------------------------------------------------------------------------------------------- */
 static const char *describe_kind(const struct rule *rule)
@@ -323,6 +207,8 @@ static const char *describe_kind(const struct rule *rule)
         return "a list";
     case KIND_WORDS:
         return rule->words;
+    case KIND_TEXTS:
+        return "a string or a list of strings";
     case KIND_ANY:
         break;
     }
@@ -375,6 +261,14 @@ static enum sma_err check_number(const char *file, const struct rule *rule, cons
     return SMA_ERR_OK;
 }
 
+static bool is_texts(const json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!json_is_string(json_array_get(value, i)))
+            return false;
+    return json_is_string(value) || json_is_array(value);
+}
+
 static enum sma_err check_value(const char *file, const struct rule *rule, const json_t *value,
                                 struct sma_error *error)
 {
@@ -397,6 +291,9 @@ static enum sma_err check_value(const char *file, const struct rule *rule, const
         break;
     case KIND_WORDS:
         is_right = json_is_string(value) && is_one_of(rule->words, json_string_value(value));
+        break;
+    case KIND_TEXTS:
+        is_right = is_texts(value);
         break;
     case KIND_ANY:
         break;
@@ -566,6 +463,81 @@ static enum sma_err check_adapters(const struct checking *checking, const char *
     return SMA_ERR_OK;
 }
 
+/* What only llm itself has. */
+static bool is_of_llm_alone(const char *path)
+{
+    static const char *const paths[] = {"llm.fallbacks", "llm.judge", "llm.patienceS",
+                                        "llm.logMessages"};
+    for (size_t i = 0; i < SMA_COUNT_OF(paths); i++)
+        if (strcmp(paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+static void warn_unknown_key(const struct checking *checking, const char *path)
+{
+    const char *names[SMA_COUNT_OF(RULES)];
+    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
+        names[i] = RULES[i].path;
+    warn_unknown(checking->file, path, names, SMA_COUNT_OF(RULES), checking->warn, checking->user);
+}
+
+/* One member of a fallback or of the judge: it follows the rule of the member of llm with that name. */
+static enum sma_err check_target_member(const struct checking *checking, const char *shown,
+                                        const char *path, const json_t *value)
+{
+    const struct rule *rule = is_of_llm_alone(path) ? NULL : find_rule(path);
+    if (rule == NULL) {
+        warn_unknown_key(checking, shown);
+        return SMA_ERR_OK;
+    }
+    struct rule renamed = *rule;
+    renamed.path = shown;
+    return check_value(checking->file, &renamed, value, checking->error);
+}
+
+static enum sma_err check_target(const struct checking *checking, const char *place,
+                                 const json_t *target)
+{
+    if (!json_is_object(target))
+        return sma_fail(checking->error, SMA_ERR_BADINPUT, "%s: %s must be an object",
+                        checking->file, place);
+    const char *name, *inner;
+    const json_t *value, *part;
+    enum sma_err err = SMA_ERR_OK;
+    json_object_foreach((json_t *)target, name, value)
+    {
+        char shown[PATH_BYTES_MAX], path[PATH_BYTES_MAX];
+        snprintf(shown, sizeof shown, "%s.%s", place, name);
+        snprintf(path, sizeof path, "llm.%s", name);
+        err = check_target_member(checking, shown, path, value);
+        if (err != SMA_ERR_OK)
+            return err;
+        if (!has_members(path))
+            continue;
+        json_object_foreach((json_t *)value, inner, part)
+        {
+            snprintf(shown, sizeof shown, "%s.%s.%s", place, name, inner);
+            snprintf(path, sizeof path, "llm.%s.%s", name, inner);
+            err = check_target_member(checking, shown, path, part);
+            if (err != SMA_ERR_OK)
+                return err;
+        }
+    }
+    return err;
+}
+
+static enum sma_err check_fallbacks(const struct checking *checking, const json_t *list)
+{
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; err == SMA_ERR_OK && i < json_array_size(list); i++) {
+        char place[64];
+        snprintf(place, sizeof place, "llm.fallbacks.%zu", i);
+        err = check_target(checking, place, json_array_get(list, i));
+    }
+    return err;
+}
+
 static enum sma_err check_object(const struct checking *checking, const char *prefix,
                                  const json_t *object)
 {
@@ -577,19 +549,21 @@ static enum sma_err check_object(const struct checking *checking, const char *pr
         snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] == '\0' ? "" : ".", name);
         const struct rule *rule = find_rule(path);
         if (rule == NULL) {
-            const char *names[SMA_COUNT_OF(RULES)];
-            for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
-                names[i] = RULES[i].path;
-            warn_unknown(checking->file, path, names, SMA_COUNT_OF(RULES), checking->warn,
-                         checking->user);
+            warn_unknown_key(checking, path);
             continue;
         }
         enum sma_err err = check_value(checking->file, rule, value, checking->error);
         if (err != SMA_ERR_OK)
             return err;
+        if (strcmp(path, "llm.fallbacks") == 0)
+            err = check_fallbacks(checking, value);
+        if (err != SMA_ERR_OK)
+            return err;
         if (!json_is_object(value) || (rule->kind != KIND_OBJECT && !has_members(path)))
             continue;
-        if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
+        if (strcmp(path, "llm.judge") == 0)
+            err = check_target(checking, path, value);
+        else if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
             err = check_adapters(checking, path, value);
         else if (!is_open_object(path))
             err = check_object(checking, path, value); /* depth is that of RULES: three */
@@ -635,6 +609,9 @@ static void put_type(struct sma_buf *buf, const struct rule *rule)
                 sma_buf_put_char(buf, *at);
         sma_buf_put_text(buf, "\"]");
         break;
+    case KIND_TEXTS:
+        sma_buf_put_text(buf, "\"type\":[\"string\",\"array\"],\"items\":{\"type\":\"string\"}");
+        break;
     case KIND_OBJECT:
     case KIND_ANY:
         break;
@@ -650,6 +627,7 @@ static bool is_child_of(const char *path, const char *parent)
 }
 
 static void put_adapter_blocks(struct sma_buf *buf);
+static void put_target(struct sma_buf *buf);
 
 /* The tables are three levels deep, and so is this. */
 static void put_members(struct sma_buf *buf, const struct rule *rules, size_t rule_count,
@@ -664,7 +642,13 @@ static void put_members(struct sma_buf *buf, const struct rule *rules, size_t ru
         const char *dot = strrchr(path, '.');
         sma_buf_printf(buf, "%s\"%s\":{", is_first ? "" : ",", dot == NULL ? path : dot + 1);
         is_first = false;
-        if (rules[i].kind != KIND_OBJECT)
+        if (strcmp(path, "llm.fallbacks") == 0) {
+            sma_buf_put_text(buf, "\"type\":\"array\",\"items\":{");
+            put_target(buf);
+            sma_buf_put_char(buf, '}');
+        } else if (strcmp(path, "llm.judge") == 0)
+            put_target(buf);
+        else if (rules[i].kind != KIND_OBJECT)
             put_type(buf, &rules[i]);
         else if (strcmp(path, "adapters") == 0 || strcmp(path, "integrations") == 0)
             put_adapter_blocks(buf);
@@ -675,6 +659,17 @@ static void put_members(struct sma_buf *buf, const struct rule *rules, size_t ru
         sma_buf_put_char(buf, '}');
     }
     sma_buf_put_char(buf, '}');
+}
+
+/* A fallback or the judge: what llm has, but for what llm alone has. */
+static void put_target(struct sma_buf *buf)
+{
+    struct rule rules[SMA_COUNT_OF(RULES)];
+    size_t count = 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(RULES); i++)
+        if (strncmp(RULES[i].path, "llm.", 4) == 0 && !is_of_llm_alone(RULES[i].path))
+            rules[count++] = RULES[i];
+    put_members(buf, rules, count, "llm");
 }
 
 static void put_adapter_blocks(struct sma_buf *buf)

@@ -221,6 +221,11 @@ static enum sma_err add_llm(struct sma_secrets *secrets, const struct sma_config
         if (err == SMA_ERR_OK && word != NULL)
             err = sma_secrets_add(secrets, word + 1);
     }
+    if (err == SMA_ERR_OK && llm->extra_body_json != NULL) {
+        json_t *root = json_loads(llm->extra_body_json, 0, NULL);
+        err = add_json(secrets, root, false);
+        json_decref(root);
+    }
     return err == SMA_ERR_OK ? add_password(secrets, llm->proxy) : err;
 }
 

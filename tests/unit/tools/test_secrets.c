@@ -21,7 +21,20 @@ static struct sma_secrets *create(void)
     setenv("PEM_TEXT", pem, 1);
     setenv("OUTSIDE_API_KEY", "key-of-the-environment", 1);
     setenv("OUTSIDE_KEY_FILE", "/etc/key-of-the-environment-file", 1);
+    static const char *const keys[] = {"sk-of-a-fallback-1", "sk-of-a-fallback-2"};
+    static const char *const headers[] = {"Authorization: Bearer header-secret-9"};
+    static const struct sma_config_llm fallback = {
+        .api_key = "sk-of-a-fallback-1",
+        .api_keys = keys,
+        .api_key_count = 2,
+        .extra_headers = headers,
+        .extra_header_count = 1,
+        .proxy = "http://user:proxy-pass-7@proxy.example:3128",
+        .extra_body_json = "{\"metadata\":{\"api_token\":\"body-token-5\"},\"user\":\"plainly\"}",
+    };
     static const struct sma_config config = {
+        .llm_targets = {&fallback},
+        .llm_target_count = 1,
         .state_dir = "/nonexistent",
         .api_token = "token-abc",
         .llm = {.api_key = "sk-1234567890"},
@@ -57,6 +70,11 @@ static const struct
     {"key-of-the-environment", "[redacted]"},
     {"/etc/passwd", "/etc/passwd"},
     {"qq-app-sec 1024000 token-abc", "[redacted] 1024000 [redacted]"},
+    {"sk-of-a-fallback-1, sk-of-a-fallback-2.", "[redacted], [redacted]."},
+    {"Bearer header-secret-9;", "[redacted];"},
+    {"basic header-secret-9;", "basic [redacted];"},
+    {"user:proxy-pass-7@proxy.example", "user:[redacted]@proxy.example"},
+    {"body-token-5 plainly https://example.org/app", "[redacted] plainly https://example.org/app"},
 };
 
 static void values_are_replaced(void)

@@ -1,0 +1,62 @@
+/*
+ * config_load.h — one load of a configuration, shared by the files that read its parts.
+ *
+ * Invariants: everything kept lives as long as the configuration. `root` is ship.json with placeholders replaced.
+ * Threads:    the loader only.
+ */
+#ifndef SMA_CONFIG_LOAD_H
+#define SMA_CONFIG_LOAD_H
+
+#include "config_priv.h"
+
+/* The assignments of a .env file. */
+struct env_variable
+{
+    char *name, *value;
+};
+struct env_table
+{
+    struct env_variable *items;
+    size_t count, capacity;
+    bool is_out_of_memory;
+};
+
+struct loading
+{
+    struct sma_config *config;
+    struct env_table env;
+    json_t *root;
+    json_t *llm_written; /* "llm" as it is written, with its placeholders; NULL: there is none */
+    const char *file;    /* as shown in messages */
+    sma_config_warn_fn *warn;
+    void *user;
+    struct sma_error *error;
+    char missing_path[8][128]; /* first few placeholders without a variable */
+    char missing_name[8][128];
+    size_t missing_count;
+    bool is_out_of_memory;
+};
+
+/** Room that lives as long as the configuration, aligned for pointers; NULL without memory. */
+void *config_keep_room(struct loading *loading, size_t len);
+/** A copy of the text; "" without memory. */
+const char *config_keep_text(struct loading *loading, const char *text);
+void config_warn(struct loading *loading, const char *format, ...) SMA_PRINTF(2, 3);
+/** A number, or a string that holds one. false: neither. */
+bool config_read_number(const json_t *value, double *ret_number);
+bool config_read_bool(const json_t *value, bool otherwise);
+/** The value of a variable of the environment or of .env (struct loading *user); NULL = not set. */
+const char *config_find_variable(void *user, const char *name);
+void config_note_missing(void *user, const char *path, const char *variable);
+/** The variable whose absence removed `path`, or NULL. */
+const char *config_missing_variable(const struct loading *loading, const char *path);
+
+/* -- config_llm.c ------------------------------------------------------------------------------------------------- */
+/** llm, its fallbacks and its judge. Writes llm, llm_targets, llm_judge, llm_patience_s. */
+SMA_CHECKED enum sma_err config_read_llm(struct loading *loading,
+                                         const struct sma_config_overrides *overrides);
+/** A key stands in a header line, of ours or of a caller. */
+SMA_CHECKED enum sma_err config_check_header_value(struct loading *loading, const char *path,
+                                                   const char *value);
+
+#endif
