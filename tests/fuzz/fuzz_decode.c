@@ -1,6 +1,7 @@
 /*
  * Everything that reads bytes of a model server. The first byte chooses the reader: '0' chat, '1'
- * responses, '2' messages, '3' error body, '4' send text, '5' offline turn, '6' retry-after.
+ * responses, '2' messages, '3' error body and its verdicts, '4' send text, '5' offline turn, '6' retry-after, '7' a chat
+ * call with these bytes as its arguments, '8' a chat answer with these bytes as its text.
  * Promise under test, besides not crashing: the result of a decoder does not depend on how its
  * input was split, and what it sends back is JSON.
  */
@@ -11,7 +12,11 @@
 #include "runtime/model/retry.h"
 #include "runtime/model/send_text.h"
 
+#include "sma/buf.h"
+
+#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct sma_config_llm *llm_of(enum sma_llm_api api)
 {
@@ -25,6 +30,31 @@ static void require(bool condition)
 {
     if (!condition)
         abort();
+}
+
+static bool is_object(struct sma_str text)
+{
+    json_t *value = json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, NULL);
+    bool result = json_is_object(value);
+    json_decref(value);
+    return result;
+}
+
+/* A fragment: objects joined by commas. */
+static bool is_list_of_objects(struct sma_str text)
+{
+    struct sma_buf list;
+    sma_buf_init(&list, text.len + 8);
+    sma_buf_put_char(&list, '[');
+    sma_buf_put_str(&list, text);
+    sma_buf_put_char(&list, ']');
+    json_t *value = json_loadb(list.ptr, list.len, JSON_ALLOW_NUL, NULL);
+    bool result = json_array_size(value) > 0;
+    for (size_t i = 0; i < json_array_size(value); i++)
+        result &= json_is_object(json_array_get(value, i));
+    json_decref(value);
+    sma_buf_fini(&list);
+    return result;
 }
 
 static const struct sma_decoded *decode(struct sma_decoder *decoder, struct sma_str body,
@@ -49,9 +79,52 @@ static void check_decoder(enum sma_llm_api api, struct sma_str body)
     }
     require(a->status == SMA_DECODED_OK || (a->call_count == 0 && a->fragment.len == 0));
     for (size_t i = 0; i < a->call_count; i++)
-        require(a->calls[i].id.len > 0 && a->calls[i].arguments.len > 0);
+        require(a->calls[i].id.len > 0 && a->calls[i].arguments.len > 0 &&
+                (a->calls[i].is_invalid || is_object(a->calls[i].arguments)) &&
+                (!a->calls[i].is_cut || a->calls[i].is_invalid));
+    require(a->finish != SMA_FINISH_REFUSED || (a->fragment.len == 0 && a->call_count == 0));
+    require(a->fragment.len == 0 || is_list_of_objects(a->fragment));
     sma_decoder_destroy(whole);
     sma_decoder_destroy(split);
+}
+
+/* Bytes of a model inside a whole chat answer: arguments of a call, or its text. */
+static void check_inside(const char *before, struct sma_str bytes, const char *after)
+{
+    struct sma_buf body;
+    sma_buf_init(&body, 8 * bytes.len + 4096);
+    sma_buf_put_text(&body, before);
+    sma_buf_put_json_string(&body, bytes);
+    sma_buf_put_text(&body, after);
+    check_decoder(SMA_LLM_CHAT, sma_buf_str(&body));
+    sma_buf_fini(&body);
+}
+
+static void check_error(struct sma_str body)
+{
+    static const char *const hosts[] = {"https://generativelanguage.googleapis.com",
+                                        "https://dashscope.aliyuncs.com", "https://api.z.ai",
+                                        "https://api.openai.com/v1", ""};
+    struct sma_failure failure = {
+        .trouble = SMA_TROUBLE_HTTP, .http_status = 400, .retry_after_ms = -1};
+    sma_wire_error_parse(body, &failure.error);
+    require(strlen(failure.error.said) < sizeof failure.error.said);
+    for (size_t i = 0; i < 2 * sizeof hosts / sizeof *hosts; i++) {
+        struct sma_config_llm llm = *llm_of(i % 2 == 0 ? SMA_LLM_CHAT : SMA_LLM_MESSAGES);
+        struct sma_failure_verdict verdict;
+        struct sma_buf line;
+        llm.base_url = hosts[i / 2];
+        failure.llm = &llm;
+        failure.http_status = i % 3 == 0 ? 400 : i % 3 == 1 ? 429 : 503;
+        sma_failure_judge(&failure, &verdict);
+        require((verdict.trouble == SMA_MODEL_TROUBLE_MEMBER) ==
+                (verdict.refused_member[0] != '\0'));
+        require(verdict.retry_after_ms >= -1);
+        sma_buf_init(&line, 8192);
+        sma_failure_describe(&line, &failure, &llm, "https://h/v1");
+        require(line.len > 0);
+        sma_buf_fini(&line);
+    }
 }
 
 static void check_send_text(struct sma_str text)
@@ -90,7 +163,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (len == 0)
         return 0;
     struct sma_str rest = {(const char *)bytes + 1, len - 1};
-    struct sma_wire_error error;
     switch (bytes[0]) {
     case '0':
         check_decoder(SMA_LLM_CHAT, rest);
@@ -102,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         check_decoder(SMA_LLM_MESSAGES, rest);
         break;
     case '3':
-        sma_wire_error_parse(rest, &error);
+        check_error(rest);
         break;
     case '4':
         check_send_text(rest);
@@ -112,6 +184,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         break;
     case '6':
         require(sma_retry_after_parse(rest, 0) >= -1);
+        require(sma_retry_reset_parse(rest, 0) >= -1);
+        break;
+    case '7':
+        check_inside("{\"choices\":[{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"f\","
+                     "\"arguments\":",
+                     rest, "}}]},\"finish_reason\":\"tool_calls\"}]}");
+        break;
+    case '8':
+        check_inside("{\"choices\":[{\"message\":{\"content\":", rest,
+                     "},\"finish_reason\":\"stop\"}]}");
         break;
     default:
         break;

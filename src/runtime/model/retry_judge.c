@@ -193,7 +193,7 @@ static bool is_about_session(const struct sma_failure *failure)
         "items are not persisted", "tool_use` ids", "tool_use_id`", "must be followed by tool",
         "text content blocks must", "must be non-empty", "must contain non-whitespace",
         "image exceeds", "max bytes per data-uri", "too many images", "图片输入格式",
-        "could not process image");
+        "could not process image", "messages.*property*unsupported", "messages.*extra inputs");
 }
 
 static bool is_limit_over(const char *said)
