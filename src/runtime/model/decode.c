@@ -9,24 +9,13 @@
 /* -- life -------------------------------------------------------------------------------------- */
 static void take_event(void *user, struct sma_str name, struct sma_str data);
 
-static enum sma_echo echo_of(const struct sma_config_llm *llm)
-{
-    if (strcasecmp(llm->provider, "deepseek") == 0 ||
-        strstr(llm->base_url, "api.deepseek.com") != NULL)
-        return SMA_ECHO_ALWAYS;
-    if (strcasecmp(llm->provider, "moonshot") == 0 || strcasecmp(llm->provider, "kimi") == 0 ||
-        strstr(llm->base_url, "api.moonshot.") != NULL)
-        return SMA_ECHO_ALL;
-    return SMA_ECHO_CALLS;
-}
-
 struct sma_decoder *sma_decoder_create(const struct sma_config_llm *llm)
 {
     struct sma_decoder *decoder = calloc(1, sizeof *decoder);
     if (decoder == NULL)
         return NULL;
     decoder->api = llm->api;
-    decoder->echo = echo_of(llm);
+    sma_profile_find(llm, &decoder->profile);
     sma_sse_init(&decoder->sse, take_event, decoder);
     sma_buf_init(&decoder->document, SMA_SSE_LINE_BYTES_MAX);
     sma_buf_init(&decoder->content, SMA_ANSWER_BYTES_MAX);
@@ -412,6 +401,23 @@ static struct sma_str filled(const struct sma_buf *buf)
     return (struct sma_str){buf->len > 0 ? buf->ptr : "", buf->len};
 }
 
+/* Servers of whatever model somebody loaded may leave its calls in the text; platforms do not. */
+static bool may_write_calls(const struct sma_decoder *decoder)
+{
+    if (decoder->api != SMA_LLM_CHAT)
+        return false;
+    switch (decoder->profile.host) {
+    case SMA_HOST_OTHER:
+    case SMA_HOST_OPENROUTER:
+    case SMA_HOST_GROQ:
+    case SMA_HOST_OLLAMA:
+    case SMA_HOST_LOCAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
 struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret_is_send_text)
 {
     *ret_is_send_text = false;
@@ -423,7 +429,7 @@ struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret
     if (decoder->content.len == 0)
         return filled(&decoder->refusal);
     struct sma_str visible = sma_visible_text(filled(&decoder->content));
-    return decoder->api == SMA_LLM_CHAT ? sma_decode_before_call_text(visible) : visible;
+    return may_write_calls(decoder) ? sma_decode_before_call_text(visible) : visible;
 }
 
 /* A missing or repeated id gets one of our own: results are matched by it. */
@@ -546,8 +552,7 @@ static void put_fragment(struct sma_decoder *decoder)
 static void settle_text(struct sma_decoder *decoder)
 {
     decoder->shown = sma_visible_text(filled(&decoder->content));
-    if (decoder->api != SMA_LLM_CHAT || decoder->part_count > 0 ||
-        decoder->status != SMA_DECODED_OK || !sma_decode_has_calls(decoder))
+    if (!may_write_calls(decoder) || decoder->part_count > 0 || !sma_decode_has_calls(decoder))
         return;
     decoder->shown = decoder->is_length ? sma_decode_before_call_text(decoder->shown)
                                         : sma_decode_take_call_text(decoder, decoder->shown);

@@ -293,18 +293,20 @@ static void put_call(struct sma_buf *buf, const struct sma_part *part)
 /* The list says all that the plain member says, and its signatures: never both. */
 static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf, bool has_calls)
 {
+    const struct sma_profile *profile = &decoder->profile;
+    bool is_every = profile->echo == SMA_ECHO_EVERY;
+    if (profile->echo == SMA_ECHO_NEVER)
+        return;
     if (decoder->detail_count > 0) {
         sma_buf_put_json_key(buf, "reasoning_details");
         sma_decode_put_details(buf, decoder);
-        return;
-    }
-    if (!has_calls && decoder->echo == SMA_ECHO_CALLS)
-        return; /* every provider takes such a turn bare, and some refuse it otherwise */
-    if (decoder->reasoning_name[0] != '\0') {
+    } else if (decoder->reasoning_name[0] != '\0' && (has_calls || is_every)) {
+        /* Of turns without calls every other provider takes the answer bare, and some refuse more. */
         sma_buf_put_json_key(buf, decoder->reasoning_name);
         sma_buf_put_json_string(buf, sma_buf_str(&decoder->reasoning));
-    } else if (decoder->echo == SMA_ECHO_ALWAYS) {
-        sma_buf_put_text(buf, ",\"reasoning_content\":\"\"");
+    } else if (is_every && decoder->reasoning_name[0] == '\0') {
+        sma_buf_put_json_key(buf, profile->echo_member);
+        sma_buf_put_text(buf, "\"\"");
     }
 }
 

@@ -6,6 +6,7 @@
 #define SMA_MODEL_DECODE_PRIV_H
 
 #include "runtime/model/decode.h"
+#include "runtime/model/profile.h"
 #include "runtime/model/send_text.h"
 #include "runtime/model/sse.h"
 #include "sma/buf.h"
@@ -47,18 +48,10 @@ struct sma_detail
     struct sma_buf text;
 };
 
-/* What of its reasoning a model wants to see again. Source: protocols/models.md §5. */
-enum sma_echo
-{
-    SMA_ECHO_CALLS,  /* of turns with calls: what every server that gives reasoning takes */
-    SMA_ECHO_ALL,    /* of all turns */
-    SMA_ECHO_ALWAYS, /* of all turns, and the empty member where there was none */
-};
-
 struct sma_decoder
 {
     enum sma_llm_api api;
-    enum sma_echo echo;
+    struct sma_profile profile;
     uint64_t id_seed;
     uint64_t event_count;
     struct sma_sse sse;

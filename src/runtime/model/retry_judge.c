@@ -1,6 +1,7 @@
 /* retry_judge.c — the words of providers into one verdict. Order and texts: protocols/models.md §6.2-§6.4. */
 #include "retry_priv.h"
 
+#include "runtime/model/profile.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -47,13 +48,9 @@ static bool is_named(const struct sma_wire_error *error, const char *const *name
     is_named((error), (const char *const[]){__VA_ARGS__}, \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-static bool is_at(const struct sma_failure *failure, const char *provider, const char *host)
+static bool is_at(const struct sma_failure *failure, enum sma_host host)
 {
-    const struct sma_config_llm *llm = failure->llm;
-    if (llm == NULL)
-        return false;
-    return (llm->provider != NULL && strcasecmp(llm->provider, provider) == 0) ||
-           (llm->base_url != NULL && strstr(llm->base_url, host) != NULL);
+    return failure->llm != NULL && sma_profile_host(failure->llm) == host;
 }
 
 static bool is_messages(const struct sma_failure *failure)
@@ -113,7 +110,7 @@ static bool is_refused(int status)
 static bool judge_gemini(const struct sma_failure *failure, int status,
                          struct sma_failure_verdict *verdict)
 {
-    if (!is_at(failure, "gemini", "googleapis.com") && !is_at(failure, "google", "googleapis.com"))
+    if (!is_at(failure, SMA_HOST_GEMINI))
         return false;
     const char *said = failure->error.said;
     if (status != 429 && !HAS_WORD(said, "resource_exhausted"))
@@ -131,7 +128,7 @@ static bool judge_gemini(const struct sma_failure *failure, int status,
 static bool judge_dashscope(const struct sma_failure *failure, int status,
                             struct sma_failure_verdict *verdict)
 {
-    if (!is_at(failure, "dashscope", "aliyuncs.com") && !is_at(failure, "qwen", "aliyuncs.com"))
+    if (!is_at(failure, SMA_HOST_QWEN))
         return false;
     const char *said = failure->error.said;
     if (HAS_WORD(said, "arrearage", "freetieronly", "free tier of the model has been exhausted"))
@@ -143,8 +140,7 @@ static bool judge_dashscope(const struct sma_failure *failure, int status,
 
 static bool judge_zai(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
 {
-    if (!is_at(failure, "zhipu", "bigmodel.cn") && !is_at(failure, "glm", "bigmodel.cn") &&
-        !is_at(failure, "zai", "api.z.ai"))
+    if (!is_at(failure, SMA_HOST_ZHIPU))
         return false;
     switch (atol(failure->error.code)) { /* a code that is no number is 0 */
     case 1302:

@@ -7,10 +7,12 @@
 #include "support.h"
 
 static struct sma_decoder *decoder_of;
+static const char *base_url = "http://127.0.0.1:1/v1";
 
 static const struct sma_decoded *decode(const char *body)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+    llm.base_url = base_url;
     sma_decoder_destroy(decoder_of);
     decoder_of = sma_decoder_create(&llm);
     CHECK(decoder_of != NULL);
@@ -177,6 +179,18 @@ static void words_about_calls_stay_words(void)
     }
 }
 
+/* A platform takes calls out of the text itself: what stands there was meant to be read. */
+static void text_of_platforms_is_never_a_call(void)
+{
+    static const char text[] = "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
+    const char *own = base_url;
+    base_url = "https://api.openai.com/v1";
+    const struct sma_decoded *decoded = decode_text(text, "stop");
+    CHECK_INT(0, decoded->call_count);
+    CHECK_STR(text, decoded->text);
+    base_url = own;
+}
+
 static void a_call_in_a_cut_text_is_neither_run_nor_shown(void)
 {
     const struct sma_decoded *decoded =
@@ -228,6 +242,7 @@ int main(void)
     RUN(only_the_head_of_a_long_cut_call_goes_back);
     RUN(calls_written_as_text_become_calls);
     RUN(words_about_calls_stay_words);
+    RUN(text_of_platforms_is_never_a_call);
     RUN(a_call_in_a_cut_text_is_neither_run_nor_shown);
     RUN(calls_in_the_text_are_not_streamed);
     RUN(a_text_full_of_tags_is_read_in_time);

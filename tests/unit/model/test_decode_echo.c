@@ -113,7 +113,7 @@ static void reasoning_of_plain_turns_goes_where_it_is_wanted(void)
     CHECK_STR("{\"role\":\"assistant\",\"content\":\"x\"}", chat(thought)->fragment);
     CHECK_STR("{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"hm\"}",
               decode_as(SMA_LLM_CHAT, "moonshot", thought)->fragment);
-    CHECK_STR("{\"role\":\"assistant\",\"content\":\"x\"}",
+    CHECK_STR("{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"\"}",
               decode_as(SMA_LLM_CHAT, "moonshot", none)->fragment);
     CHECK_STR("{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"\"}",
               decode_as(SMA_LLM_CHAT, "deepseek", none)->fragment);
