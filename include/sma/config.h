@@ -121,6 +121,10 @@ struct sma_buf;
 void sma_config_format_schema(struct sma_buf *buf);
 /** Which provider a well-known model name belongs to (reference §2.4), "custom" for others. */
 const char *sma_config_provider_of_model(const char *model);
+/** The first of these variables (NULL ends the list) that is set and not empty, in the environment or, where it does not know
+ *  it, in the folder's .env. false: none, or it does not fit. For commands that run before there is a configuration. */
+bool sma_config_find_variable(const char *folder, const char *const *names, char *value,
+                              size_t room);
 /** The default base URL of a provider, "" when it has none of its own. */
 const char *sma_config_base_url(const char *provider);
 

@@ -51,9 +51,9 @@ static const struct
      "  -y, --yes                     ask nothing: take the options given and the defaults\n"
      "      --force                   overwrite an existing Agent.md and ship.json\n"
      "      --name NAME               name of the agent (default: name of the folder)\n"
-     "      --provider NAME           anthropic, openai, deepseek, custom, offline, ... (default: "
-     "by model)\n"
-     "      --model NAME              e.g. claude-sonnet-4-5, gpt-4o, deepseek-chat\n"
+     "      --provider NAME           anthropic, openai, gemini, deepseek, moonshot, qwen, zhipu,\n"
+     "                                openrouter, ollama, custom, offline (default: by model)\n"
+     "      --model NAME              e.g. claude-sonnet-5-5, gpt-6.1-sol, deepseek-flash\n"
      "      --base-url URL            where the provider answers\n"
      "      --adapter NAME            none (default), telegram, feishu, qq\n"
      "      --qq-sandbox              use QQ's sandbox\n"},

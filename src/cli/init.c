@@ -4,6 +4,7 @@
  * Source: reference §3 (files and folders), §2.4 (models), §2.8 (the template's topics).
  */
 #include "cli.h"
+#include "init_model.h"
 
 #include "sma/config.h"
 #include "sma/sys.h"
@@ -15,27 +16,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX 512
+#define ANSWER_BYTES_MAX INIT_ANSWER_BYTES_MAX
 
 struct answers
 {
     const char *dir;
-    char name[ANSWER_BYTES_MAX], model[ANSWER_BYTES_MAX], provider[ANSWER_BYTES_MAX];
-    char base_url[ANSWER_BYTES_MAX], adapter[ANSWER_BYTES_MAX];
+    char name[ANSWER_BYTES_MAX], adapter[ANSWER_BYTES_MAX];
+    struct init_model model;
     bool is_qq_sandbox, is_yes, is_forced;
 };
 
-static const char *const MODELS[] = {"claude-sonnet-4-5",
-                                     "claude-haiku",
-                                     "claude-3-5-sonnet-20241022",
-                                     "claude-3-opus-20240229",
-                                     "gpt-4",
-                                     "gpt-4-turbo",
-                                     "gpt-4o",
-                                     "gpt-3.5-turbo",
-                                     "deepseek-chat",
-                                     "custom",
-                                     "offline"};
 static const char *const ADAPTERS[] = {"none", "telegram", "feishu", "qq"};
 
 static const char AGENT_MD[] = "# Role\n\n"
@@ -49,7 +39,7 @@ static const char AGENT_MD[] = "# Role\n\n"
                                "- Change files only when you are explicitly asked to.\n";
 
 /* -- questions -------------------------------------------------------------------------------------------------- */
-static bool ask(const char *question, const char *otherwise, char *answer)
+bool sma_init_ask(const char *question, const char *otherwise, char *answer)
 {
     printf("%s [%s]: ", question, otherwise);
     fflush(stdout);
@@ -70,7 +60,7 @@ static bool ask_choice(const char *question, const char *const *choices, size_t 
     for (size_t i = 0; i < count; i++)
         printf("  %zu) %s\n", i + 1, choices[i]);
     for (;;) {
-        if (!ask("number or name", choices[0], answer))
+        if (!sma_init_ask("number or name", choices[0], answer))
             return false;
         int64_t number;
         if (sma_parse_i64(sma_str(answer), 1, (int64_t)count, &number) == SMA_ERR_OK)
@@ -95,7 +85,7 @@ static int ask_everything(struct answers *answers)
     char line[ANSWER_BYTES_MAX];
     bool is_there = exists(answers->dir, "Agent.md") || exists(answers->dir, "ship.json");
     if (is_there && !answers->is_forced) {
-        if (!ask("Agent.md or ship.json exists here. Overwrite?", "no", line))
+        if (!sma_init_ask("Agent.md or ship.json exists here. Overwrite?", "no", line))
             return 1;
         bool is_wanted;
         if (!sma_cli_parse_bool(line, &is_wanted) || !is_wanted)
@@ -104,16 +94,15 @@ static int ask_everything(struct answers *answers)
     }
     char otherwise[ANSWER_BYTES_MAX];
     snprintf(otherwise, sizeof otherwise, "%s", answers->name);
-    if (!ask("Name of the agent", otherwise, answers->name))
+    if (!sma_init_ask("Name of the agent", otherwise, answers->name))
         return 1;
-    if (answers->model[0] == '\0' &&
-        !ask_choice("Language model:", MODELS, SMA_COUNT_OF(MODELS), answers->model))
+    if (!sma_init_ask_model(&answers->model))
         return 1;
     if (answers->adapter[0] == '\0' &&
         !ask_choice("Platform to connect:", ADAPTERS, SMA_COUNT_OF(ADAPTERS), answers->adapter))
         return 1;
     if (strcmp(answers->adapter, "qq") == 0) {
-        if (!ask("Use QQ's sandbox?", "no", line))
+        if (!sma_init_ask("Use QQ's sandbox?", "no", line))
             return 1;
         (void)sma_cli_parse_bool(line, &answers->is_qq_sandbox); /* anything else: no */
     }
@@ -137,24 +126,23 @@ static void put_adapter(struct sma_buf *buf, const struct answers *answers, cons
 
 static void put_ship_json(struct sma_buf *buf, const struct answers *answers)
 {
-    bool is_custom = strcmp(answers->model, "custom") == 0;
-    bool is_offline = strcmp(answers->provider, "offline") == 0;
+    const struct init_model *model = &answers->model;
+    bool is_named_later = strcmp(model->model, "custom") == 0; /* by variables of .env */
+    bool is_offline = strcmp(model->provider, "offline") == 0;
     sma_buf_put_text(buf, "{\n  \"$schema\": \"./.ship/schema/ship.schema.json\",\n  \"name\": ");
     sma_buf_put_json_string(buf, sma_str(answers->name));
     sma_buf_put_text(
         buf,
         ",\n  \"version\": \"1.0.0\",\n  \"start\": { \"port\": 3000, \"host\": \"127.0.0.1\" },\n"
         "  \"llm\": {\n");
-    put_member(buf, "provider", answers->provider, ",\n");
-    put_member(buf, "model", is_custom ? "${LLM_MODEL}" : answers->model,
+    /* Nothing that some model refuses: sampling and the cap of an answer are the provider's own. */
+    put_member(buf, "provider", model->provider, ",\n");
+    put_member(buf, "model", is_named_later ? "${LLM_MODEL}" : model->model,
                is_offline ? "\n" : ",\n");
     if (!is_offline) {
-        const char *url = answers->base_url[0] != '\0' ? answers->base_url
-                          : is_custom                  ? "${LLM_BASE_URL}"
-                                                       : sma_config_base_url(answers->provider);
-        put_member(buf, "baseUrl", url, ",\n");
-        put_member(buf, "apiKey", "${LLM_API_KEY}", ",\n");
-        sma_buf_put_text(buf, "    \"temperature\": 0.7\n");
+        put_member(buf, "baseUrl", model->base_url[0] != '\0' ? model->base_url : "${LLM_BASE_URL}",
+                   ",\n");
+        put_member(buf, "apiKey", "${LLM_API_KEY}", "\n");
     }
     sma_buf_put_text(buf, "  },\n  \"adapters\": {\n");
     put_adapter(buf, answers, "telegram", "\"botToken\": \"${TELEGRAM_BOT_TOKEN}\"", ",");
@@ -251,9 +239,9 @@ static int parse_options(int argc, char **argv, struct answers *answers)
     int option;
     while ((option = getopt_long(argc, argv, ":y", longs, NULL)) != -1) {
         char *text = option == 'n'   ? answers->name
-                     : option == 'o' ? answers->provider
-                     : option == 'm' ? answers->model
-                     : option == 'u' ? answers->base_url
+                     : option == 'o' ? answers->model.provider
+                     : option == 'm' ? answers->model.model
+                     : option == 'u' ? answers->model.base_url
                      : option == 'a' ? answers->adapter
                                      : NULL;
         if (text != NULL)
@@ -276,12 +264,8 @@ static int parse_options(int argc, char **argv, struct answers *answers)
 
 static int check_answers(struct answers *answers)
 {
-    if (answers->model[0] == '\0')
-        snprintf(answers->model, ANSWER_BYTES_MAX, "%s",
-                 strcmp(answers->provider, "offline") == 0 ? "offline" : MODELS[0]);
-    if (answers->provider[0] == '\0')
-        snprintf(answers->provider, ANSWER_BYTES_MAX, "%s",
-                 sma_config_provider_of_model(answers->model));
+    if (sma_init_check_model(&answers->model) != 0)
+        return 1;
     if (answers->adapter[0] == '\0')
         snprintf(answers->adapter, ANSWER_BYTES_MAX, "none");
     for (size_t i = 0; i < SMA_COUNT_OF(ADAPTERS); i++)
@@ -310,7 +294,7 @@ static void print_platform_steps(const struct answers *answers)
 static int print_next_steps(const struct answers *answers)
 {
     printf("Wrote Agent.md, ship.json and .ship/ in %s\n\nNext:\n", answers->dir);
-    if (strcmp(answers->provider, "offline") != 0)
+    if (strcmp(answers->model.provider, "offline") != 0)
         printf("  (umask 077; echo 'LLM_API_KEY=...' >> %s/.env)     your provider's key\n",
                answers->dir);
     printf("  shipmyagent chat %s      talk to it here\n  shipmyagent start %s     serve it\n",
@@ -319,18 +303,30 @@ static int print_next_steps(const struct answers *answers)
     return 0;
 }
 
+/* The folder may not be there yet: then its name is the last part of what was written. */
+static void name_after_folder(struct answers *answers)
+{
+    char real[PATH_MAX];
+    struct sma_str path = sma_str(answers->dir);
+    if (realpath(answers->dir, real) != NULL)
+        path = sma_str(real);
+    while (path.len > 1 && path.ptr[path.len - 1] == '/')
+        path.len--;
+    const char *slash = memrchr(path.ptr, '/', path.len);
+    if (slash != NULL && path.len > 1)
+        path = (struct sma_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
+    snprintf(answers->name, ANSWER_BYTES_MAX, "%.*s", (int)path.len, path.ptr);
+}
+
 int sma_cli_init(int argc, char **argv)
 {
     struct answers answers = {.dir = "."};
     int status = parse_options(argc, argv, &answers);
     if (status != 0)
         return status;
-    struct sma_error error;
-    if (sma_sys_make_shared_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
-        return sma_cli_fail("init: %s", error.text);
-    char real[PATH_MAX];
-    if (answers.name[0] == '\0' && realpath(answers.dir, real) != NULL)
-        snprintf(answers.name, ANSWER_BYTES_MAX, "%.500s", strrchr(real, '/') + 1);
+    answers.model.dir = answers.dir;
+    if (answers.name[0] == '\0')
+        name_after_folder(&answers);
     bool is_there = exists(answers.dir, "Agent.md") || exists(answers.dir, "ship.json");
     if (!answers.is_yes && isatty(STDIN_FILENO) != 1)
         return sma_cli_fail("init: standard input is no terminal, so there is nobody to ask; "
@@ -345,7 +341,11 @@ int sma_cli_init(int argc, char **argv)
     }
     if (status != 0)
         return sma_cli_fail("init: input ended; nothing was changed");
+    /* Only what can be carried out leaves anything behind. */
     status = check_answers(&answers);
+    struct sma_error error;
+    if (status == 0 && sma_sys_make_shared_dirs(sma_sys_real(), answers.dir, &error) != SMA_ERR_OK)
+        return sma_cli_fail("init: %s", error.text);
     status = status != 0 ? status : write_everything(&answers);
     return status != 0 ? status : print_next_steps(&answers);
 }

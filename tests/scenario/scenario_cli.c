@@ -78,7 +78,7 @@ static void init_asks_or_is_told(void)
     EXPECT(1, "use --yes", "init", path);
     EXPECT(1, "--adapter takes none", "init", path, "--yes", "--adapter", "irc");
     EXPECT(0, "Next:", "init", path, "--yes", "--name", "a \"quoted\" name", "--model",
-           "deepseek-chat");
+           "deepseek-flash");
     EXPECT(1, "--force overwrites", "init", path, "--yes");
     EXPECT(0, "Next:", "init", path, "--yes", "--force", "--provider", "offline");
     struct folder made;
@@ -93,6 +93,55 @@ static void init_asks_or_is_told(void)
     CHECK(mcp != NULL);
     free(mcp);
     folder_remove(&folder);
+}
+
+/* What was refused or broken off leaves no folder, and no key goes to another provider's address. */
+static void init_refuses_what_cannot_work(void)
+{
+    struct folder folder;
+    folder_create(&folder, NULL);
+    char path[256];
+    snprintf(path, sizeof path, "%s/new", folder.path);
+    EXPECT(1, "anthropic does not serve gpt-6-sol; use --provider openai", "init", path, "--yes",
+           "--provider", "anthropic", "--model", "gpt-6-sol");
+    EXPECT(1, "provider nonsense is not known; take one of anthropic", "init", path, "--yes",
+           "--provider", "nonsense", "--model", "m");
+    EXPECT(1, "which provider serves mystery-9 is not known here", "init", path, "--yes", "--model",
+           "mystery-9");
+    EXPECT(1, "needs the server's address", "init", path, "--yes", "--provider", "custom",
+           "--model", "mystery-9");
+    EXPECT(1, "--adapter takes none", "init", path, "--yes", "--adapter", "irc");
+    CHECK(access(path, F_OK) != 0);
+    folder_remove(&folder);
+}
+
+static void init_writes_what_the_provider_takes(void)
+{
+    static const struct
+    {
+        const char *words[3], *provider, *model;
+    } rows[] = {{{"--provider", "openai"}, "openai", NULL},
+                {{"--provider", "anthropic"}, "anthropic", NULL},
+                {{"--model", "kimi-k3"}, "moonshot", "kimi-k3"},
+                {{"--model", "gemini-3.8-flash"}, "gemini", "gemini-3.8-flash"},
+                {{"--model", "glm-5.3"}, "zhipu", "glm-5.3"},
+                {{"--model", "qwen3.8-max"}, "qwen", "qwen3.8-max"},
+                {{"--model", "anthropic/claude-sonnet-5-5"}, "openrouter", NULL}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct folder folder;
+        char wanted[256];
+        folder_create(&folder, NULL);
+        EXPECT(0, "Next:", "init", folder.path, "--yes", "--force", rows[i].words[0],
+               rows[i].words[1]);
+        char *json = folder_read(&folder, "ship.json");
+        CHECK(json != NULL && strstr(json, "temperature") == NULL);
+        snprintf(wanted, sizeof wanted, "\"provider\": \"%s\"", rows[i].provider);
+        CHECK(strstr(json, wanted) != NULL);
+        if (rows[i].model != NULL)
+            CHECK(strstr(json, rows[i].model) != NULL);
+        free(json);
+        folder_remove(&folder);
+    }
 }
 
 static void alias_changes_its_own_block_only(void)
@@ -212,6 +261,8 @@ int main(int argc, char **argv)
     RUN(words_are_understood_or_refused);
     RUN(a_folder_without_a_project_is_refused);
     RUN(init_asks_or_is_told);
+    RUN(init_refuses_what_cannot_work);
+    RUN(init_writes_what_the_provider_takes);
     RUN(alias_changes_its_own_block_only);
     RUN(one_process_serves_a_project);
     RUN(a_start_that_finds_its_port_taken_leaves_no_trace);

@@ -4,8 +4,13 @@
  */
 #include "config_priv.h"
 
+#include "sma/sys.h"
+
 #include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct cursor
 {
@@ -162,4 +167,46 @@ enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user)
         skip_line(&cursor);
     }
     return SMA_ERR_OK;
+}
+
+/* -- one variable, before there is a configuration --------------------------------------------------------------- */
+#define ENV_FILE_BYTES_MAX (1024 * 1024)
+
+struct wanted
+{
+    const char *name;
+    char *value;
+    size_t room;
+    bool is_found;
+};
+
+static void take_wanted(void *user, const char *name, const char *value)
+{
+    struct wanted *wanted = user;
+    if (strcmp(name, wanted->name) == 0) /* a later line overrides an earlier one */
+        wanted->is_found = snprintf(wanted->value, wanted->room, "%s", value) < (int)wanted->room &&
+                           value[0] != '\0';
+}
+
+bool sma_config_find_variable(const char *folder, const char *const *names, char *value,
+                              size_t room)
+{
+    char path[PATH_MAX];
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    snprintf(path, sizeof path, "%s/.env", folder);
+    bool has_file = sma_sys_read_file(sma_sys_real(), path, ENV_FILE_BYTES_MAX, &bytes, &len,
+                                      NULL) == SMA_ERR_OK;
+    for (; *names != NULL; names++) {
+        const char *given = getenv(*names);
+        struct wanted wanted = {*names, value, room, false};
+        if (given != NULL)
+            take_wanted(&wanted, *names, given);
+        else if (has_file &&
+                 sma_env_parse((struct sma_str){bytes, len}, take_wanted, &wanted) != SMA_ERR_OK)
+            wanted.is_found = false;
+        if (wanted.is_found)
+            return true;
+    }
+    return false;
 }
