@@ -22,7 +22,7 @@
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
 #define SMA_ASK_ATTEMPT_COUNT_MAX 64   /* dispatcher -> one adapter */
 #define SMA_DELIVER_CREDIT_COUNT 64    /* outbox rows handed to the dispatcher per adapter */
-#define SMA_TRAFFIC_LINE_COUNT_S 500   /* log lines of ordinary traffic an actor writes a second; more are left out, counted */
+#define SMA_TRAFFIC_LINE_COUNT_S 200   /* log lines of ordinary traffic an actor writes a second; more are left out, counted */
 #define SMA_SIGNAL_COUNT_MAX 256       /* slots of a signal lane; dropped beyond, counted */
 
 /* -- messages from outside -------------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
  */
 #include "dispatcher_priv.h"
 
+#include "sma/labels.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -23,12 +25,12 @@ static void init_platform(struct platform *platform, const struct sma_adapter *a
     uint32_t group_per_minute = capabilities.group_per_minute == 0 ? capabilities.chat_per_minute
                                                                    : capabilities.group_per_minute;
     platform->ops = adapter->ops;
-    platform->rate = sma_rate_make(capabilities.adapter_per_second, NS_PER_S,
-                                   capabilities.adapter_burst);
+    platform->label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(adapter->ops->name));
+    platform->rate =
+        sma_rate_make(capabilities.adapter_per_second, NS_PER_S, capabilities.adapter_burst);
     platform->chat_rate =
         sma_rate_make(capabilities.chat_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
-    platform->group_rate =
-        sma_rate_make(group_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
+    platform->group_rate = sma_rate_make(group_per_minute, 60 * NS_PER_S, capabilities.chat_burst);
 }
 
 enum sma_err sma_dispatcher_create(const struct sma_dispatcher_options *options,

@@ -98,6 +98,7 @@ struct platform
 {
     const struct sma_adapter_ops *ops; /* NULL: no adapter has this id */
     enum sma_actor_id actor;
+    unsigned label; /* in labels.h */
     struct sma_rate rate, chat_rate, group_rate;
     uint64_t taken_ns, hold_until_ns;
     struct chat *ready_first, *ready_last;

@@ -1,5 +1,6 @@
 /* dispatcher_receipt.c — how a part or a row ended becomes durable before anything is built on it. */
 #include "dispatcher_priv.h"
+#include "sma/labels.h"
 #include "traffic.h"
 
 #include <stdio.h>
@@ -61,9 +62,12 @@ static void log_delivered(const struct row *row, struct sma_ctx *ctx)
     static const char *const words[] = {[SMA_DELIVERY_SENT] = "sent",
                                         [SMA_DELIVERY_FAILED] = "failed",
                                         [SMA_DELIVERY_UNKNOWN] = "unknown"};
+    static const uint8_t counts[] = {
+        [SMA_DELIVERY_SENT] = 0, [SMA_DELIVERY_FAILED] = 1, [SMA_DELIVERY_UNKNOWN] = 2};
     const struct sma_deliver *deliver = row->deliver;
     struct sma_traffic line;
     SMA_ASSERT(row->receipt_state < SMA_COUNT_OF(words));
+    SMA_FAMILY_ADD(platform_deliveries_total, row->platform->label, counts[row->receipt_state], 1);
     if (!sma_traffic_begin(&line, ctx, SMA_LOG_INFO, "delivered", deliver->seq,
                            deliver->route.chat_key))
         return;
@@ -127,6 +131,7 @@ static void take_stopped(struct sma_dispatcher *dispatcher, struct row *row, str
         row->receipt_state = SMA_DELIVERY_FAILED;
         snprintf(row->error, sizeof row->error, "stopped");
         SMA_METRIC_ADD(deliveries_failed_total, 1);
+        log_delivered(row, ctx);
         sma_dispatcher_tell_outcome(dispatcher, row, ctx);
     }
     drop_row(dispatcher, row, ctx);

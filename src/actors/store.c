@@ -4,6 +4,8 @@
  */
 #include "store_model.h"
 
+#include "sma/labels.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
@@ -66,8 +68,10 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
         return sma_fail(error, SMA_ERR_TOOBIG, "at most %d adapters may be configured",
                         SMA_ADAPTER_COUNT_MAX);
     for (size_t i = 0; i < options->adapter_count; i++)
-        store->adapters[i] = (struct store_adapter){.adapter = &options->adapters[i],
-                                                    .credits = SMA_DELIVER_CREDIT_COUNT};
+        store->adapters[i] = (struct store_adapter){
+            .adapter = &options->adapters[i],
+            .label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(options->adapters[i].ops->name)),
+            .credits = SMA_DELIVER_CREDIT_COUNT};
     store->adapter_count = (uint32_t)options->adapter_count;
     int chat_max = store->config->queue_chat_waiting_max, max = store->config->queue_waiting_max;
     struct sma_queue_options queue = {

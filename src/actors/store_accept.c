@@ -3,6 +3,7 @@
  * the open transaction, and its answer is kept until that is durable.
  */
 #include "store_approval.h"
+#include "store_seen.h"
 #include "store_stranger.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ static void refuse_now(struct sma_store *store, const struct sma_msg *question,
     *SMA_MSG_BODY(answer, struct sma_accepted) = (struct sma_accepted){
         .verdict = SMA_VERDICT_REFUSED, .retry_after_ms = retry_after_ms, .reason = reason};
     SMA_METRIC_ADD(ingress_refused_total, 1);
+    sma_store_count_refused(store, question->from);
     sma_ctx_answer(store->ctx, question, &answer);
 }
 

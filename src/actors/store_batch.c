@@ -385,8 +385,10 @@ static void refuse_effects(struct sma_store *store)
             sma_msg_destroyp(&effect->msg);
             continue;
         }
-        if (effect->msg->kind == SMA_MSG_ACCEPTED)
+        if (effect->msg->kind == SMA_MSG_ACCEPTED) {
             SMA_METRIC_ADD(ingress_refused_total, 1);
+            sma_store_count_refused(store, effect->to);
+        }
         turn_into_refusal(effect->msg);
         sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
     }

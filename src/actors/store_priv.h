@@ -246,6 +246,7 @@ struct store_groups
 struct store_adapter
 {
     const struct sma_adapter *adapter;
+    unsigned label; /* of its platform in labels.h */
     uint32_t credits;
     struct store_chat *waiting_first, *waiting_last; /* chats whose next row waits for a credit */
     struct sma_access_rules *rules;

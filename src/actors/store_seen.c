@@ -1,7 +1,31 @@
 /* store_seen.c — see store_seen.h. */
 #include "store_seen.h"
 
+#include "sma/labels.h"
 #include "traffic.h"
+
+enum message_word
+{
+    MESSAGE_ACCEPTED, /* in the order of platform_messages_total */
+    MESSAGE_DUPLICATE,
+    MESSAGE_IGNORED,
+    MESSAGE_BUSY,
+    MESSAGE_REFUSED,
+};
+
+static void count_message(const struct sma_store *store, unsigned actor, enum message_word word)
+{
+    unsigned label = 0;
+    for (uint32_t i = 0; i < store->adapter_count; i++)
+        if (store->adapters[i].adapter->actor == (enum sma_actor_id)actor)
+            label = store->adapters[i].label;
+    SMA_FAMILY_ADD(platform_messages_total, label, word, 1);
+}
+
+void sma_store_count_refused(const struct sma_store *store, unsigned actor)
+{
+    count_message(store, actor, MESSAGE_REFUSED);
+}
 
 /* Traffic that is not answered is of interest to who looks for it: DEBUG. */
 void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
@@ -11,7 +35,12 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_effect *
         [SMA_VERDICT_ACCEPTED] = "accepted", [SMA_VERDICT_DUPLICATE] = "duplicate",
         [SMA_VERDICT_IGNORED] = "ignored",   [SMA_VERDICT_BUSY] = "busy",
         [SMA_VERDICT_CONFLICT] = "conflict", [SMA_VERDICT_REFUSED] = "refused"};
+    static const uint8_t counts[] = {
+        [SMA_VERDICT_ACCEPTED] = MESSAGE_ACCEPTED,  [SMA_VERDICT_DUPLICATE] = MESSAGE_DUPLICATE,
+        [SMA_VERDICT_IGNORED] = MESSAGE_IGNORED,    [SMA_VERDICT_BUSY] = MESSAGE_BUSY,
+        [SMA_VERDICT_CONFLICT] = MESSAGE_DUPLICATE, [SMA_VERDICT_REFUSED] = MESSAGE_REFUSED};
     const struct sma_accepted *accepted = SMA_MSG_BODY(effect->msg, struct sma_accepted);
+    count_message(store, effect->to, (enum message_word)counts[accepted->verdict]);
     bool is_usual =
         accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_BUSY;
     struct sma_traffic line;

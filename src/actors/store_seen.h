@@ -19,7 +19,9 @@ enum store_run_end
     STORE_END_WAITS, /* parked: for a model */
 };
 
-/** What became of a message: the answer to its INGRESS. */
+/** A message of this adapter was refused: it comes again. */
+void sma_store_count_refused(const struct sma_store *store, unsigned actor);
+/** What became of a message: the answer to its INGRESS. Counted and logged. */
 void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
                             uint64_t now);
 /** A run has ended, or waits; run->end says which. */

@@ -4,6 +4,7 @@
 #include "tools_priv.h"
 
 #include "runtime/approval/request.h"
+#include "sma/labels.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 #include "traffic.h"
@@ -276,6 +277,35 @@ static void give_place_back(struct tools_job *job)
     }
 }
 
+/* How a call ended, or that people are asked. Of sends and questions to the store the run counts the rest. */
+static void count_call(const struct tools_job *job, enum sma_tool_verdict verdict, bool is_error)
+{
+    enum
+    {
+        OK, /* in the order of tool_calls_total */
+        FAILED,
+        ASKS,
+        REFUSED,
+        STOPPED
+    };
+    const struct sma_tool_ask *ask = job->ask;
+    bool is_check = ask->mode == SMA_TOOL_CHECK;
+    bool is_work = job->kind == TOOLS_KIND_EXEC || sma_file_tools_has(ask->name) ||
+                   sma_str_is_equal(ask->name, SMA_STR("exec_shell"));
+    unsigned word = verdict == SMA_TOOL_ASKS      ? ASKS
+                    : verdict == SMA_TOOL_REFUSED ? REFUSED
+                    : verdict == SMA_TOOL_STOPPED ? STOPPED
+                    : is_error                    ? FAILED
+                                                  : OK;
+    if ((is_check && verdict == SMA_TOOL_ALLOWED) || (!is_work && verdict != SMA_TOOL_ASKS))
+        return;
+    unsigned label = sma_label_place(SMA_LABEL_TOOL, ask->name);
+    SMA_FAMILY_ADD(tool_calls_total, label, word, 1);
+    if (!is_check)
+        SMA_FAMILY_ADD(tool_seconds_total, label, 0,
+                       sma_ctx_now(job->tools->ctx) - job->question->sent_ns);
+}
+
 /* Sizes and outcome; what was asked for stands in the audit line. */
 static void log_call(const struct tools_job *job, enum sma_tool_verdict verdict, bool is_error,
                      struct sma_str content)
@@ -286,6 +316,7 @@ static void log_call(const struct tools_job *job, enum sma_tool_verdict verdict,
                                         [SMA_TOOL_STOPPED] = "stopped"};
     const struct sma_tool_ask *ask = job->ask;
     bool is_check = ask->mode == SMA_TOOL_CHECK;
+    count_call(job, verdict, is_error);
     /* A check that lets the call pass is followed by its RUN, or by a send's delivery: each has a line of its own. */
     bool is_usual = !is_check || verdict != SMA_TOOL_ALLOWED;
     struct sma_traffic line;

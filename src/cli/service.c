@@ -11,7 +11,9 @@
 #include "chat_screen.h"
 #include "lock.h"
 #include "private.h"
+#include "runtime/model/target.h"
 #include "sma/actors.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -106,6 +108,8 @@ static enum sma_err add_adapters(struct sma_service *service,
         if (err != SMA_ERR_OK)
             return err;
         service->adapter_count++;
+        sma_link_down(entry->ops->name, sma_sys_real()->wall_ms(NULL),
+                      SMA_STR("")); /* not yet up */
     }
     return SMA_ERR_OK;
 }
@@ -124,6 +128,16 @@ static void warn_unknown_platforms(const struct sma_config *config)
                  config->adapters[i].name);
         if (config->adapters[i].is_enabled && !is_known)
             warn_on_stderr(NULL, line);
+    }
+}
+
+/* `status` lists them before the first question. */
+static void name_targets(const struct sma_config *config)
+{
+    struct sma_target target;
+    for (size_t i = 0; i < config->llm_target_count; i++) {
+        sma_target_init(&target, config->llm_targets[i]);
+        sma_target_known(sma_str(target.key));
     }
 }
 
@@ -230,6 +244,7 @@ static enum sma_err fill(struct sma_service *service, const struct sma_service_o
     if (err != SMA_ERR_OK)
         return err;
     warn_unknown_platforms(service->config);
+    name_targets(service->config);
     err = sma_lock_take(service->config->state_dir, &service->lock_fd, error);
     if (err != SMA_ERR_OK)
         return err;
@@ -308,6 +323,7 @@ static void reload(void *user)
         return;
     }
     service->reloaded[service->reloaded_count++] = config;
+    name_targets(config);
     sma_system_reload(service->system, config);
 }
 

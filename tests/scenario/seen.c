@@ -115,6 +115,56 @@ static void lines_of_traffic_hold_no_text_of_people(void)
     json_decref(answer);
 }
 
+/* -- metrics and status ------------------------------------------------------------------------------------------- */
+static char *page(const char *path)
+{
+    struct http_answer answer = http_ask(shared.service.port, path, "", NULL, TALK_MS);
+    CHECK_INT(200, answer.status);
+    char *text = strdup(answer.body);
+    CHECK(text != NULL);
+    http_answer_fini(&answer);
+    return text;
+}
+
+static void expect_part(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fprintf(stderr, "\"%s\" is missing in:\n%s\n", part, text);
+    CHECK(strstr(text, part) != NULL);
+}
+
+static void numbers_tell_platform_model_and_tool(void)
+{
+    json_decref(talk_execute(shared.service.port, 200, "numbers", "m-3",
+                             "count [[call list_files {}]] [[call no_such_tool {}]]"));
+    char *text = page("/metrics");
+    expect_part(text, "\nsma_platform_messages_total{platform=\"http\",outcome=\"accepted\"} ");
+    expect_part(text, "\nsma_platform_connected{platform=\"http\"} 1\n");
+    expect_part(text, "\nsma_model_calls_total{model=\"chat 127.0.0.1");
+    expect_part(text, "kind=\"output\"} ");
+    expect_part(text, "\nsma_tool_calls_total{tool=\"list_files\",outcome=\"ok\"} ");
+    CHECK(strstr(text, "no_such_tool") == NULL); /* the model's own word is no label */
+    free(text);
+}
+
+static void status_tells_how_connections_and_models_stand(void)
+{
+    json_t *status = talk_get(shared.service.port, "/api/status");
+    const json_t *http = json_object_get(json_object_get(status, "platforms"), "http");
+    CHECK(json_is_true(json_object_get(http, "connected")));
+    CHECK_INT(24, (long long)strlen(talk_text(http, "since")));
+    const json_t *models = json_object_get(status, "models");
+    CHECK_INT(1, (long long)json_object_size(models));
+    const char *name;
+    json_t *model;
+    json_object_foreach((json_t *)models, name, model)
+    {
+        CHECK_TEXT("ok", talk_text(model, "state"));
+        CHECK(strncmp(name, "chat 127.0.0.1", 14) == 0);
+    }
+    json_decref(status);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -123,6 +173,8 @@ int main(int argc, char **argv)
     world_start(&shared, binary, fake_model, LLM, "");
     RUN(each_event_of_a_message_leaves_one_line);
     RUN(lines_of_traffic_hold_no_text_of_people);
+    RUN(numbers_tell_platform_model_and_tool);
+    RUN(status_tells_how_connections_and_models_stand);
     world_stop(&shared);
     return check_summary();
 }

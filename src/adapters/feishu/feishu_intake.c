@@ -8,6 +8,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 #include "sma/notices.h"
 #include "sma/text.h"
@@ -152,6 +153,7 @@ static void on_event(void *user, const struct feishu_event *event)
     struct taking *taking = user;
     struct feishu *feishu = taking->feishu;
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("feishu", sma_ctx_wall(feishu->ctx));
     if (event->kind == FEISHU_EVENT_IGNORED) {
         sma_ctx_log(feishu->ctx, SMA_LOG_DEBUG, "feishu: event %.*s ignored: %s",
                     (int)event->event_type.len,

@@ -9,6 +9,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -51,6 +52,7 @@ static void try_later(struct feishu *feishu, const struct feishu_login_error *er
     if (feishu->is_intake_off)
         return;
     SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_link_down("feishu", sma_ctx_wall(feishu->ctx), sma_str(error->text));
     socket->failure_count++;
     uint64_t delay_ns = retry_delay_ns(feishu);
     uint64_t ordered_ns =
@@ -158,6 +160,7 @@ static void on_opened(void *user)
     socket->unanswered_count = 0;
     feishu_fragments_clear(socket->fragments);
     feishu_trouble(feishu, "");
+    sma_link_up("feishu", sma_ctx_wall(feishu->ctx));
     bool is_first = !socket->is_ready_told;
     socket->is_ready_told = true;
     sma_ctx_log(feishu->ctx, SMA_LOG_INFO, "feishu: %s as %s (%s), connection %s",

@@ -8,6 +8,7 @@
 
 #include "adapters/common/answers.h"
 #include "runtime/json/json_read.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 #include "sma/trouble.h"
@@ -69,10 +70,16 @@ static void on_token(struct feishu *feishu, void *user, const struct sma_net_ans
     enum feishu_login login = feishu_token_parse(answer, &tenant->token, &error);
     if (login == FEISHU_LOGIN_OK) {
         take_token(feishu, tenant->got_ns);
+        if (feishu->settings.is_webhook) /* else the connection tells */
+            sma_link_up("feishu", sma_ctx_wall(feishu->ctx));
         feishu_calls_go_on(feishu);
         return;
     }
     SMA_METRIC_ADD(platform_failures_total, 1);
+    if (feishu->settings.is_webhook)
+        sma_link_down("feishu", sma_ctx_wall(feishu->ctx), sma_str(error.text));
+    else
+        sma_link_error("feishu", sma_ctx_wall(feishu->ctx), sma_str(error.text));
     snprintf(tenant->why, sizeof tenant->why, "%s", error.text);
     tenant->failure_count++;
     tenant->is_fatal = login == FEISHU_LOGIN_FATAL;

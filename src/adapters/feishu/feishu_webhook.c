@@ -6,6 +6,7 @@
 #include "feishu_priv.h"
 
 #include "adapters/common/answers.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #define RETRY_AFTER_S 5
@@ -41,6 +42,7 @@ static void on_event(void *user, const struct feishu_event *event)
     struct taking *taking = user;
     struct feishu *feishu = taking->feishu;
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("feishu", sma_ctx_wall(feishu->ctx));
     if (event->kind == FEISHU_EVENT_IGNORED)
         return;
     struct feishu_hook *hook = free_hook(feishu);
@@ -81,6 +83,7 @@ static int take_event(struct taking *taking, struct sma_str json)
 static void reject(struct feishu *feishu, const struct feishu_webhook_verdict *verdict)
 {
     SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_link_error("feishu", sma_ctx_wall(feishu->ctx), sma_str(verdict->why));
     if (sma_adapter_is_worth_telling(++feishu->hook_refused_count)) /* anybody can cause these */
         sma_ctx_log(feishu->ctx, SMA_LOG_WARN,
                     "feishu: a webhook request was rejected (%u so far): %s",

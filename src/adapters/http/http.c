@@ -3,6 +3,8 @@
  */
 #include "http_priv.h"
 
+#include "runtime/tools/secrets.h"
+
 #include "runtime/json/json_arena.h"
 
 #include <jansson.h>
@@ -67,6 +69,7 @@ static void http_destroy(void *state)
     for (uint32_t i = 0; i < http->conn_count; i++)
         free(http->conns[i]);
     free(http->conns);
+    sma_secrets_destroy(http->secrets);
     http_tables_destroy(http);
     sma_buf_fini(&http->scratch);
     sma_buf_fini(&http->scratch_headers);
@@ -213,6 +216,10 @@ static void on_reload(struct sma_http *http, const struct sma_reload *reload)
         http->config = before;
         sma_ctx_log(http->ctx, SMA_LOG_ERROR, "HTTP keeps its settings: %s", error.text);
     }
+    if (http->secrets != NULL &&
+        sma_secrets_add_config(http->secrets, reload->config) != SMA_ERR_OK)
+        sma_ctx_log(http->ctx, SMA_LOG_WARN,
+                    "a secret more than can be kept: `status` may show it");
 }
 
 static void on_answer(struct sma_http *http, struct sma_msg *msg)

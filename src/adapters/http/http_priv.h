@@ -181,6 +181,7 @@ struct sma_http
     struct http_watch *watches;
     uint32_t free_watch, *watch_buckets, watch_count;
     struct http_auth auth;
+    struct sma_secrets *secrets; /* made when `status` is asked for first */
     void (*format_metrics)(void *user, struct sma_buf *buf);
     void *metrics_user;
     unsigned char random[256];
@@ -245,6 +246,10 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
                     struct sma_str body);
 void http_route_query_result(struct sma_http *http, const struct http_pending *pending,
                              struct sma_msg *msg);
+
+/* -- seen.c ------------------------------------------------------------------------------------------------------- */
+/** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */
+void http_put_seen(struct sma_http *http, struct sma_buf *body);
 
 /* -- execute.c and runs.c: messages in, results out ------------------------------------------------------------- */
 void http_execute(struct http_conn *conn, struct sma_str body);

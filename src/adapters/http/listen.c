@@ -3,6 +3,8 @@
  */
 #include "http_priv.h"
 
+#include "sma/links.h"
+
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -76,6 +78,7 @@ enum sma_err http_server_listen(struct sma_http *http, struct sma_error *error)
     uint16_t port = bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
                                                : ((struct sockaddr_in6 *)&bound)->sin6_port;
     atomic_store(&http->port, ntohs(port));
+    sma_link_up("http", sma_ctx_wall(http->ctx));
     return SMA_ERR_OK;
 }
 
@@ -84,5 +87,6 @@ void http_server_stop_listening(struct sma_http *http)
     if (!http->is_listening)
         return;
     http->is_listening = false;
+    sma_link_down("http", sma_ctx_wall(http->ctx), SMA_STR(""));
     uv_close((uv_handle_t *)&http->listener, NULL);
 }

@@ -2,6 +2,7 @@
 #include "http_priv.h"
 
 #include "runtime/tools/served.h"
+#include "sma/labels.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -186,6 +187,7 @@ static void respond_metrics(struct http_conn *conn)
     struct sma_buf body;
     sma_buf_init(&body, HTTP_RESPONSE_BYTES_MAX / 2);
     sma_metrics_format(&body);
+    sma_labels_format(&body);
     if (conn->server->format_metrics != NULL)
         conn->server->format_metrics(conn->server->metrics_user, &body);
     if (body.err == SMA_ERR_OK)
@@ -318,6 +320,7 @@ static void respond_status(struct http_conn *conn, struct sma_str store_json)
     sma_buf_put_char(&body, ']');
     sma_buf_put_json_key(&body, "connections");
     sma_buf_put_u64(&body, http->open_count);
+    http_put_seen(http, &body);
     sma_buf_put_json_key(&body, "store");
     sma_buf_put_str(&body, store_json.len > 0 ? store_json : SMA_STR("{}"));
     sma_buf_put_json_key(&body, "latency");

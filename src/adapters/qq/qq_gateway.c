@@ -8,6 +8,7 @@
 #include "qq_priv.h"
 
 #include "runtime/json/json_read.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
@@ -48,6 +49,7 @@ static void on_event(void *user, const struct qq_event *event)
     struct qq_shard *shard = taking->shard;
     struct qq *qq = shard->qq;
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("qq", sma_ctx_wall(qq->ctx));
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)
             qq_acknowledge(qq, event->interaction_id, QQ_INTERACTION_DONE);
@@ -388,6 +390,18 @@ static void act(struct qq_shard *shard, const struct qq_action *action)
     }
 }
 
+/* Connected is who has every shard. */
+static void tell_link(struct qq *qq, const char *trouble)
+{
+    for (uint32_t i = 0; i < qq->settings.shard_count; i++) {
+        if (!qq->shards[i].is_up) {
+            sma_link_down("qq", sma_ctx_wall(qq->ctx), sma_str(trouble));
+            return;
+        }
+    }
+    sma_link_up("qq", sma_ctx_wall(qq->ctx));
+}
+
 /* -- what people are told -------------------------------------------------------------------------------------------------- */
 /* A link that comes and goes is told at its first, second, fourth ... loss, until one has lasted. */
 static void tell_ready(struct qq_shard *shard)
@@ -396,6 +410,7 @@ static void tell_ready(struct qq_shard *shard)
     bool is_first = shard->ready_ns == 0;
     shard->ready_ns = now_of(shard);
     shard->is_up = true;
+    tell_link(qq, "");
     if (is_first || sma_adapter_is_worth_telling(shard->trouble_count))
         sma_ctx_log(qq->ctx, SMA_LOG_INFO, "qq: %s as %s (%s), shard %u of %u, %s",
                     is_first ? "connected" : "connected again",
@@ -413,6 +428,7 @@ static void tell_trouble(struct qq_shard *shard)
     const struct qq_session *session = &shard->session;
     bool has_lasted = shard->is_up && now_of(shard) - shard->ready_ns >= QQ_STABLE_S * QQ_NS_PER_S;
     shard->is_up = false;
+    tell_link(shard->qq, session->trouble);
     shard->trouble_count = has_lasted ? 1 : shard->trouble_count + 1;
     bool is_due = session->is_fatal || sma_adapter_is_worth_telling(shard->trouble_count);
     if (session->trouble[0] == '\0' || !is_due)

@@ -6,6 +6,7 @@
  */
 #include "qq_priv.h"
 
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -38,6 +39,10 @@ static void take_failure(struct qq *qq, bool is_fatal, const struct qq_login_err
     struct qq_token_keeper *keeper = &qq->token;
     keeper->failure_count++;
     SMA_METRIC_ADD(platform_failures_total, 1);
+    if (qq->settings.is_webhook)
+        sma_link_down("qq", sma_ctx_wall(qq->ctx), sma_str(error->text));
+    else
+        sma_link_error("qq", sma_ctx_wall(qq->ctx), sma_str(error->text));
     tell_failure(qq, is_fatal, error->text);
     snprintf(keeper->trouble, sizeof keeper->trouble, "%s", error->text);
     uint64_t delay_ns =
@@ -65,6 +70,8 @@ static void take_token(struct qq *qq, const struct qq_token *token)
     keeper->failure_count = 0;
     keeper->is_refused_told = false;
     keeper->trouble[0] = '\0';
+    if (qq->settings.is_webhook) /* else the sessions tell */
+        sma_link_up("qq", sma_ctx_wall(qq->ctx));
     come_back(qq, qq_token_refresh_s(token->expires_s) * QQ_NS_PER_S);
     qq_calls_token(qq, NULL);
 }

@@ -5,6 +5,7 @@
 #include "qq_priv.h"
 
 #include "runtime/json/json_read.h"
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -41,6 +42,7 @@ static void on_event(void *user, const struct qq_event *event)
     struct taking *taking = user;
     struct qq *qq = taking->qq;
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("qq", sma_ctx_wall(qq->ctx));
     taking->status = 200;
     if (event->kind == QQ_EVENT_IGNORED) {
         if (event->interaction_id.len > 0)

@@ -6,6 +6,7 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <jansson.h>
@@ -43,6 +44,7 @@ static void step_failed(struct telegram *telegram, const char *method,
     struct telegram_outcome outcome;
     telegram_classify(answer, &outcome);
     SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_link_down("telegram", sma_ctx_wall(telegram->ctx), sma_str(outcome.error));
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
     if (outcome.is_bot_refused) {
         telegram_bot_refused(telegram, answer->status);
@@ -60,6 +62,8 @@ static void step_is_done(struct telegram *telegram, enum telegram_phase next)
 {
     telegram->phase = (uint8_t)next;
     telegram->bot_failure_count = 0;
+    if (next == TELEGRAM_PHASE_READY)
+        sma_link_up("telegram", sma_ctx_wall(telegram->ctx));
     next_step(telegram);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #include <stdio.h>
@@ -56,8 +57,8 @@ static void end_batch(struct telegram *telegram)
 {
     struct telegram_poll *poll = &telegram->poll;
     int64_t offset = finished_offset(poll);
-    bool needs_pause = has_one(poll, ENTRY_REFUSED) ||
-                       (offset == poll->offset && !has_one(poll, ENTRY_AGAIN));
+    bool needs_pause =
+        has_one(poll, ENTRY_REFUSED) || (offset == poll->offset && !has_one(poll, ENTRY_AGAIN));
     poll->offset = offset;
     poll->entry_count = 0;
     SMA_CRASH_POINT("telegram.before_offset");
@@ -107,6 +108,7 @@ static void on_event(void *user, const struct telegram_event *event)
         telegram_answer_callback(telegram, event->callback_id, SMA_STR(""), false);
     }
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("telegram", sma_ctx_wall(telegram->ctx));
     poll->entries[poll->entry_count++] = entry;
 }
 
@@ -129,6 +131,7 @@ static void take_updates(struct telegram *telegram)
         sma_ctx_log(telegram->ctx, SMA_LOG_INFO, "telegram: polling works again after %u failures",
                     poll->failure_count);
     poll->failure_count = 0;
+    sma_link_up("telegram", sma_ctx_wall(telegram->ctx));
     telegram->is_refused_told = false;
     if (poll->entry_count == 0 && !poll->is_cut) {
         poll_again(telegram, delay_of_empty(telegram));
@@ -175,6 +178,8 @@ static void take_failure(struct telegram *telegram, const struct sma_net_answer 
     telegram_classify(answer, &outcome);
     telegram_describe(answer, description);
     SMA_METRIC_ADD(platform_failures_total, 1);
+    sma_link_down("telegram", sma_ctx_wall(telegram->ctx),
+                  sma_str(why != NULL ? why : outcome.error));
     if (answer->end == SMA_NET_ANSWERED && answer->status == 409) {
         take_conflict(telegram, description);
         return;

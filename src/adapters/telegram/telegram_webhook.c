@@ -4,6 +4,7 @@
  */
 #include "telegram_priv.h"
 
+#include "sma/links.h"
 #include "sma/metrics.h"
 
 #define RETRY_AFTER_S 5
@@ -46,6 +47,7 @@ static void on_event(void *user, const struct telegram_event *event)
     struct taking *taking = user;
     struct telegram *telegram = taking->telegram;
     SMA_METRIC_ADD(platform_events_total, 1);
+    sma_link_event("telegram", sma_ctx_wall(telegram->ctx));
     taking->status = 200;
     if (event->kind == TELEGRAM_IGNORED) {
         if (event->callback_id.len > 0)

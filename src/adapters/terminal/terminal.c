@@ -1,6 +1,8 @@
 /* terminal.c — the terminal adapter as an actor: start, messages, life cycle. See terminal.h for the protocol. */
 #include "terminal_priv.h"
 
+#include "sma/links.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -53,8 +55,10 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     else
         status = uv_listen((uv_stream_t *)&terminal->listener, SMA_TERMINAL_CLIENT_COUNT_MAX,
                            sma_terminal_on_connection);
-    if (status == 0)
+    if (status == 0) {
+        sma_link_up("terminal", sma_ctx_wall(ctx));
         return SMA_ERR_OK;
+    }
     return sma_fail(error, SMA_ERR_IO, "terminal adapter: cannot listen on %.300s: %s",
                     terminal->socket_path, uv_strerror(status));
 }

@@ -310,6 +310,7 @@ void run_store_done(struct sma_run *run);
 
 /* run_trace.c: notes for the trace */
 void run_trace_begin(struct sma_run *run);
+void run_count_answer(struct sma_str target, const struct sma_model_answer *answer, uint64_t ns);
 void run_trace_answer(struct sma_run *run, const struct sma_model_answer *answer);
 /* Of the round that has all its results. */
 void run_trace_calls(struct sma_run *run);
