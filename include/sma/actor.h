@@ -102,6 +102,9 @@ void sma_ctx_log_details(struct sma_ctx *ctx, enum sma_log_level level, struct s
                          struct sma_str details_json);
 /** Lines of ordinary traffic (src/actors/traffic.h): may one be made now? Counts one that may not for want of room. */
 bool sma_ctx_may_log_traffic(struct sma_ctx *ctx, enum sma_log_level level);
+/** A request to a model or its answer, for the files in .ship/logs/llm alone. false: the lane to the log is half full or
+ *  there is none; what is left out is counted (log_blocks_dropped_total). */
+bool sma_ctx_log_block(struct sma_ctx *ctx, struct sma_str block, struct sma_str details_json);
 void sma_ctx_log_traffic(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
                          struct sma_str details_json);
 /** Lines below this level are not made at all. Process-wide; DEBUG at first. Thread: any. */

@@ -114,6 +114,7 @@ struct sma_reload
 struct sma_log_line
 {
     int level; /* enum sma_log_level */
+    bool is_block;   /* a request to a model, or its answer: for the files in .ship/logs/llm alone */
     bool is_traffic; /* ordinary traffic: the terminal shows the text alone, which says what the details do */
     int64_t wall_ms;
     struct sma_str text, details_json;

@@ -48,7 +48,8 @@
     X(commands_total, "commands of exec_shell started")                                            \
     X(commands_ended_total, "commands ended by a limit, a timeout or a person")                    \
     X(signals_dropped_total, "signals dropped because their lane was full")                        \
-    X(log_dropped_total, "log lines dropped because the log lane was full")
+    X(log_dropped_total, "log lines dropped because the log lane was full")                        \
+    X(log_blocks_dropped_total, "requests and answers of models not written to their log")
 
 #define SMA_GAUGE_MAP(X)                                                                           \
     X(inbox_waiting, "accepted messages not yet started")                                          \

@@ -277,6 +277,22 @@ static void log_line(struct sma_ctx *ctx, const struct sma_log_line *said)
         SMA_METRIC_ADD(log_dropped_total, 1);
 }
 
+bool sma_ctx_log_block(struct sma_ctx *ctx, struct sma_str block, struct sma_str details_json)
+{
+    const struct sma_lane *lane = ctx->edges[SMA_ACTOR_LOG].signal;
+    if (lane == NULL)
+        return false;
+    if (sma_lane_count(lane) >= SMA_SIGNAL_COUNT_MAX / 2) { /* half is for what must be known */
+        SMA_METRIC_ADD(log_blocks_dropped_total, 1);
+        return false;
+    }
+    log_line(ctx, &(struct sma_log_line){.level = SMA_LOG_INFO,
+                                         .is_block = true,
+                                         .text = block,
+                                         .details_json = details_json});
+    return true;
+}
+
 void sma_ctx_log_traffic(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
                          struct sma_str details_json)
 {

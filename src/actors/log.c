@@ -1,18 +1,17 @@
 /*
- * log.c — the log actor: one line on the terminal, one JSON line in .ship/logs/<UTC date>.jsonl, both redacted.
+ * log.c — the log actor: one line on the terminal, one JSON line in .ship/logs/<UTC date>.jsonl, both redacted. What was sent
+ * to models and came back goes to .ship/logs/llm/<UTC date>.jsonl alone: it is long, and must not push out what happened.
  *
  * Log lines are signals: senders never wait, lines beyond the lane are dropped and counted. Known secret values are
  * replaced by value, wherever they occur (a Telegram token stands in the path of a URL, not under a key name).
  * Source: reference §3 (terminal form), §11.4 (file form).
  */
+#include "log_file.h"
 #include "runtime/tools/secrets.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,21 +21,22 @@
 #define LOG_FILE_BYTES_MAX \
     (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
+#define LOG_MODEL_FILE_BYTES_MAX \
+    (64 * 1024 * 1024) /* likewise; beyond it nothing is written, and that is said */
+#define LOG_MODEL_DAYS_KEPT 7
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
 #define LOG_DROPPED_NS UINT64_C(5000000000) /* between two lines that tell of dropped ones */
 
 struct sma_log
 {
-    char *dir;
+    struct log_file day, model;
     struct sma_secrets *secrets; /* old ones are kept when a reload brings new ones */
-    bool is_quiet, shows_debug, is_tty, is_failing;
-    int fd;
-    char date[16]; /* of the open file */
-    off_t size;
+    bool is_quiet, shows_debug, is_tty;
+    bool is_model_full; /* said, for this day */
     uint64_t line_number;
     uint64_t dropped_seen, dropped_due_ns;
     int64_t last_wall_ms;
-    struct sma_buf file_batch, screen_batch, scratch;
+    struct sma_buf screen_batch, scratch;
 };
 
 static const struct
@@ -55,73 +55,6 @@ static void add_secrets(struct sma_log *log, const struct sma_config *config)
         fputs("log: a secret more than can be kept: its value will not be replaced\n", stderr);
 }
 
-/* -- files ------------------------------------------------------------------------------------------------------ */
-static void report_failure(struct sma_log *log, const char *what)
-{
-    if (!log->is_failing)
-        fprintf(stderr, "log: %s %s: %s; the log goes to the terminal only\n", what, log->dir,
-                strerror(errno));
-    log->is_failing = true;
-}
-
-/* Names are dates, so the alphabet is the calendar: everything before the cut-off goes. */
-static void prune_old(const struct sma_log *log, const struct sma_sys *sys, int64_t wall_ms)
-{
-    struct sma_buf cutoff;
-    sma_buf_init(&cutoff, 64);
-    sma_buf_put_iso_time(&cutoff, wall_ms - (int64_t)LOG_DAYS_KEPT * 86400 * 1000);
-    DIR *dir = opendir(log->dir);
-    const struct dirent *entry;
-    while (dir != NULL && cutoff.err == SMA_ERR_OK && (entry = readdir(dir)) != NULL) {
-        size_t len = strlen(entry->d_name);
-        if (len != 16 || strcmp(entry->d_name + 10, ".jsonl") != 0 ||
-            memcmp(entry->d_name, cutoff.ptr, 10) >= 0)
-            continue;
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", log->dir, entry->d_name);
-        (void)sys->unlink(sys->self, path); /* tried again tomorrow */
-    }
-    if (dir != NULL)
-        closedir(dir);
-    sma_buf_fini(&cutoff);
-}
-
-static bool open_day(struct sma_log *log, const struct sma_sys *sys, const char *date,
-                     int64_t wall_ms)
-{
-    if (log->fd >= 0 && strcmp(log->date, date) == 0)
-        return true;
-    if (log->fd >= 0)
-        (void)sys->close(sys->self, log->fd); /* every line was written already */
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.jsonl", log->dir, date);
-    log->fd = sys->open(sys->self, path, O_WRONLY | O_CREAT, 0600);
-    if (log->fd < 0) {
-        report_failure(log, "cannot open a file in");
-        return false;
-    }
-    log->size = lseek(log->fd, 0, SEEK_END);
-    snprintf(log->date, sizeof log->date, "%s", date);
-    prune_old(log, sys, wall_ms);
-    return true;
-}
-
-static void write_files(struct sma_log *log, const struct sma_sys *sys)
-{
-    if (log->file_batch.len == 0)
-        return;
-    struct sma_error error;
-    if (log->fd >= 0 && sma_sys_write_all(sys, log->fd, log->file_batch.ptr, log->file_batch.len,
-                                          log->size, &error) == SMA_ERR_OK) {
-        log->size += (off_t)log->file_batch.len;
-        log->is_failing = false;
-    } else if (log->fd >= 0) {
-        errno = error.os_errno;
-        report_failure(log, "cannot write to");
-    }
-    sma_buf_clear(&log->file_batch);
-}
-
 /* -- one line --------------------------------------------------------------------------------------------------- */
 static void put_base36(struct sma_buf *buf, uint64_t number)
 {
@@ -135,9 +68,10 @@ static void put_base36(struct sma_buf *buf, uint64_t number)
         sma_buf_put_char(buf, digits[--count]);
 }
 
-static void put_file_line(struct sma_log *log, const struct sma_log_line *line)
+static void put_file_line(struct sma_log *log, struct log_file *file,
+                          const struct sma_log_line *line)
 {
-    struct sma_buf *out = &log->file_batch;
+    struct sma_buf *out = &file->batch;
     sma_buf_put_text(out, "{\"id\":\"");
     put_base36(out, (uint64_t)line->wall_ms * 1000 + log->line_number++ % 1000);
     sma_buf_put_text(out, "\",\"timestamp\":\"");
@@ -227,22 +161,48 @@ static void put_screen_line(struct sma_log *log, const struct sma_log_line *line
 static void add_line(struct sma_log *log, const struct sma_log_line *line,
                      const struct sma_sys *sys)
 {
-    struct sma_buf date;
-    sma_buf_init(&date, 64);
-    sma_buf_put_iso_time(&date, line->wall_ms);
-    if (date.err == SMA_ERR_OK) {
-        date.ptr[10] = '\0';
-        if (strcmp(log->date, date.ptr) != 0)
-            write_files(log, sys); /* what is pending belongs to the old day */
-        bool is_worth = log->size < LOG_FILE_BYTES_MAX || line->level >= SMA_LOG_WARN;
-        if (open_day(log, sys, date.ptr, line->wall_ms) && is_worth)
-            put_file_line(log, line);
-    }
-    sma_buf_fini(&date);
+    bool is_new_day;
+    bool is_open = log_file_open(&log->day, sys, line->wall_ms, &is_new_day);
+    if (is_open && (log_file_len(&log->day) < LOG_FILE_BYTES_MAX || line->level >= SMA_LOG_WARN))
+        put_file_line(log, &log->day, line);
     int least = log->is_quiet ? SMA_LOG_WARN : log->shows_debug ? SMA_LOG_DEBUG : SMA_LOG_INFO;
     if (line->level >= least)
         put_screen_line(log, line);
     log->last_wall_ms = line->wall_ms;
+}
+
+/* -- what models are sent and say ------------------------------------------------------------------------------- */
+static void say_full(struct sma_log *log, const struct sma_log_line *line,
+                     const struct sma_sys *sys)
+{
+    char text[240];
+    snprintf(text, sizeof text,
+             "%s/%s.jsonl has %d MB: requests and answers of models are not written there any more "
+             "today (llm.logMessages false switches them off)",
+             log->model.dir, log->model.date, LOG_MODEL_FILE_BYTES_MAX / (1024 * 1024));
+    log->is_model_full = true;
+    add_line(log,
+             &(struct sma_log_line){
+                 .level = SMA_LOG_WARN, .wall_ms = line->wall_ms, .text = sma_str(text)},
+             sys);
+}
+
+static void add_block(struct sma_log *log, const struct sma_log_line *line,
+                      const struct sma_sys *sys)
+{
+    bool is_new_day;
+    bool is_open = log_file_open(&log->model, sys, line->wall_ms, &is_new_day);
+    if (is_new_day)
+        log->is_model_full = false;
+    if (is_open && log_file_len(&log->model) < LOG_MODEL_FILE_BYTES_MAX) {
+        put_file_line(log, &log->model, line);
+        if (log->model.batch.len > LOG_BATCH_BYTES_MAX)
+            log_file_write(&log->model, sys);
+        return;
+    }
+    SMA_METRIC_ADD(log_blocks_dropped_total, 1);
+    if (is_open && !log->is_model_full)
+        say_full(log, line, sys);
 }
 
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -254,7 +214,10 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         return;
     const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
     SMA_ASSERT(line->level >= SMA_LOG_DEBUG && line->level <= SMA_LOG_ERROR);
-    add_line(log, line, sma_ctx_sys(ctx));
+    if (line->is_block)
+        add_block(log, line, sma_ctx_sys(ctx));
+    else
+        add_line(log, line, sma_ctx_sys(ctx));
 }
 
 /* Under load every batch would have a line about it: one in LOG_DROPPED_NS, and one at the end. */
@@ -282,7 +245,8 @@ static void batch_end(void *state, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
     say_dropped(log, ctx, false);
-    write_files(log, sma_ctx_sys(ctx));
+    log_file_write(&log->day, sma_ctx_sys(ctx));
+    log_file_write(&log->model, sma_ctx_sys(ctx));
     if (log->screen_batch.len > 0) {
         fwrite(log->screen_batch.ptr, 1, log->screen_batch.len, stderr);
         sma_buf_clear(&log->screen_batch);
@@ -301,9 +265,8 @@ static void stop(void *state, struct sma_ctx *ctx)
     struct sma_log *log = state;
     say_dropped(log, ctx, true);
     batch_end(state, ctx);
-    if (log->fd >= 0)
-        (void)sma_ctx_sys(ctx)->close(sma_ctx_sys(ctx)->self, log->fd); /* all lines are written */
-    log->fd = -1;
+    log_file_close(&log->day, sma_ctx_sys(ctx));
+    log_file_close(&log->model, sma_ctx_sys(ctx));
 }
 
 const struct sma_actor_ops sma_log_actor_ops = {
@@ -315,23 +278,27 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
     struct sma_log *log = calloc(1, sizeof *log);
     if (log == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
-    log->fd = -1;
+    log->day.fd = log->model.fd = -1;
     log->is_quiet = options->is_quiet;
     log->shows_debug = options->shows_debug;
     log->is_tty = isatty(STDERR_FILENO) == 1;
-    sma_buf_init(&log->file_batch, LOG_BATCH_BYTES_MAX * 4);
     sma_buf_init(&log->screen_batch, LOG_BATCH_BYTES_MAX);
     sma_buf_init(&log->scratch, LOG_BATCH_BYTES_MAX);
     if (sma_secrets_create(options->config, &log->secrets) != SMA_ERR_OK) {
         sma_log_destroy(log);
         return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
     }
-    if (asprintf(&log->dir, "%s/logs", options->config->state_dir) < 0) {
-        log->dir = NULL;
+    char *day_dir = NULL, *model_dir = NULL;
+    if (asprintf(&day_dir, "%s/logs", options->config->state_dir) < 0)
+        day_dir = NULL;
+    if (asprintf(&model_dir, "%s/logs/llm", options->config->state_dir) < 0)
+        model_dir = NULL;
+    enum sma_err err = log_file_init(&log->model, model_dir, LOG_MODEL_DAYS_KEPT);
+    if (log_file_init(&log->day, day_dir, LOG_DAYS_KEPT) != SMA_ERR_OK || err != SMA_ERR_OK) {
         sma_log_destroy(log);
         return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");
     }
-    enum sma_err err = sma_sys_make_dirs(sma_sys_real(), log->dir, error);
+    err = sma_sys_make_dirs(sma_sys_real(), log->day.dir, error);
     if (err != SMA_ERR_OK) {
         sma_log_destroy(log);
         return err;
@@ -345,11 +312,9 @@ void sma_log_destroy(struct sma_log *log)
     if (log == NULL)
         return;
     sma_secrets_destroy(log->secrets);
-    if (log->fd >= 0)
-        close(log->fd);
-    sma_buf_fini(&log->file_batch);
+    log_file_fini(&log->day);
+    log_file_fini(&log->model);
     sma_buf_fini(&log->screen_batch);
     sma_buf_fini(&log->scratch);
-    free(log->dir);
     free(log);
 }

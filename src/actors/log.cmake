@@ -1,1 +1,1 @@
-sma_library(sma_actor_log SOURCES log.c LINK sma_base sma_mailbox sma_kernel sma_secrets)
+sma_library(sma_actor_log SOURCES log.c log_file.c LINK sma_base sma_mailbox sma_kernel sma_secrets)

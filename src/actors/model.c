@@ -25,7 +25,8 @@ enum sma_err sma_model_create(const struct sma_config *config, struct sma_model 
     model->open.next = model->open.previous = &model->open;
     model->wake_ns = UINT64_MAX;
     sma_buf_init(&model->offline_answer, (size_t)SMA_ANSWER_BYTES_MAX);
-    if (sma_secrets_create(config, &model->secrets) != SMA_ERR_OK) {
+    if (sma_secrets_create(config, &model->secrets) != SMA_ERR_OK ||
+        model_blocks_create(model) != SMA_ERR_OK) {
         sma_model_destroy(model);
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model actor");
     }
@@ -60,6 +61,7 @@ void sma_model_destroy(struct sma_model *model)
         destroy_request(request);
     }
     model_targets_destroy(model);
+    model_blocks_destroy(model);
     sma_secrets_destroy(model->secrets);
     sma_decoder_destroy(model->offline_decoder);
     sma_buf_fini(&model->offline_answer);
@@ -125,6 +127,7 @@ struct model_request *model_open_request(struct sma_model *model, struct model_t
     request->ask = SMA_MSG_BODY(request->question, struct sma_model_ask);
     request->attempt_count = request->repeat_count = request->hang_count = 0;
     request->needs_new_connection = false;
+    request->block_id = 0;
     request->usage = (struct sma_usage){0};
     request->begin_ns = sma_ctx_now(model->ctx);
     request->out_ns = request->first_token_ns = 0;

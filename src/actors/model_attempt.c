@@ -52,6 +52,7 @@ uint64_t model_due(const struct model_request *request)
 static void answer_so_far(struct model_request *request, struct model_outcome *outcome)
 {
     outcome->attempt_count = request->attempt_count;
+    outcome->block_id = request->block_id;
     outcome->begin_ns = request->begin_ns;
     outcome->out_ns = request->out_ns;
     outcome->first_token_ns = request->first_token_ns;
@@ -117,6 +118,8 @@ static void begin_attempt(struct model_request *request)
         return;
     }
     model_wake_by(request->model, model_due(request));
+    if (request->attempt_count == 1)
+        model_block_request(request);
 }
 
 /* -- keys -------------------------------------------------------------------------------------- */

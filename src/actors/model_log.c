@@ -32,7 +32,7 @@ static const char *trouble_word(enum sma_model_trouble trouble)
     return "failed";
 }
 
-static const char *outcome_word(const struct model_outcome *outcome)
+const char *model_outcome_word(const struct model_outcome *outcome)
 {
     switch (outcome->status) {
     case SMA_MODEL_OK:
@@ -76,7 +76,7 @@ static void log_line(struct sma_model *model, const struct model_target *target,
     if (target != NULL)
         sma_traffic_str(&line, "target", sma_str(target->name));
     sma_traffic_u64(&line, "round", ask->round);
-    sma_traffic_str(&line, "outcome", sma_str(outcome_word(outcome)));
+    sma_traffic_str(&line, "outcome", sma_str(model_outcome_word(outcome)));
     sma_traffic_u64(&line, "attempts", outcome->attempt_count);
     sma_traffic_ms(&line, "firstTokenMs", outcome->begin_ns, outcome->first_token_ns);
     sma_traffic_ms(&line, "ms", outcome->begin_ns, sma_ctx_now(model->ctx));
@@ -118,6 +118,7 @@ void model_log_call(struct sma_model *model, const struct model_target *target,
 {
     const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
     log_line(model, target, ask, outcome);
+    model_block_response(model, question, outcome);
     note_trouble(model, target, outcome);
 }
 

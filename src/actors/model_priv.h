@@ -77,6 +77,7 @@ struct model_request
     unsigned repeat_count,
         hang_count;         /* of them: repeats with the same key; those that heard nothing */
     size_t key;             /* index of the one in use */
+    uint64_t block_id;      /* of the request log; 0 = not there */
     struct sma_usage usage; /* of attempts that failed */
     uint64_t begin_ns, attempt_ns, sent_ns,
         event_ns; /* question taken; this attempt begun; connected; latest data event, 0 = none */
@@ -111,6 +112,7 @@ struct model_outcome
     uint64_t window_tokens;
     struct sma_usage usage;
     unsigned attempt_count;
+    uint64_t block_id;                         /* of the request log; 0 = not there */
     uint64_t begin_ns, out_ns, first_token_ns; /* 0 = not reached */
 };
 
@@ -134,6 +136,7 @@ struct sma_model
     uint64_t wake_ns;      /* what the runtime was last asked for */
     struct model_net *net; /* opened for the first target that needs it */
     struct sma_secrets *secrets;
+    struct model_blocks *blocks;           /* model_block.c */
     const struct sma_config_llm *troubled; /* whom the trouble line is about; NULL = nobody */
 };
 
@@ -196,6 +199,16 @@ void model_log_call(struct sma_model *model, const struct model_target *target,
 /** A line about an attempt that failed. */
 void model_log_attempt(const struct model_request *request, struct sma_str error, bool is_again);
 void model_log_reloaded(struct sma_model *model);
+/** "ok", "cancelled", "rate", ... */
+const char *model_outcome_word(const struct model_outcome *outcome);
+
+/* -- model_block.c ----------------------------------------------------------------------------- */
+SMA_CHECKED enum sma_err model_blocks_create(struct sma_model *model);
+void model_blocks_destroy(struct sma_model *model);
+/** Into the request log, when llm.logMessages says so. The request is under way already. */
+void model_block_request(struct model_request *request);
+void model_block_response(struct sma_model *model, const struct sma_msg *question,
+                          const struct model_outcome *outcome);
 
 /* -- model_curl.c ------------------------------------------------------------------------------ */
 /** Open the network unless it is open. IO: the actor is on no loop. */

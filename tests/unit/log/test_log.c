@@ -74,6 +74,30 @@ static void read_all(const char *path, char *text, size_t size)
     fclose(file);
 }
 
+/* What stands in the request log after a run, and its length. */
+static char in_blocks[1 << 16];
+static off_t blocks_len;
+
+static void take_blocks(const char *folder)
+{
+    DIR *files = opendir(folder);
+    CHECK(files != NULL);
+    for (struct dirent *entry; (entry = readdir(files)) != NULL;) {
+        char path[1024];
+        struct stat status;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        CHECK_INT(0, stat(path, &status));
+        CHECK_INT(0600, (long long)(status.st_mode & 0777));
+        blocks_len = status.st_size;
+        read_all(path, in_blocks, sizeof in_blocks);
+        unlink(path);
+    }
+    closedir(files);
+    rmdir(folder);
+}
+
 /* What the file and the screen have after these lines; reload (may be NULL) comes after the first. */
 static void run(struct sma_config *config, const struct sma_config *reload,
                 const char *const *texts, size_t count, char *file_text, char *screen_text,
@@ -118,6 +142,10 @@ static void run(struct sma_config *config, const struct sma_config *reload,
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "%s/%s", logs, entry->d_name);
+        if (strcmp(entry->d_name, "llm") == 0) {
+            take_blocks(path);
+            continue;
+        }
         struct stat status;
         CHECK_INT(0, stat(path, &status));
         CHECK_INT(0600, (long long)(status.st_mode & 0777));
@@ -331,9 +359,69 @@ static void a_level_that_is_not_wanted_costs_no_line(void)
     CHECK_INT(0, (long long)sma_counter_get(SMA_COUNTER_log_dropped_total));
 }
 
+static void log_block(void *state, struct sma_ctx *ctx)
+{
+    (void)state;
+    if (line_next == line_count)
+        return;
+    CHECK(sma_ctx_log_block(ctx, sma_str(lines[line_next]), SMA_STR("{\"kind\":\"llm_request\"}")));
+    line_next++;
+    sma_ctx_wake_at(ctx, sma_ctx_now(ctx) + 1000000000u);
+}
+
+static enum sma_err block_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
+{
+    (void)error;
+    log_block(state, ctx);
+    return SMA_ERR_OK;
+}
+
+static const struct sma_actor_ops block_ops = {
+    .name = "agent", .start = block_start, .handle = agent_handle, .wake = log_block};
+
+static void requests_to_models_go_to_files_of_their_own(void)
+{
+    static const char *const texts[] = {"BEGIN one\ntwo END", "BEGIN sk-secret-1 END"};
+    ops = &block_ops;
+    run(config_of("sk-secret-1", "", NULL), NULL, texts, 2, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    every_line_is_json(in_blocks);
+    CHECK_INT(2, (long long)count_of(in_blocks, "\"details\":{\"kind\":\"llm_request\"}"));
+    CHECK(strstr(in_blocks, "BEGIN one\\ntwo END") != NULL);
+    CHECK(strstr(in_blocks, "sk-secret") == NULL);
+    CHECK(strstr(in_file, "BEGIN") == NULL && strstr(on_screen, "BEGIN") == NULL);
+}
+
+static void a_full_request_log_is_said_once(void)
+{
+    static const char *const texts[] = {"BEGIN one", "BEGIN two", "BEGIN three"};
+    char path[256];
+    sma_metrics_reset();
+    ops = &block_ops; /* to learn the day of the simulation */
+    run(config_of("", "", NULL), NULL, texts, 1, in_file, on_screen, sizeof in_file);
+    char day[11] = "";
+    memcpy(day, strstr(in_blocks, "\"timestamp\":\"") + 13, 10);
+    snprintf(path, sizeof path, "%s/logs", dir);
+    CHECK_INT(0, mkdir(path, 0700));
+    snprintf(path, sizeof path, "%s/logs/llm", dir);
+    CHECK_INT(0, mkdir(path, 0700));
+    snprintf(path, sizeof path, "%s/logs/llm/%s.jsonl", dir, day);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && ftruncate(fd, 64 * 1024 * 1024 - 1) == 0);
+    close(fd);
+    run(config_of("", "", NULL), NULL, texts, 3, in_file, on_screen, sizeof in_file);
+    ops = &agent_ops;
+    CHECK(blocks_len > 64 * 1024 * 1024 &&
+          blocks_len < 64 * 1024 * 1024 + 1000); /* one more fits */
+    CHECK_INT(2, (long long)sma_counter_get(SMA_COUNTER_log_blocks_dropped_total));
+    CHECK_INT(1, (long long)count_of(in_file, "are not written there any more today"));
+}
+
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
+    RUN(requests_to_models_go_to_files_of_their_own);
+    RUN(a_full_request_log_is_said_once);
     RUN(secrets_are_replaced_by_value);
     RUN(a_secret_that_begins_another_hides_both);
     RUN(a_secret_in_a_block_of_a_block_is_known);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define RAW_REQUEST_COUNT_MAX 256
-#define RAW_REQUEST_BYTES_MAX 65536
+#define RAW_REQUEST_BYTES_MAX (1 << 20)
 
 /** Write the whole response to this request (head and body, NUL-terminated); number: 0 for the first one of the server.
  *  Empty: say nothing and keep the connection. Runs on the server's threads, under its lock. */
