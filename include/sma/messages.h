@@ -749,7 +749,8 @@ struct sma_send_result
     uint8_t state;
     struct sma_str error;
 };
-/* Store -> dispatcher: one outbox row. One credit of the row's adapter; the final RECEIPT returns it. */
+/* Store -> dispatcher: one outbox row, the next of its chat only when this one is over or given back. One credit of the row's
+ * adapter; the final RECEIPT returns it, or one that says is_held. */
 struct sma_deliver
 {
     uint64_t outbox_id, seq;
@@ -763,6 +764,7 @@ struct sma_deliver
     bool has_waiter;           /* the agent will ask SEND for it */
     uint64_t salt;             /* of the row, for its idempotency keys; 0 = it is older than salts */
     uint32_t attempt_count;
+    uint32_t waited_ms;        /* spent on the platform's orders to wait, before the row was given back */
     uint32_t reply_count;      /* parts already used in answer to the same message before this row; for platforms that count replies */
     int64_t message_wall_ms;   /* when the message that is answered was written; 0 = unknown */
     struct sma_stamps stamps;
@@ -779,6 +781,9 @@ struct sma_receipt
     uint32_t part, part_count;    /* part index from 0 */
     uint32_t renderer_version;
     uint8_t state;                /* enum sma_delivery_state: SENT, FAILED, UNKNOWN; WAITING = still trying (attempt count kept) */
+    bool is_held;                 /* WAITING: nothing is open, and nothing may be tried for hold_ms: the row is given back with its
+                                     credit and comes again when it is due. Answered at once, nothing is written */
+    uint32_t hold_ms, waited_ms;
     bool is_final;                /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
     uint32_t attempt_count;
     struct sma_str platform_message_id, error;

@@ -123,6 +123,13 @@ static bool prepare(struct sma_dispatcher *dispatcher, struct row *row, struct s
     return true;
 }
 
+/* Nothing of it can be on its way: an attempt whose outcome is unknown may still be answered, and that counts. */
+static bool may_give_back(const struct row *row)
+{
+    return row->platform->row_count > DISPATCHER_HELD_COUNT && row->try.unknown_count == 0 &&
+           row->next_in_chat == NULL;
+}
+
 void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat,
                             struct sma_ctx *ctx)
 {
@@ -143,6 +150,11 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
     if (!row->is_rendered && !prepare(dispatcher, row, ctx))
         return;
     uint64_t gate = later_of(chat->hold_until_ns, sma_rate_ready_at(chat->rate, chat->taken_ns));
+    if (gate > now && may_give_back(row)) {
+        set_phase(dispatcher, chat, CHAT_BUSY);
+        sma_dispatcher_give_back(dispatcher, row, gate, ctx);
+        return;
+    }
     if (gate > now) {
         hold(dispatcher, chat, gate);
         return;

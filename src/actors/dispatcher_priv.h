@@ -28,6 +28,9 @@
 #define SMA_DISPATCHER_RETRY_S 1  /* want of disk, memory or room: try again after this */
 #define SMA_RENDERED_BYTES_MAX \
     (8 * SMA_TEXT_BYTES_MAX) /* all parts of one row; over it the row fails */
+/* A platform with more rows than this keeps none that only waits: others may need its credit. Below it a short wait costs
+ * no message. */
+#define DISPATCHER_HELD_COUNT (SMA_DELIVER_CREDIT_COUNT / 2)
 #define DISPATCHER_TABLE_SIZE 1024
 #define DISPATCHER_ERROR_BYTES_MAX 256
 
@@ -73,7 +76,9 @@ struct row
     uint32_t attempt_total; /* of all parts, here */
     uint8_t phase;          /* enum row_phase */
     bool is_rendered, is_attempted, has_excess;
-    bool is_ended;         /* its final receipt is on the way: outcome in receipt_state */
+    bool is_ended;      /* its final receipt is on the way: outcome in receipt_state */
+    bool is_given_back; /* its receipt says: not before give_until_ns */
+    uint64_t give_until_ns;
     bool is_late_sent;     /* an older attempt's success arrived while a receipt was open */
     uint8_t receipt_state; /* enum sma_delivery_state */
     uint64_t reply_ns;
@@ -170,6 +175,9 @@ void sma_dispatcher_end_row(struct sma_dispatcher *dispatcher, struct row *row,
 /** Ask the store to keep `state` of the current part. */
 void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *row,
                                  enum sma_delivery_state state, struct sma_ctx *ctx);
+/** The row may not be attempted before until_ns: the store keeps it, and its credit is free. */
+void sma_dispatcher_give_back(struct sma_dispatcher *dispatcher, struct row *row, uint64_t until_ns,
+                              struct sma_ctx *ctx);
 /** The timer of a held receipt. */
 void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row,
                                    struct sma_ctx *ctx);

@@ -5,6 +5,14 @@
 
 #include <stdio.h>
 
+static void fill_hold(struct sma_receipt *receipt, const struct row *row, uint64_t now)
+{
+    uint64_t left_ns = row->give_until_ns > now ? row->give_until_ns - now : 0;
+    receipt->is_held = row->is_given_back;
+    receipt->hold_ms = row->is_given_back ? (uint32_t)((left_ns + NS_PER_MS - 1) / NS_PER_MS) : 0;
+    receipt->waited_ms = (uint32_t)(row->try.waited_ns / NS_PER_MS); /* at most an hour */
+}
+
 static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
 {
     struct sma_str platform_id = sma_str(row->platform_id), error = sma_str(row->error);
@@ -27,6 +35,7 @@ static void ask_receipt(struct sma_dispatcher *dispatcher, struct row *row, stru
             .sent_ms = is_failure ? 0 : row->sent_ms,
             .reply_ns = row->reply_ns,
         };
+        fill_hold(receipt, row, sma_ctx_now(ctx));
         receipt->reply_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : reply_id);
         receipt->platform_message_id = sma_msg_dup(msg, is_failure ? SMA_STR("") : platform_id);
         receipt->error = sma_msg_dup(msg, is_failure ? error : SMA_STR(""));
@@ -47,6 +56,14 @@ void sma_dispatcher_send_receipt(struct sma_dispatcher *dispatcher, struct row *
     SMA_ASSERT(row->phase == ROW_QUEUED);
     row->receipt_state = (uint8_t)state;
     ask_receipt(dispatcher, row, ctx);
+}
+
+void sma_dispatcher_give_back(struct sma_dispatcher *dispatcher, struct row *row, uint64_t until_ns,
+                              struct sma_ctx *ctx)
+{
+    row->is_given_back = true;
+    row->give_until_ns = until_ns;
+    sma_dispatcher_send_receipt(dispatcher, row, SMA_DELIVERY_WAITING, ctx);
 }
 
 void sma_dispatcher_repeat_receipt(struct sma_dispatcher *dispatcher, struct row *row,
@@ -160,7 +177,7 @@ void sma_dispatcher_take_receipt_done(struct sma_dispatcher *dispatcher,
         take_stopped(dispatcher, row, ctx);
         return;
     }
-    if (row->is_ended) {
+    if (row->is_ended || row->is_given_back) {
         drop_row(dispatcher, row, ctx);
         return;
     }

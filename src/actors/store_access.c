@@ -5,6 +5,7 @@
  * records of state.db, read there each time: they change with the transaction and are undone with it. Roles are what a
  * platform said a while ago; they are kept in memory for ten minutes.
  */
+#include "store_outbox.h"
 #include "store_people.h"
 #include "store_stranger.h"
 

@@ -6,7 +6,7 @@
 #ifndef SMA_STORE_APPROVAL_H
 #define SMA_STORE_APPROVAL_H
 
-#include "store_priv.h"
+#include "store_outbox.h"
 
 /* -- store_approval.c ------------------------------------------------------------------------------------------- */
 /** The key that buttons are signed with, made at the first start. */

@@ -533,6 +533,7 @@ static enum sma_err complete(struct sma_store *store)
             err = sma_store_expire_approvals(store);
         if (err == SMA_ERR_OK)
             err = sma_store_expire_waits(store);
+        sma_store_expire_held_rows(store);
         if (err == SMA_ERR_OK)
             err = sma_store_pump_outbox(store);
         if (err == SMA_ERR_OK)

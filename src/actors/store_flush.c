@@ -315,6 +315,7 @@ void sma_store_set_wake(struct sma_store *store)
     earlier(&wake, true, sma_store_questions_wake(store));
     earlier(&wake, store->retry_ns == 0, sma_store_approvals_wake(store));
     earlier(&wake, store->retry_ns == 0, sma_store_waits_wake(store));
+    earlier(&wake, store->retry_ns == 0 && store->disk_level < 2, sma_store_held_rows_wake(store));
     earlier(&wake, true, sma_store_groups_wake(store));
     earlier(&wake, store->deferred_count > 0, now + UINT64_C(1000000));
     earlier(&wake, store->is_history_stuck, store->stuck_ns);

@@ -58,6 +58,7 @@ static void drop_row(struct sma_store *store, struct store_row *row)
     *(row->prev != NULL ? &row->prev->next : &chat->first) = row->next;
     *(row->next != NULL ? &row->next->prev : &chat->last) = row->prev;
     chat->row_count--;
+    sma_store_unhold_row(store, row);
     sma_store_map_remove(&store->rows, row->id);
     free(row);
 }
@@ -70,7 +71,7 @@ static struct store_row *first_open(const struct store_chat *chat)
     return row;
 }
 
-static void wait_for_credit(struct store_adapter *adapter, struct store_chat *chat)
+void sma_store_wait_for_credit(struct store_adapter *adapter, struct store_chat *chat)
 {
     if (chat->is_credit_waiting)
         return;
@@ -176,6 +177,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
     deliver->salt = delivery->salt;
     deliver->has_waiter = row->has_waiter;
     deliver->attempt_count = delivery->attempt_count;
+    deliver->waited_ms = row->waited_ms;
     if (stamps != NULL)
         deliver->stamps = *stamps;
     /* Everything is copied by now: the route may be a slice of the very row that is read for this. */
@@ -264,7 +266,8 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
     if (err != SMA_ERR_OK)
         return err;
     sma_store_follow_route(delivery->chat, &facts.route);
-    out->row->is_repeat = delivery->is_part_begun;
+    /* Given back: it was begun, but nothing of it can have arrived. */
+    out->row->is_repeat = delivery->is_part_begun && !out->row->is_given_back;
     out->begun = *delivery;
     struct sma_state_delivery sent = *delivery;
     if (delivery->intent == SMA_INTENT_APPROVAL_OUTCOME && out->card_id.len > 0)
@@ -280,11 +283,11 @@ static enum sma_err send_stored(void *user, const struct sma_state_delivery *del
 static SMA_CHECKED enum sma_err pump_chat(struct sma_store *store, struct store_chat *chat)
 {
     struct store_row *row = first_open(chat);
-    if (row == NULL || row->is_handed)
+    if (row == NULL || row->is_handed || row->due_ns != 0)
         return SMA_ERR_OK;
     struct store_adapter *adapter = &store->adapters[row->adapter];
     if (adapter->credits == 0 || !may_hand_out(store)) {
-        wait_for_credit(adapter, chat);
+        sma_store_wait_for_credit(adapter, chat);
         return SMA_ERR_OK;
     }
     enum sma_err err = sma_store_begin(store);
@@ -300,8 +303,8 @@ static SMA_CHECKED enum sma_err pump_chat(struct sma_store *store, struct store_
         err = sma_state_outbox_get(store->state, row->id, send_stored, &out);
     sma_buf_fini(&out.card_id);
     sma_buf_fini(&out.text);
-    if (err != SMA_ERR_OK)
-        return err;
+    if (err != SMA_ERR_OK || row->is_given_back)
+        return err; /* its row says "begun" already: nothing is written, nothing synced */
     out.begun.state = SMA_DELIVERY_BEGUN;
     out.begun.is_part_begun = true;
     out.begun.error = SMA_STR("");
@@ -435,7 +438,7 @@ static SMA_CHECKED enum sma_err enter_row(struct sma_store *store,
     }
     if (delivery->state == SMA_DELIVERY_WAITING) {
         if (first_open(chat) == row)
-            wait_for_credit(&store->adapters[adapter], chat);
+            sma_store_wait_for_credit(&store->adapters[adapter], chat);
         return SMA_ERR_OK;
     }
     err = take_credit(store, row);
@@ -515,23 +518,37 @@ static SMA_CHECKED enum sma_err finish_row(struct sma_store *store, struct store
 /* One that was begun before this start may have been seen: it is repeated, not called failed. */
 static bool is_unseen(const struct store_row *row)
 {
-    return !row->is_finished && !row->is_handed && !row->is_repeat;
+    return !row->is_finished && !row->is_handed && !row->is_repeat && !row->is_attempted;
 }
 
-static SMA_CHECKED enum sma_err give_up_row(struct sma_store *store, struct store_row *row)
+enum sma_err sma_store_give_up_row(struct sma_store *store, struct store_row *row)
 {
     struct sma_state_delivery stopped = {
         .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
     enum sma_err err = sma_state_outbox_update(store->state, &stopped);
+    if (err == SMA_ERR_OK) /* it may have stood in the way of the next one */
+        sma_store_wait_for_credit(&store->adapters[row->adapter], row->chat);
     return err == SMA_ERR_OK ? finish_row(store, row) : err;
+}
+
+/* The dispatcher has it and ends it, unless it is on its way back. */
+static SMA_CHECKED enum sma_err note_stop(struct sma_store *store, struct store_row *row)
+{
+    if (row->is_finished || !row->is_handed || row->is_stopped)
+        return SMA_ERR_OK;
+    enum sma_err err = touch(store, row);
+    if (err == SMA_ERR_OK)
+        row->is_stopped = row->is_stopped_now = true;
+    return err;
 }
 
 enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat, uint64_t mark)
 {
     for (struct store_row *row = chat->first; row != NULL; row = row->next) {
-        if (!is_unseen(row) || sma_state_outbox_seq(row->id) >= mark)
+        if (sma_state_outbox_seq(row->id) >= mark)
             continue;
-        enum sma_err err = give_up_row(store, row);
+        enum sma_err err =
+            is_unseen(row) ? sma_store_give_up_row(store, row) : note_stop(store, row);
         if (err != SMA_ERR_OK)
             return err;
     }
@@ -542,7 +559,7 @@ enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id, boo
 {
     struct store_row *row = sma_store_map_get(&store->rows, outbox_id);
     *ret_is_gone = row != NULL && is_unseen(row);
-    return *ret_is_gone ? give_up_row(store, row) : SMA_ERR_OK;
+    return *ret_is_gone ? sma_store_give_up_row(store, row) : SMA_ERR_OK;
 }
 
 struct sent_row
@@ -603,6 +620,10 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
     struct store_row *row = sma_store_map_get(&store->rows, receipt->outbox_id);
+    if (receipt->is_held && row != NULL && !row->is_finished) {
+        sma_store_take_back_row(store, row, *msg);
+        return;
+    }
     struct sma_msg *answer = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
     struct sma_receipt_done *done = SMA_MSG_BODY(answer, struct sma_receipt_done);
     done->outbox_id = receipt->outbox_id;
@@ -635,7 +656,7 @@ static void settle_row(struct sma_store *store, struct store_row *row, bool is_u
             drop_row(store, row);
             return;
         }
-        row->is_touched = row->is_new = row->is_handed_now = false;
+        row->is_touched = row->is_new = row->is_handed_now = row->is_stopped_now = false;
         return;
     }
     struct store_chat *chat = row->chat;
@@ -654,9 +675,11 @@ static void settle_row(struct sma_store *store, struct store_row *row, bool is_u
     }
     if (row->is_handed_now)
         row->is_handed = false;
+    if (row->is_stopped_now)
+        row->is_stopped = row->is_stopped_now = false;
     row->is_touched = row->is_handed_now = row->is_finished = false;
     if (!row->is_handed)
-        wait_for_credit(adapter, chat);
+        sma_store_wait_for_credit(adapter, chat);
 }
 
 /* A chat whose rows were all undone must not wait for a credit: it may be gone in a moment. */
@@ -669,7 +692,7 @@ static void drop_idle_waiters(struct store_adapter *adapter)
         list = chat->credit_next;
         chat->is_credit_waiting = false;
         if (first_open(chat) != NULL)
-            wait_for_credit(adapter, chat);
+            sma_store_wait_for_credit(adapter, chat);
     }
 }
 
@@ -690,7 +713,7 @@ void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
         drop_idle_waiters(&store->adapters[i]);
     const struct store_row *first = first_open(chat);
     if (first != NULL && !first->is_handed)
-        wait_for_credit(&store->adapters[first->adapter], chat);
+        sma_store_wait_for_credit(&store->adapters[first->adapter], chat);
 }
 
 void sma_store_settle_rows(struct sma_store *store, bool is_undone)
@@ -737,7 +760,7 @@ static enum sma_err load_row(void *user, const struct sma_state_delivery *delive
     if (row->is_repeat)
         move_to_front(row);
     if (first_open(chat) == row)
-        wait_for_credit(&store->adapters[adapter], chat);
+        sma_store_wait_for_credit(&store->adapters[adapter], chat);
     return SMA_ERR_OK;
 }
 

@@ -5,6 +5,7 @@
  * live code; it is shown again until it is SMA_PAIRING_S old. His first messages are kept (their rows are IGNORED, so no
  * start runs them) and go to the queue in the transaction that confirms the code.
  */
+#include "store_outbox.h"
 #include "store_people.h"
 
 #define PAIRING_MS (SMA_PAIRING_S * INT64_C(1000))

@@ -1,4 +1,5 @@
 /* Who somebody is: by configuration, by what is recorded of people, by the platform's word; and where to reach them. */
+#include "store_outbox.h"
 #include "store_people.h"
 
 #include <stdlib.h>

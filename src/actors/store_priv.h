@@ -29,7 +29,8 @@
  *   store_wait.c    runs that wait for a model (this and the next two: store_model.h)
  *   store_learned.c what targets refuse
  *   store_usage.c   what models used
- *   store_outbox.c  deliveries and receipts
+ *   store_outbox.c  deliveries and receipts (this and the next: store_outbox.h)
+ *   store_held.c    deliveries that may not be attempted yet
  *   store_query.c   STATUS, HISTORY, SESSION, CONTACT
  *   store_recover.c what start-up repairs
  *   store_facts.c   the opaque bytes kept beside a row; a small map of numbers
@@ -152,6 +153,14 @@ struct store_row
     struct store_row *prev, *next;
     uint8_t adapter; /* index in store->adapters */
     bool is_handed;  /* with the dispatcher: holds a credit */
+    /* given back: not to be attempted before due_ns, in the list of such rows; 0 = it may be */
+    struct store_row *held_prev, *held_next;
+    uint64_t due_ns;
+    uint32_t waited_ms;  /* as in DELIVER */
+    bool is_given_back;  /* since it was begun: its row says so already */
+    bool is_attempted;   /* by then */
+    bool is_stopped;     /* /stop came while it was with the dispatcher */
+    bool is_stopped_now; /* ... in the open transaction */
     bool has_waiter, is_repeat;
     /* what the open transaction did */
     bool is_touched, is_new, is_handed_now, is_finished;
@@ -350,6 +359,9 @@ struct sma_store
 
     struct store_map rows; /* outbox id -> store_row */
     uint32_t outbox_open;
+    struct store_row *held_first; /* rows that wait for their time */
+    uint32_t held_count;
+    uint64_t held_wake_ns; /* none is due before it */
 
     /* the open batch */
     struct store_effect *effects;
@@ -741,46 +753,6 @@ void sma_store_await(struct sma_store *store, struct sma_msg **msg);
 void sma_store_answer_asked(struct sma_store *store); /* after the commit */
 void sma_store_answer_waiters(struct sma_store *store, uint64_t seq);
 void sma_store_answer_all_waiters(struct sma_store *store);
-
-/* -- store_outbox.c --------------------------------------------------------------------------------------------- */
-/** Index in store->adapters, or -1. */
-int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route);
-struct store_delivery_facts
-{
-    uint64_t seq;
-    uint32_t step;
-    bool has_waiter;
-    bool is_about_cards;             /* speaks of open requests: it buries none */
-    const struct sma_stamps *stamps; /* may be NULL */
-};
-/** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */
-SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
-                                           const struct store_delivery_facts *facts,
-                                           const struct sma_step_delivery *delivery,
-                                           struct sma_step_delivery_state *ret_state);
-/** Give up the rows of a chat that are not handed out and older than mark. */
-SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
-                                               uint64_t mark);
-/** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open transaction. */
-SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,
-                                            bool *ret_is_gone);
-/** Append the platform's id of a request's card; nothing when it is not known or cannot be changed from here. */
-SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
-                                           struct sma_buf *id);
-void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
-void sma_store_settle_rows(struct sma_store *store, bool is_undone);
-/** The other chat's deliveries come behind the chat's own. */
-void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
-                          struct store_chat *other);
-/** The route leads to where the chat is now. message_id of a former place is not answered to. */
-void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route);
-/** Hand out what waits for disk or for the start of the service. */
-SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
-SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);
-/** The history line of a delivery. */
-SMA_CHECKED enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
-                                                 const struct sma_route *route, struct sma_str text,
-                                                 uint8_t intent, uint64_t run_seq, int64_t wall_ms);
 
 /* -- store_query.c ---------------------------------------------------------------------------------------------- */
 void sma_store_query(struct sma_store *store, struct sma_msg **msg);

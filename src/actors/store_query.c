@@ -72,6 +72,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '}');
     put_object(buf, "outbox");
     put_number(buf, "open", store->outbox_open);
+    put_number(buf, "held", store->held_count);
     sma_buf_put_char(buf, '}');
     put_number(buf, "chats", counts.chats);
     put_number(buf, "claims", counts.claims);

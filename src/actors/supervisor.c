@@ -213,8 +213,9 @@ struct stop_row
 };
 static const struct stop_row stop_rows[] = {
     {SMA_ACTOR_ADAPTER_0, SMA_PHASE_INTAKE_OFF, 15, "stop accepting"},
-    {SMA_ACTOR_TOOLS, SMA_PHASE_DRAIN, 35, "end its commands"},
-    {SMA_ACTOR_AGENT, SMA_PHASE_DRAIN, 50, "bring its runs to a durable step"},
+    /* Before the tools: a result "stopped" must not reach a run that could still tell it to somebody. */
+    {SMA_ACTOR_AGENT, SMA_PHASE_DRAIN, 35, "bring its runs to a durable step"},
+    {SMA_ACTOR_TOOLS, SMA_PHASE_DRAIN, 50, "end its commands"},
     {SMA_ACTOR_DISPATCHER, SMA_PHASE_DRAIN, 65, "wait for open receipts"},
     {SMA_ACTOR_MODEL, SMA_PHASE_DRAIN, 70, "end its requests"},
     {SMA_ACTOR_STORE, SMA_PHASE_DRAIN, 85, "commit"},

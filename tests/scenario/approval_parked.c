@@ -189,6 +189,28 @@ static void a_killed_command_is_not_repeated(void)
     telegram_world_stop(&world);
 }
 
+/* SIGTERM while a command runs and the model is fast: nobody hears that it was stopped, and the run goes on after the
+ * start. */
+static void a_stop_of_the_service_leaves_the_run_at_its_answer(void)
+{
+    struct telegram_world world;
+    approval_start(&world, binary, fake_model,
+                   &(struct approval_options){.permissions =
+                                                  ",\"write_repo\":true,\"exec_shell\":true"});
+    (void)telegram_say(&world, ANN, ANN, WANT("echo begun >> count; sleep 300"));
+    approval_await_lines(&world, "count", 1);
+    CHECK_INT(0, service_stop(&world.world.service));
+    CHECK_INT(0, telegram_asked(&world, "Stopped while it ran"));
+    CHECK_INT(0, telegram_count(&world, ANN, "Result: "));
+    approval_restart(&world, binary);
+    telegram_expect(&world, ANN, "Result: ");
+    telegram_settle(&world);
+    CHECK(telegram_asked(&world, "nterrupted") > 0);
+    CHECK_INT(0, telegram_asked(&world, "Stopped while it ran"));
+    CHECK_INT(1, approval_lines(&world, "count"));
+    telegram_world_stop(&world);
+}
+
 /* What was agreed to for one thing is not asked twice in one chat while it waits; /stop ends what runs. */
 static void stop_ends_a_running_command(void)
 {
@@ -218,6 +240,7 @@ int main(int argc, char **argv)
     RUN(a_changed_script_is_asked_about_again);
     RUN(a_changed_recipe_is_asked_about_again);
     RUN(a_killed_command_is_not_repeated);
+    RUN(a_stop_of_the_service_leaves_the_run_at_its_answer);
     RUN(stop_ends_a_running_command);
     return check_summary();
 }

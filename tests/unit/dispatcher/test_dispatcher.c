@@ -379,6 +379,76 @@ static void sixty_four_credits_are_used_and_returned(void)
     world_close(&world);
 }
 
+/* Many chats over their own limit, and one that has not been written to. */
+static void chats_that_wait_for_themselves_hold_up_nobody_else(void)
+{
+    world_open(&world, 1, (struct sma_capabilities){.chat_per_minute = 6, .chat_burst = 1}, NULL,
+               NULL);
+    static char chats[66][8];
+    struct world_row *second[66];
+    for (unsigned i = 0; i < 66; i++) {
+        snprintf(chats[i], sizeof chats[i], "c%u", i);
+        (void)world_add(&world, chats[i], "first");
+    }
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    for (unsigned i = 0; i < 66; i++)
+        second[i] = world_add(&world, chats[i], "second");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    uint64_t now = world_now(&world);
+    struct world_row *untouched = world_add(&world, "new", "hello");
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    CHECK(untouched->is_over && untouched->over_ns - now < WORLD_SECOND / 10);
+    for (unsigned i = 0; i < 66; i++)
+        CHECK(!second[i]->is_over);
+    run_all();
+    for (unsigned i = 0; i < 66; i++)
+        CHECK(second[i]->state == SMA_DELIVERY_SENT && second[i]->given_back_count <= 1);
+    CHECK_INT(66 * 2 + 1, fake_adapter_saw_count(world.fakes[0]));
+    world_close(&world);
+}
+
+/* What was tried, and for how long the platform let it wait, is not forgotten. */
+static void what_is_given_back_keeps_its_counts(void)
+{
+    open_plain();
+    static char chats[40][8];
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(chats[i], sizeof chats[i], "c%u", i);
+        (void)world_add(&world, chats[i],
+                        i == 0 ? "{retry retry after:1800000 after:1700000 after:1700000} x"
+                               : "{slow:5000} x");
+    }
+    struct world_row *row = &world.rows[0];
+    run_all();
+    CHECK(row->given_back_count > 0);
+    CHECK_INT(2, row->attempts_told);
+    CHECK_INT(SMA_DELIVERY_FAILED, row->state); /* after an hour of ordered waits */
+    world_close(&world);
+}
+
+static void a_stop_reaches_what_is_on_its_way_back(void)
+{
+    world_open(&world, 1, (struct sma_capabilities){.chat_per_minute = 6, .chat_burst = 1}, NULL,
+               NULL);
+    static char chats[40][8];
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(chats[i % 40], sizeof chats[0], "c%u", i % 40);
+        (void)world_add(&world, chats[i % 40], i < 40 ? "first" : "second");
+    }
+    world_hand_out(&world);
+    world_run(&world, WORLD_SECOND);
+    for (unsigned i = 0; i < 40; i++)
+        world_cancel(&world, chats[i], UINT64_MAX);
+    run_all();
+    CHECK_INT(40, fake_adapter_saw_count(world.fakes[0]));
+    for (unsigned i = 40; i < 80; i++)
+        CHECK_INT(SMA_DELIVERY_FAILED, world.rows[i].state);
+    world_close(&world);
+}
+
 static void a_question_after_the_end_finds_the_outcome(void)
 {
     open_plain();
@@ -579,6 +649,9 @@ int main(void)
     RUN(a_rate_is_remembered_when_a_chat_has_no_rows);
     RUN(the_adapters_rate_is_shared_fairly);
     RUN(sixty_four_credits_are_used_and_returned);
+    RUN(chats_that_wait_for_themselves_hold_up_nobody_else);
+    RUN(what_is_given_back_keeps_its_counts);
+    RUN(a_stop_reaches_what_is_on_its_way_back);
     RUN(a_question_after_the_end_finds_the_outcome);
     RUN(a_question_at_its_deadline_hears_queued_once);
     RUN(outcomes_nobody_asks_for_are_bounded);

@@ -96,6 +96,7 @@ static uint64_t run_seed(uint64_t seed, bool is_idempotent)
                                             .adapter_per_second = 20};
     chance.state = seed * 77 + 5;
     world_open(&world, seed, capabilities, plan, NULL);
+    world.hands_one_of_a_chat = true;
     while (world.row_count < ROW_COUNT) {
         add_rows(1 + draw(60));
         if (draw(3) == 0)

@@ -26,10 +26,12 @@ static void hand_out(struct world *world, struct world_row *row)
                                     .seq = row->seq,
                                     .intent = row->intent,
                                     .renderer_version = row->renderer_version,
-                                    .part_done_count = row->part_done_count,
-                                    .is_repeat = row->is_repeat,
+                                    .part_done_count = row->part_done_count + row->part_sent_count,
+                                    .is_repeat = row->is_repeat && !row->is_given_back,
                                     .has_waiter = row->has_waiter,
-                                    .attempt_count = row->attempt_count};
+                                    .attempt_count = row->is_given_back ? row->attempts_told
+                                                                        : row->attempt_count,
+                                    .waited_ms = row->waited_ms};
     deliver->route = sma_route_dup(msg, &route);
     deliver->text = sma_msg_dup(msg, text);
     deliver->stamps.read_ns = world_now(world);
@@ -37,11 +39,23 @@ static void hand_out(struct world *world, struct world_row *row)
     row->is_handed = true;
 }
 
+/* Of a chat the oldest goes first. */
+static bool is_behind(const struct world *world, const struct world_row *row)
+{
+    for (const struct world_row *other = world->rows; other < row; other++)
+        if (!other->is_over &&
+            (world->hands_one_of_a_chat || (!other->is_handed && other->is_given_back)) &&
+            other->adapter == row->adapter && strcmp(other->chat, row->chat) == 0)
+            return true;
+    return false;
+}
+
 void world_hand_out(struct world *world)
 {
     for (size_t i = 0; i < world->row_count; i++) {
         struct world_row *row = &world->rows[i];
-        if (row->is_handed || world->credits[row->adapter] == 0)
+        if (row->is_handed || row->is_over || world->credits[row->adapter] == 0 ||
+            row->due_ns > world_now(world) || is_behind(world, row))
             continue;
         world->credits[row->adapter]--;
         if (world->credits[row->adapter] < world->credits_least[row->adapter])
@@ -85,10 +99,52 @@ static void book(struct world *world, struct world_row *row, const struct sma_re
     world->credits[row->adapter]++;
 }
 
+static void stop_row(struct world_row *row)
+{
+    row->is_over = true;
+    row->state = SMA_DELIVERY_FAILED;
+}
+
+/* Its credit is free with the answer. @return whether the row was stopped meanwhile */
+static bool take_back(struct world *world, struct world_row *row, const struct sma_receipt *receipt)
+{
+    CHECK_INT(SMA_DELIVERY_WAITING, receipt->state);
+    CHECK(!receipt->is_final);
+    CHECK_INT(row->part_done_count + row->part_sent_count, receipt->part);
+    row->given_back_count++;
+    row->attempts_told = receipt->attempt_count;
+    row->is_attempted = receipt->attempt_count > 0 || receipt->waited_ms > 0 || receipt->part > 0;
+    row->waited_ms = receipt->waited_ms;
+    row->is_handed = false;
+    row->is_given_back = true;
+    row->due_ns = world_now(world) + receipt->hold_ms * 1000000ull;
+    world->credits[row->adapter]++;
+    if (row->is_cancelled && !row->is_attempted)
+        stop_row(row);
+    return row->is_over;
+}
+
+/* The next time something is due. */
+static void set_wake(struct world *world, struct sma_ctx *ctx)
+{
+    uint64_t at = UINT64_MAX;
+    for (size_t i = 0; i < world->row_count; i++) {
+        const struct world_row *row = &world->rows[i];
+        if (!row->is_over && !row->is_handed && row->due_ns > sma_ctx_now(ctx) && row->due_ns < at)
+            at = row->due_ns;
+    }
+    sma_ctx_wake_at(ctx, at);
+}
+
+static void store_wake(void *state, struct sma_ctx *ctx)
+{
+    world_hand_out(state);
+    set_wake(state, ctx);
+}
+
 static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct world *world = state;
-    (void)ctx;
     if ((*msg)->kind != SMA_MSG_RECEIPT)
         return;
     const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
@@ -103,6 +159,8 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     } else if (row->no_disk_count > 0) {
         row->no_disk_count--;
         verdict = SMA_STEP_NO_DISK;
+    } else if (receipt->is_held) {
+        verdict = take_back(world, row, receipt) ? SMA_STEP_STOPPED : SMA_STEP_DURABLE;
     } else {
         book(world, row, receipt);
     }
@@ -113,6 +171,7 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     }
     answer_receipt(world, (*msg)->ask_id, receipt->outbox_id, verdict);
     world_hand_out(world);
+    set_wake(world, ctx);
 }
 
 static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
@@ -129,7 +188,8 @@ static void agent_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
              result->error.ptr);
 }
 
-static const struct sma_actor_ops store_ops = {.name = "store", .handle = store_handle};
+static const struct sma_actor_ops store_ops = {
+    .name = "store", .handle = store_handle, .wake = store_wake};
 static const struct sma_actor_ops agent_ops = {.name = "agent", .handle = agent_handle};
 
 void world_open(struct world *world, uint64_t seed, struct sma_capabilities capabilities,
@@ -192,6 +252,14 @@ void world_ask_send(struct world *world, uint64_t outbox_id, uint64_t deadline_n
 
 void world_cancel(struct world *world, const char *chat, uint64_t mark_seq)
 {
+    for (size_t i = 0; i < world->row_count; i++) {
+        struct world_row *row = &world->rows[i];
+        if (strcmp(row->chat, chat) != 0 || row->is_over || row->seq >= mark_seq)
+            continue;
+        if (row->is_given_back && !row->is_handed && !row->is_attempted)
+            stop_row(row);
+        row->is_cancelled = row->is_handed;
+    }
     char chat_key[128];
     snprintf(chat_key, sizeof chat_key, "fake:chat:%s", chat);
     struct sma_msg *msg =

@@ -26,6 +26,9 @@ struct world_row
     unsigned adapter; /* 0, 1 */
     /* books */
     bool is_handed, is_over;
+    bool is_given_back, is_attempted, is_cancelled; /* back in the store until due_ns; /stop came */
+    uint64_t due_ns;
+    uint32_t waited_ms, given_back_count;
     uint8_t state;
     uint32_t receipt_count, part_sent_count, waiting_count, part_count, attempts_told;
     uint32_t no_disk_count; /* the next receipts are answered NO_DISK */
@@ -51,7 +54,8 @@ struct world
     struct world_row rows[WORLD_ROW_COUNT_MAX];
     size_t row_count;
     unsigned credits[2], credits_least[2];
-    bool is_silent_store; /* receipts are not answered */
+    bool hands_one_of_a_chat; /* as the store does: without it rows must not be given back */
+    bool is_silent_store;     /* receipts are not answered */
     uint64_t held_asks[64];
     size_t held_count;
     struct world_answer answers[WORLD_ROW_COUNT_MAX * 2];

@@ -307,6 +307,124 @@ static void the_notice_of_a_given_up_run_knows_when_it_was_asked(void)
     end_world(&w);
 }
 
+/* -- given back ------------------------------------------------------------------------------------------------- */
+static uint64_t commit_count(void)
+{
+    struct sma_state_counts counts;
+    sma_state_counts(w.store->state, &counts);
+    return counts.commits;
+}
+
+static uint64_t deliver_to(const char *key, const char *id, uint32_t hold_ms)
+{
+    const struct delivery row = {.key = key, .text = id};
+    say(&w, id, id, "x");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    done(&w, seq, "ok", &row, 1);
+    run(&w);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    uint64_t outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id;
+    CHECK(!SMA_MSG_BODY(msg, struct sma_deliver)->is_repeat);
+    sma_msg_destroy(msg);
+    if (hold_ms == 0)
+        return outbox_id;
+    receipt(&w, &(struct sma_receipt){.outbox_id = outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_WAITING,
+                                      .is_held = true,
+                                      .hold_ms = hold_ms,
+                                      .waited_ms = 7000});
+    run(&w);
+    msg = take(&w.dispatcher, SMA_MSG_RECEIPT_DONE);
+    CHECK(msg != NULL);
+    CHECK_INT(SMA_STEP_DURABLE, SMA_MSG_BODY(msg, struct sma_receipt_done)->verdict);
+    sma_msg_destroy(msg);
+    return outbox_id;
+}
+
+/* Its credit is free, its chat waits behind it, it comes again in time, and none of it is written. */
+static void what_may_not_be_attempted_yet_holds_no_credit(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t id = deliver_to("test:chat:x", "1", 20000);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->adapters[0].credits);
+    const struct delivery behind = {.key = "test:chat:x", .text = "behind"};
+    say(&w, "2", "2", "x");
+    run(&w);
+    done(&w, run_seq(&w), "ok", &behind, 1);
+    pass(&w, 10);
+    CHECK(deliver(&w) == NULL);
+    uint64_t commits = commit_count();
+    pass(&w, 11);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    const struct sma_deliver *again = SMA_MSG_BODY(msg, struct sma_deliver);
+    CHECK(again->outbox_id == id && !again->is_repeat);
+    CHECK_INT(7000, (int)again->waited_ms);
+    sma_msg_destroy(msg);
+    CHECK(commits == commit_count());
+    CHECK(deliver(&w) == NULL);
+    receipt(&w,
+            &(struct sma_receipt){
+                .outbox_id = id, .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+    run(&w);
+    CHECK_TEXT("behind", next_delivery(&w));
+    end_world(&w);
+}
+
+/* As one that the dispatcher held: nobody knows any more that nothing of it was on its way. */
+static void what_was_given_back_is_repeated_after_a_crash(void)
+{
+    make_world(&w);
+    open_world(&w);
+    uint64_t id = deliver_to("test:chat:x", "1", 20000);
+    crash_world(&w);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL);
+    CHECK(SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id == id);
+    CHECK(SMA_MSG_BODY(msg, struct sma_deliver)->is_repeat);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
+/* The chat "1" itself wrote /stop: what was never attempted is over, also when it is on its way back. */
+static void stop_ends_what_was_given_back(void)
+{
+    for (int is_late = 0; is_late < 2; is_late++) {
+        make_world(&w);
+        open_world(&w);
+        uint64_t id = deliver_to("test:chat:1", "1", 0);
+        const struct sma_receipt held = {.outbox_id = id,
+                                         .part_count = 1,
+                                         .state = SMA_DELIVERY_WAITING,
+                                         .is_held = true,
+                                         .hold_ms = 20000};
+        if (!is_late) {
+            receipt(&w, &held);
+            run(&w);
+        }
+        command(&w, "1", "9", SMA_CONTROL_STOP);
+        run(&w);
+        if (is_late) {
+            receipt(&w, &held);
+            run(&w);
+            struct sma_msg *msg = take(&w.dispatcher, SMA_MSG_RECEIPT_DONE);
+            CHECK_INT(SMA_STEP_STOPPED, SMA_MSG_BODY(msg, struct sma_receipt_done)->verdict);
+            sma_msg_destroy(msg);
+        }
+        struct sma_msg *msg = deliver(&w); /* what /stop says */
+        CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id != id);
+        sma_msg_destroy(msg);
+        pass(&w, 30);
+        CHECK(deliver(&w) == NULL);
+        CHECK_INT(SMA_DELIVER_CREDIT_COUNT - 1, w.store->adapters[0].credits);
+        end_world(&w);
+    }
+}
+
 int main(void)
 {
     RUN(rows_of_a_chat_go_one_after_the_other);
@@ -319,5 +437,8 @@ int main(void)
     RUN(what_was_begun_goes_first_after_a_crash);
     RUN(answers_to_one_message_are_counted);
     RUN(the_notice_of_a_given_up_run_knows_when_it_was_asked);
+    RUN(what_may_not_be_attempted_yet_holds_no_credit);
+    RUN(what_was_given_back_is_repeated_after_a_crash);
+    RUN(stop_ends_what_was_given_back);
     return check_summary();
 }
