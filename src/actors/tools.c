@@ -122,6 +122,7 @@ static void destroy_job(struct tools_job *job)
     tools_exec_destroy(job);
     sma_sandbox_plan_fini(&job->plan);
     free(job->variables);
+    sma_buf_fini(&job->target);
     sma_buf_fini(&job->item);
     sma_buf_fini(&job->why);
     sma_buf_fini(&job->result);
@@ -388,7 +389,8 @@ static void let_in(struct sma_tools *tools)
     if (tools->is_draining)
         return;
     for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
-        if (job->state != TOOLS_WAITS || tools->busy[job->kind] >= place_count(job->kind))
+        if (job->state != TOOLS_WAITS || tools->busy[job->kind] >= place_count(job->kind) ||
+            !tools_order_is_first(job))
             continue;
         job->state = TOOLS_WORKS;
         job->holds_place = true;
@@ -399,8 +401,11 @@ static void let_in(struct sma_tools *tools)
 
 static void tell_drained(struct sma_tools *tools)
 {
-    if (!tools->is_draining || tools->has_drained || tools->jobs.next != &tools->jobs)
+    if (!tools->is_draining || tools->has_drained)
         return;
+    for (const struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next)
+        if (!tools_exec_is_held(job))
+            return;
     tools->has_drained = true;
     sma_ctx_life_done(tools->ctx, SMA_PHASE_DRAIN);
 }
@@ -410,10 +415,11 @@ void tools_leave(struct tools_job *job)
     struct sma_tools *tools = job->tools;
     if (job->state != TOOLS_ANSWERED)
         return;
-    if (job->handles == 0 && (job->command == NULL || !job->command->log.is_busy)) {
+    bool is_in_use = job->handles > 0 || (job->command != NULL && job->command->log.is_busy);
+    if (!is_in_use && !tools_exec_is_held(job))
         destroy_job(job);
+    if (!is_in_use)
         tell_drained(tools);
-    }
     let_in(tools);
 }
 
@@ -432,6 +438,7 @@ static struct tools_job *create_job(struct sma_tools *tools, struct sma_msg **qu
     job->kind = job->ask->mode == SMA_TOOL_CHECK                          ? TOOLS_KIND_CHECK
                 : sma_str_is_equal(job->ask->name, SMA_STR("exec_shell")) ? TOOLS_KIND_EXEC
                                                                           : TOOLS_KIND_FILE;
+    tools_order_take(job);
     sma_buf_init(&job->item, 1024 * 1024);
     sma_buf_init(&job->why, 16384);
     sma_buf_init(&job->result, SMA_TOOL_RESULT_BYTES_MAX);

@@ -285,7 +285,8 @@ static void watch_job(struct tools_job *job, uint64_t now)
         command->has_left = command->has_left || command->reason == TOOLS_REASON_NONE;
         kill_all(job); /* again and again until nothing is left or it is given up */
     }
-    if (now >= command->give_up_ns && command->has_exited) {
+    if (now >= command->give_up_ns && !command->is_given_up) {
+        command->is_given_up = true;
         sma_ctx_log(tools->ctx, SMA_LOG_WARN,
                     "tools: a command's processes do not end; it is answered without them");
         tools_exec_close_pipes(job);

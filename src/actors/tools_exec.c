@@ -189,9 +189,34 @@ static void on_exit_of(struct tools_job *job, bool is_known, int status)
     tools_end_exited(job); /* last: the job may be gone */
 }
 
+bool tools_exec_is_held(const struct tools_job *job)
+{
+    const struct tools_command *command = job->command;
+    return job->state == TOOLS_ANSWERED && command != NULL && command->is_given_up &&
+           (command->pid > 0 || command->inside > 0);
+}
+
+/* One that could not be ended may have ended now: nobody waits for its answer any more. */
+static bool is_let_go(struct tools_job *job)
+{
+    struct tools_command *command = job->command;
+    if (command->pid > 0 && waitpid(command->pid, NULL, WNOHANG) != 0)
+        command->pid = 0;
+    if (command->pid == 0 && command->inside > 0 && waitpid(command->inside, NULL, WNOHANG) != 0)
+        command->inside = 0;
+    if (tools_exec_is_held(job))
+        return false;
+    sma_ctx_log(job->tools->ctx, SMA_LOG_INFO,
+                "tools: a command that could not be ended has ended");
+    tools_leave(job);
+    return true;
+}
+
 static bool is_over(struct tools_job *job)
 {
     struct tools_command *command = job->command;
+    if (tools_exec_is_held(job))
+        return is_let_go(job);
     if (command == NULL || !command->is_started || command->pid <= 0)
         return false;
     int status = 0;
@@ -315,7 +340,12 @@ static bool meets_read_only(const struct tools_job *job)
 static void describe(const struct tools_job *job, char *note, size_t size)
 {
     const struct tools_command *command = job->command;
-    const char *left = command->has_left ? " Processes it had left behind were ended with it." : "";
+    const char *left =
+        command->is_given_up
+            ? " It could not be ended: the system does not let go of its processes, as with a "
+              "disk or a server that does not answer. What it did so far may go on later."
+        : command->has_left ? " Processes it had left behind were ended with it."
+                            : "";
     note[0] = '\0';
     switch (command->reason) {
     case TOOLS_REASON_TIMEOUT:
@@ -392,7 +422,7 @@ void tools_exec_try_finish(struct tools_job *job)
     if (job->state == TOOLS_ANSWERED)
         return;
     pace(job); /* the log may have caught up */
-    if (!command->has_exited)
+    if (!command->has_exited && !command->is_given_up)
         return;
     for (size_t i = 0; i < 3; i++)
         if (command->pipes[i].is_open)

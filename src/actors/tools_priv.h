@@ -1,9 +1,9 @@
 /*
  * tools_priv.h — the state of the tools actor: one job per open question, and the commands that run.
  *
- * A job WAITS (for a place of its kind), WORKS (on a libuv worker: the check, a file tool, the plan of a command), RUNS (a
+ * A job WAITS (for a place of its kind, and for the writers of its file before it), WORKS (on a libuv worker: the check, a file tool, the plan of a command), RUNS (a
  * command's processes live), ENDS (they are being ended) and is answered exactly once. It goes when it is answered and no
- * handle, worker or log write is left.
+ * handle, worker or log write is left; that of a command whose process the kernel does not let go stays until it has ended.
  *
  * Invariants: jobs of one kind start in the order they came; at most SMA_EXEC_COUNT_MAX commands hold a place; a job that works
  *             is touched by its worker alone, except is_stopped. Without commands there is no timer.
@@ -22,6 +22,7 @@
 #include "sma/actors.h"
 #include "sma/messages.h"
 
+#include <limits.h>
 #include <uv.h>
 
 #define TOOLS_MS 1000000u
@@ -126,7 +127,8 @@ struct tools_command
     uint64_t exited_ns;                                            /* good when has_exited */
     bool is_killed;                                                /* SIGKILL has been sent */
     enum tools_reason reason;
-    bool has_left; /* it left processes behind */
+    bool has_left;    /* it left processes behind */
+    bool is_given_up; /* the kernel does not let them go: answered without them */
     char marker[40], breach[96];
 };
 
@@ -140,6 +142,7 @@ struct tools_job
     enum tools_kind kind;
     enum tools_state state;
     bool holds_place;
+    struct sma_buf target;   /* of a file that it writes: the path (tools_order.c); else empty */
     volatile int is_stopped; /* read by the worker */
     unsigned handles;        /* open libuv handles */
     uv_work_t work;
@@ -188,6 +191,12 @@ void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, co
 /** Give the place back and let the next in; destroys the job when nothing of it is left. */
 void tools_leave(struct tools_job *job);
 
+/* -- tools_order.c ---------------------------------------------------------------------------------------------- */
+/** Take note of the file that a new job writes. */
+void tools_order_take(struct tools_job *job);
+/** No job that came before it writes the same file. */
+bool tools_order_is_first(const struct tools_job *job);
+
 /* -- tools_work.c ----------------------------------------------------------------------------------------------- */
 /** Let a worker do the job's check and what follows. */
 void tools_work_start(struct tools_job *job);
@@ -201,6 +210,8 @@ void tools_exec_start(struct tools_job *job);
 void tools_exec_destroy(struct tools_job *job);
 /** Take note of the commands that have exited. */
 void tools_exec_children(struct sma_tools *tools);
+/** It is answered, and a process of it that could not be ended is still to be waited for. Accepts a job without. */
+bool tools_exec_is_held(const struct tools_job *job);
 /** Everything is over: answer and leave, if pipes, processes and log allow it. */
 void tools_exec_try_finish(struct tools_job *job);
 /** Stop reading: what still holds the pipes writes into nothing. */

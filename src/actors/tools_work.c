@@ -110,8 +110,13 @@ static void work(uv_work_t *request)
             tools_log_prune(job->setup->config->state_dir);
         plan(job);
     } else if (sma_file_tools_has(job->ask->name)) {
-        job->is_success = sma_file_tools_run(job->setup->files, job->ask->name, job->ask->arguments,
-                                             &job->result, &job->is_stopped);
+        const struct sma_file_call call = {
+            .name = job->ask->name,
+            .arguments = job->ask->arguments,
+            .agreed = is_agreed(job) ? job->check.digest : NULL,
+            .is_stopped = &job->is_stopped,
+        };
+        job->is_success = sma_file_tools_run(job->setup->files, &call, &job->result);
         job->is_done = true;
     } else {
         fail_job(job, "this tool is not carried out here");

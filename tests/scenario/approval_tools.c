@@ -58,7 +58,7 @@ static void a_write_is_shown_as_it_will_be(void)
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 2);
     expect_file(&world, "notes/a.txt", "first\nthird\n");
-    /* changed between card and press: not written over */
+    /* changed between card and press: an edit is made in what stands there by then, ... */
     card = approval_ask(&world, ANN, ANN,
                         "e [[call edit_file {\"path\":\"notes/a.txt\",\"old_text\":\"third\","
                         "\"new_text\":\"fourth\"}]]",
@@ -66,8 +66,62 @@ static void a_write_is_shown_as_it_will_be(void)
     folder_write(&world.world.folder, "notes/a.txt", "somebody else's\nthird\n");
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
     approval_await_results(&world, ANN, 3);
-    expect_file(&world, "notes/a.txt", "somebody else's\nthird\n");
+    expect_file(&world, "notes/a.txt", "somebody else's\nfourth\n");
     telegram_settle(&world);
+    /* ... a whole file is not written over what its card did not show */
+    card = approval_ask(&world, ANN, ANN,
+                        "w [[call write_file {\"path\":\"notes/a.txt\",\"content\":\"mine\\n\"}]]",
+                        "+mine");
+    folder_write(&world.world.folder, "notes/a.txt", "somebody else's again\n");
+    approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
+    approval_await_results(&world, ANN, 4);
+    expect_file(&world, "notes/a.txt", "somebody else's again\n");
+    telegram_settle(&world);
+    telegram_world_stop(&world);
+}
+
+#define EDIT(from, to) \
+    "[[call edit_file {\"path\":\"f.txt\",\"old_text\":\"" from "\",\"new_text\":\"" to "\"}]]"
+#define LETTERS "a\nb\nc\nd\ne\nf\n"
+
+/* Models send several edits of one file in one answer: each reads, changes and replaces it. */
+static void edits_of_one_answer_are_all_in_the_file(void)
+{
+    struct telegram_world world;
+    start(&world, ALLOW);
+    for (int i = 0; i < 20; i++) {
+        folder_write(&world.world.folder, "f.txt", LETTERS);
+        free(approval_do(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C")));
+        expect_file(&world, "f.txt", "A\nB\nC\nd\ne\nf\n");
+    }
+    telegram_world_stop(&world);
+}
+
+static void edits_of_two_chats_are_all_in_the_file(void)
+{
+    struct telegram_world world;
+    start(&world, ALLOW);
+    for (size_t i = 0; i < 20; i++) {
+        folder_write(&world.world.folder, "f.txt", LETTERS);
+        (void)telegram_say(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C"));
+        (void)telegram_say(&world, BOB, BOB, "e " EDIT("d", "D") EDIT("e", "E") EDIT("f", "F"));
+        approval_await_results(&world, ANN, i + 1);
+        approval_await_results(&world, BOB, i + 1);
+        expect_file(&world, "f.txt", "A\nB\nC\nD\nE\nF\n");
+    }
+    telegram_world_stop(&world);
+}
+
+static void edits_that_were_agreed_to_are_all_in_the_file(void)
+{
+    struct telegram_world world;
+    start(&world, NULL);
+    folder_write(&world.world.folder, "f.txt", LETTERS);
+    int64_t card =
+        approval_ask(&world, ANN, ANN, "e " EDIT("a", "A") EDIT("b", "B") EDIT("c", "C"), "+A");
+    approval_press_for(&world, ANN, ANN, card, "Approve all", "Approved");
+    approval_await_results(&world, ANN, 1);
+    expect_file(&world, "f.txt", "A\nB\nC\nd\ne\nf\n");
     telegram_world_stop(&world);
 }
 
@@ -372,6 +426,9 @@ int main(int argc, char **argv)
     binary = argv[1];
     fake_model = argv[2];
     RUN(a_write_is_shown_as_it_will_be);
+    RUN(edits_of_one_answer_are_all_in_the_file);
+    RUN(edits_of_two_chats_are_all_in_the_file);
+    RUN(edits_that_were_agreed_to_are_all_in_the_file);
     RUN(files_are_read_inside_the_project_only);
     RUN(calls_of_one_step_run_beside_each_other);
     RUN(results_say_what_happened);

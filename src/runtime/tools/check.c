@@ -180,8 +180,7 @@ static bool holds_now(const struct checking *checking, const struct sma_grant *g
     return grant->until_ms == 0 || grant->until_ms > checking->wall_ms;
 }
 
-/* SHA-256 over fields, each with its length. */
-static bool hash_fields(const struct sma_str *fields, size_t count, uint8_t ret_digest[32])
+bool file_tools_hash(const struct sma_str *fields, size_t count, uint8_t ret_digest[32])
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool is_good = context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
@@ -527,12 +526,8 @@ static enum sma_err check_write(struct checking *checking)
         err = file_tools_change(files, checking->tool, &checking->args, sma_buf_str(&path), &change,
                                 checking->why);
     if (err == SMA_ERR_OK) {
-        const struct sma_str fields[] = {SMA_STR("file change 1"),
-                                         sma_buf_str(&path),
-                                         change.before == NULL ? SMA_STR("new") : SMA_STR("old"),
-                                         {change.before, change.before_len},
-                                         {change.after, change.after_len}};
-        bool is_good = hash_fields(fields, SMA_COUNT_OF(fields), checking->check.digest);
+        bool is_good = file_change_digest(checking->tool, &checking->args, sma_buf_str(&path),
+                                          &change, checking->check.digest);
         err = is_good ? SMA_ERR_OK : SMA_ERR_NOMEM;
     } else if (err != SMA_ERR_NOMEM) {
         err = SMA_ERR_BADINPUT; /* why says what was expected */
@@ -564,7 +559,7 @@ static enum sma_err check_send_file(struct checking *checking)
     const struct sma_str fields[] = {SMA_STR("file sent 1"), checking->args.path,
                                      checking->args.kind, checking->args.caption};
     checking->check.is_complete = true;
-    return hash_fields(fields, SMA_COUNT_OF(fields), checking->check.digest) ? SMA_ERR_OK
+    return file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest) ? SMA_ERR_OK
                                                                              : SMA_ERR_NOMEM;
 }
 
@@ -612,7 +607,7 @@ static enum sma_err check_send(struct checking *checking)
         name = (struct sma_str){blank + 1, receiver.len - chat_key.len - 1};
     }
     const struct sma_str fields[] = {SMA_STR("send 1"), chat_key, text};
-    if (!hash_fields(fields, SMA_COUNT_OF(fields), checking->check.digest))
+    if (!file_tools_hash(fields, SMA_COUNT_OF(fields), checking->check.digest))
         return SMA_ERR_NOMEM;
     checking->check.is_complete = true;
     decide_send(checking, chat_key);

@@ -3,6 +3,7 @@
 
 #include "sma/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void file_change_fini(struct file_change *change)
@@ -132,4 +133,21 @@ enum sma_err file_tools_change(const struct sma_file_tools *tools, enum sma_tool
     }
     *ret_change = change;
     return SMA_ERR_OK;
+}
+
+bool file_change_digest(enum sma_tool tool, const struct sma_tool_args *args, struct sma_str path,
+                        const struct file_change *change, uint8_t ret_digest[32])
+{
+    char count[16];
+    int len = snprintf(count, sizeof count, "%u", change->replaced_count);
+    const struct sma_str edit_fields[] = {
+        SMA_STR("file edit 1"), path, args->old_text, args->new_text, {count, (size_t)len}};
+    const struct sma_str write_fields[] = {SMA_STR("file change 1"),
+                                           path,
+                                           change->before == NULL ? SMA_STR("new") : SMA_STR("old"),
+                                           {change->before, change->before_len},
+                                           {change->after, change->after_len}};
+    return tool == SMA_TOOL_EDIT_FILE
+               ? file_tools_hash(edit_fields, SMA_COUNT_OF(edit_fields), ret_digest)
+               : file_tools_hash(write_fields, SMA_COUNT_OF(write_fields), ret_digest);
 }

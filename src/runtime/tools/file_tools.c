@@ -173,40 +173,86 @@ bool sma_file_tools_has(struct sma_str name)
     return sma_tool_is_work(tool) && tool != SMA_TOOL_EXEC_SHELL;
 }
 
-static enum sma_err put_written(const struct sma_file_tools *tools, enum sma_tool tool,
-                                const struct sma_tool_args *args, struct sma_buf *result,
-                                struct sma_buf *why)
+void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,
+                               struct sma_str arguments, struct sma_buf *ret_path)
+{
+    enum sma_tool tool = sma_tool_find(name);
+    struct sma_tool_args args = {0};
+    struct sma_buf why;
+    if (tool != SMA_TOOL_WRITE_FILE && tool != SMA_TOOL_EDIT_FILE)
+        return;
+    sma_buf_init(&why, WHY_BYTES_MAX);
+    if (sma_tool_args_parse(tool, arguments, &args, &why) != SMA_ERR_OK ||
+        sma_guard_clean(tools->guard, args.path, ret_path, &why) != SMA_ERR_OK)
+        sma_buf_clear(ret_path); /* it will be refused */
+    sma_tool_args_fini(&args);
+    sma_buf_fini(&why);
+}
+
+/* Others change it faster than it can be read and replaced: not our turn. */
+#define WRITE_TRY_COUNT_MAX 3
+
+/* One reading, one replacing. BUSY: something else stands there by now. */
+static enum sma_err write_once(const struct sma_file_tools *tools, const struct sma_file_call *call,
+                               const struct sma_tool_args *args, struct sma_str path,
+                               struct file_change *change, struct sma_buf *why)
+{
+    enum sma_tool tool = sma_tool_find(call->name);
+    uint8_t digest[32];
+    enum sma_err err = file_tools_change(tools, tool, args, path, change, why);
+    if (err == SMA_ERR_OK && call->agreed != NULL) {
+        if (!file_change_digest(tool, args, path, change, digest))
+            return SMA_ERR_NOMEM;
+        if (memcmp(digest, call->agreed, sizeof digest) != 0)
+            return file_tools_say(why, path,
+                                  " has changed since people agreed to this: nothing was written. "
+                                  "Read it and call again, and they are asked anew.");
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_guard_write_over(tools->guard, path,
+                                   (struct sma_str){change->before, change->before_len},
+                                   (struct sma_str){change->after, change->after_len}, why);
+    return err;
+}
+
+static enum sma_err put_written(const struct sma_file_tools *tools,
+                                const struct sma_file_call *call, const struct sma_tool_args *args,
+                                struct sma_buf *result, struct sma_buf *why)
 {
     struct sma_buf path;
     struct file_change change = {0};
     enum sma_file_verdict verdict;
-    bool is_new = false;
     sma_buf_init(&path, SMA_GUARD_PATH_BYTES_MAX + 1);
     enum sma_err err = file_tools_clean_write(tools, args->path, &path, &verdict, why);
-    if (err == SMA_ERR_OK)
-        err = file_tools_change(tools, tool, args, sma_buf_str(&path), &change, why);
-    if (err == SMA_ERR_OK)
-        err = sma_guard_write(tools->guard, sma_buf_str(&path),
-                              (struct sma_str){change.after, change.after_len}, &is_new, why);
+    for (int i = 0; err == SMA_ERR_OK && i < WRITE_TRY_COUNT_MAX; i++) {
+        file_change_fini(&change);
+        err = write_once(tools, call, args, sma_buf_str(&path), &change, why);
+        if (err != SMA_ERR_BUSY)
+            break;
+        err = i + 1 < WRITE_TRY_COUNT_MAX
+                  ? SMA_ERR_OK
+                  : file_tools_say(why, sma_buf_str(&path),
+                                   " is being changed by something else: nothing was written.");
+    }
     if (err == SMA_ERR_OK) {
         sma_buf_put_text(result, "{\"success\":true,\"path\":\"");
         file_tools_put_json(tools, result, sma_buf_str(&path));
         sma_buf_printf(result, "\",\"bytes\":%zu", change.after_len);
-        if (tool == SMA_TOOL_EDIT_FILE)
+        if (sma_tool_find(call->name) == SMA_TOOL_EDIT_FILE)
             sma_buf_printf(result, ",\"replacements\":%u}", change.replaced_count);
         else
-            sma_buf_printf(result, ",\"created\":%s}", is_new ? "true" : "false");
+            sma_buf_printf(result, ",\"created\":%s}", change.before == NULL ? "true" : "false");
     }
     file_change_fini(&change);
     sma_buf_fini(&path);
     return err;
 }
 
-static enum sma_err run_tool(const struct sma_file_tools *tools, enum sma_tool tool,
+static enum sma_err run_tool(const struct sma_file_tools *tools, const struct sma_file_call *call,
                              const struct sma_tool_args *args, struct sma_buf *result,
-                             struct sma_buf *why, const volatile int *is_stopped)
+                             struct sma_buf *why)
 {
-    switch (tool) {
+    switch (sma_tool_find(call->name)) {
     case SMA_TOOL_READ_FILE:
         return file_tools_read(tools, args, result, why);
     case SMA_TOOL_READ_MORE:
@@ -214,25 +260,24 @@ static enum sma_err run_tool(const struct sma_file_tools *tools, enum sma_tool t
     case SMA_TOOL_LIST_FILES:
         return file_tools_list(tools, args, result, why);
     case SMA_TOOL_SEARCH_FILES:
-        return file_tools_search(tools, args, result, why, is_stopped);
+        return file_tools_search(tools, args, result, why, call->is_stopped);
     default:
-        return put_written(tools, tool, args, result, why);
+        return put_written(tools, call, args, result, why);
     }
 }
 
-bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
-                        struct sma_str arguments, struct sma_buf *result,
-                        const volatile int *is_stopped)
+bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
+                        struct sma_buf *result)
 {
-    enum sma_tool tool = sma_tool_find(name);
-    SMA_ASSERT(sma_file_tools_has(name));
+    enum sma_tool tool = sma_tool_find(call->name);
+    SMA_ASSERT(sma_file_tools_has(call->name));
     struct sma_buf why, clean;
     struct sma_tool_args args = {0};
     size_t start = result->len;
     sma_buf_init(&why, WHY_BYTES_MAX);
-    enum sma_err err = sma_tool_args_parse(tool, arguments, &args, &why);
+    enum sma_err err = sma_tool_args_parse(tool, call->arguments, &args, &why);
     if (err == SMA_ERR_OK)
-        err = run_tool(tools, tool, &args, result, &why, is_stopped);
+        err = run_tool(tools, call, &args, result, &why);
     sma_tool_args_fini(&args);
     if (err != SMA_ERR_OK) {
         sma_buf_init(&clean, WHY_BYTES_MAX * 2);

@@ -21,15 +21,27 @@ void sma_file_tools_destroy(struct sma_file_tools *tools); /* accepts NULL */
 
 /** Is this one of the tools of this file? */
 bool sma_file_tools_has(struct sma_str name);
+/** The path that a call of write_file or edit_file would write, in its one way of writing: calls of one file are those of one
+ *  such path, for writes go through no link. Empty: it writes nothing. Blocks: never. */
+void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,
+                               struct sma_str arguments, struct sma_buf *ret_path);
+
+struct sma_file_call
+{
+    struct sma_str name, arguments; /* JSON that the schema of tools.h allows */
+    const uint8_t
+        *agreed; /* 32 bytes: write only what has this digest (check.h); NULL = anything */
+    const volatile int
+        *is_stopped; /* polled during long searches; set by another thread to end it early */
+};
 /**
- * Do it. arguments: JSON that the schema of tools.h allows.
+ * Do it. A file that is changed by others meanwhile is never overwritten unseen: an edit is made again on what stands there
+ * by then, and what was agreed to as a whole is not done.
  * @result   appended: JSON object as in the reference §9 ({"success":true,...} or {"success":false,"error":...})
- * @is_stopped  polled during long searches; set by another thread to end it early
  * @return whether it succeeded
  */
-bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
-                        struct sma_str arguments, struct sma_buf *result,
-                        const volatile int *is_stopped);
+bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
+                        struct sma_buf *result);
 
 /** May this file of the project be sent or read? Opens it beneath the root; the caller closes *ret_fd. */
 SMA_CHECKED enum sma_err sma_file_tools_open(const struct sma_file_tools *tools,

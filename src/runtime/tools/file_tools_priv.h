@@ -41,6 +41,12 @@ SMA_CHECKED enum sma_err file_tools_change(const struct sma_file_tools *tools, e
                                            const struct sma_tool_args *args, struct sma_str path,
                                            struct file_change *ret_change, struct sma_buf *why);
 void file_change_fini(struct file_change *change);
+/* What people agree to. Of an edit: path, texts and how often they are replaced, so that several agreed edits of one file can
+ * all be made, on whatever the rest of it says by then. Of write_file: the path and the old and new contents. false: no memory. */
+bool file_change_digest(enum sma_tool tool, const struct sma_tool_args *args, struct sma_str path,
+                        const struct file_change *change, uint8_t ret_digest[32]);
+/* SHA-256 over fields, each with its length. false: no memory. check.c */
+bool file_tools_hash(const struct sma_str *fields, size_t count, uint8_t ret_digest[32]);
 
 /* Bytes of the longest beginning of text that takes at most budget bytes inside of a JSON string, cut at a character. */
 size_t file_tools_fit(struct sma_str text, size_t budget);

@@ -79,6 +79,14 @@ SMA_CHECKED enum sma_err sma_guard_write(const struct sma_guard *guard, struct s
                                          struct sma_str bytes, bool *ret_is_new,
                                          struct sma_buf *why);
 
+/**
+ * The same, but only over what was seen: `seen` is what the file held (ptr NULL: there was none), compared right before it
+ * is replaced. BUSY: it holds something else by now; nothing was written. Other errors as sma_guard_write.
+ */
+SMA_CHECKED enum sma_err sma_guard_write_over(const struct sma_guard *guard, struct sma_str path,
+                                              struct sma_str seen, struct sma_str bytes,
+                                              struct sma_buf *why);
+
 /* One entry of a walk. */
 struct sma_guard_entry
 {

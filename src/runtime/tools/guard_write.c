@@ -84,9 +84,48 @@ static enum sma_err look(const struct sma_guard *guard, int folder, const char *
     return SMA_ERR_OK;
 }
 
-static enum sma_err replace(int folder, const char *name, struct sma_str path, struct sma_str bytes,
+/* Does it still hold what was seen? */
+static bool is_as_seen(int folder, const char *name, struct sma_str seen)
+{
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT && seen.ptr == NULL;
+    char *bytes = NULL;
+    size_t len = 0;
+    bool is_same = seen.ptr != NULL &&
+                   sma_guard_read_fd(fd, seen.len, &bytes, &len) == SMA_ERR_OK &&
+                   sma_str_is_equal((struct sma_str){bytes, len}, seen);
+    free(bytes);
+    close(fd);
+    return is_same;
+}
+
+static enum sma_err rename_over(int folder, const char *temporary, const char *name,
+                                const struct sma_str *seen)
+{
+    if (seen != NULL && !is_as_seen(folder, name, *seen))
+        return SMA_ERR_BUSY;
+    /* Where there was nothing, the kernel itself sees to it that there is nothing. */
+    unsigned flags = seen != NULL && seen->ptr == NULL ? RENAME_NOREPLACE : 0;
+    if (renameat2(folder, temporary, folder, name, flags) == 0)
+        return SMA_ERR_OK;
+    if (flags != 0 && errno == EEXIST)
+        return SMA_ERR_BUSY;
+    bool is_unknown = flags != 0 && (errno == EINVAL || errno == ENOSYS); /* to this file system */
+    return is_unknown && renameat(folder, temporary, folder, name) == 0 ? SMA_ERR_OK : SMA_ERR_IO;
+}
+
+/* What is to be written: over anything, or over what was seen. */
+struct writing
+{
+    struct sma_str path, bytes;
+    const struct sma_str *seen; /* NULL = over anything */
+};
+
+static enum sma_err replace(int folder, const char *name, const struct writing *writing,
                             const mode_t *old_mode, struct sma_buf *why)
 {
+    struct sma_str path = writing->path, bytes = writing->bytes;
     mode_t first_mode = old_mode == NULL ? FILE_MODE : 0600;
     char temporary[40];
     if (!make_name(temporary))
@@ -98,8 +137,8 @@ static enum sma_err replace(int folder, const char *name, struct sma_str path, s
     enum sma_err err = write_bytes(fd, bytes);
     if (err == SMA_ERR_OK && ((old_mode != NULL && fchmod(fd, *old_mode) != 0) || fsync(fd) != 0))
         err = errno == ENOSPC || errno == EDQUOT ? SMA_ERR_NOSPACE : SMA_ERR_IO;
-    if (err == SMA_ERR_OK && renameat(folder, temporary, folder, name) != 0)
-        err = SMA_ERR_IO;
+    if (err == SMA_ERR_OK)
+        err = rename_over(folder, temporary, name, writing->seen);
     int saved = errno;
     close(fd);
     if (err == SMA_ERR_OK) {
@@ -108,7 +147,8 @@ static enum sma_err replace(int folder, const char *name, struct sma_str path, s
     }
     (void)unlinkat(folder, temporary, 0); /* nothing else can be done */
     errno = saved;
-    (void)guard_tell_errno(why, path); /* the code is known */
+    if (err != SMA_ERR_BUSY)
+        (void)guard_tell_errno(why, path); /* the code is known */
     return err;
 }
 
@@ -172,9 +212,10 @@ enum sma_guard_place sma_guard_look(const struct sma_guard *guard, struct sma_st
     return place;
 }
 
-enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
-                             struct sma_str bytes, bool *ret_is_new, struct sma_buf *why)
+static enum sma_err write_as(const struct sma_guard *guard, const struct writing *writing,
+                             bool *ret_is_new, struct sma_buf *why)
 {
+    struct sma_str path = writing->path;
     if (path.len == 0 || sma_guard_classify(path, SMA_GUARD_WRITE) == SMA_GUARD_PROTECTED)
         return guard_refuse_protected(why, path);
     char *copy = strndup(path.ptr, path.len);
@@ -191,10 +232,24 @@ enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
     bool is_new;
     enum sma_err err = look(guard, folder, name, path, &mode, &is_new, why);
     if (err == SMA_ERR_OK)
-        err = replace(folder, name, path, bytes, is_new ? NULL : &mode, why);
+        err = replace(folder, name, writing, is_new ? NULL : &mode, why);
     close(folder);
     free(copy);
     if (err == SMA_ERR_OK && ret_is_new != NULL)
         *ret_is_new = is_new;
     return err;
+}
+
+enum sma_err sma_guard_write(const struct sma_guard *guard, struct sma_str path,
+                             struct sma_str bytes, bool *ret_is_new, struct sma_buf *why)
+{
+    struct writing writing = {.path = path, .bytes = bytes};
+    return write_as(guard, &writing, ret_is_new, why);
+}
+
+enum sma_err sma_guard_write_over(const struct sma_guard *guard, struct sma_str path,
+                                  struct sma_str seen, struct sma_str bytes, struct sma_buf *why)
+{
+    struct writing writing = {.path = path, .bytes = bytes, .seen = &seen};
+    return write_as(guard, &writing, NULL, why);
 }

@@ -101,8 +101,8 @@ static inline const char *project_run(struct project *project, const char *name,
                                       const char *arguments)
 {
     sma_buf_clear(&project->result);
-    bool is_good = sma_file_tools_run(project->tools, sma_str(name), sma_str(arguments),
-                                      &project->result, NULL);
+    const struct sma_file_call call = {.name = sma_str(name), .arguments = sma_str(arguments)};
+    bool is_good = sma_file_tools_run(project->tools, &call, &project->result);
     CHECK(project->result.err == SMA_ERR_OK);
     CHECK(is_good == (strncmp(project->result.ptr, "{\"success\":true", 15) == 0));
     CHECK(project->result.len <= 30000);

@@ -106,14 +106,21 @@ bool sma_file_tools_has(struct sma_str name)
            sma_str_is_equal(name, SMA_STR("search_files"));
 }
 
-bool sma_file_tools_run(const struct sma_file_tools *tools, struct sma_str name,
-                        struct sma_str arguments, struct sma_buf *result,
-                        const volatile int *is_stopped)
+void sma_file_tools_put_target(const struct sma_file_tools *tools, struct sma_str name,
+                               struct sma_str arguments, struct sma_buf *ret_path)
 {
     (void)tools;
+    (void)name;
     (void)arguments;
-    if (sma_str_is_equal(name, SMA_STR("search_files"))) /* a long search: until it is stopped */
-        while (__atomic_load_n(is_stopped, __ATOMIC_RELAXED) == 0)
+    (void)ret_path;
+}
+
+bool sma_file_tools_run(const struct sma_file_tools *tools, const struct sma_file_call *call,
+                        struct sma_buf *result)
+{
+    (void)tools;
+    if (sma_str_is_equal(call->name, SMA_STR("search_files"))) /* a long one: until it is stopped */
+        while (__atomic_load_n(call->is_stopped, __ATOMIC_RELAXED) == 0)
             usleep(1000);
     sma_buf_put_text(result, "{\"success\":true,\"text\":\"hello\"}");
     return true;

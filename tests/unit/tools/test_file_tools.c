@@ -217,8 +217,10 @@ static void searches_are_bounded(void)
                   "There are more matches");
     volatile int is_stopped = 1;
     sma_buf_clear(&project.result);
-    CHECK(sma_file_tools_run(project.tools, SMA_STR("search_files"),
-                             SMA_STR("{\"pattern\":\"nothing\"}"), &project.result, &is_stopped));
+    const struct sma_file_call call = {.name = SMA_STR("search_files"),
+                                       .arguments = SMA_STR("{\"pattern\":\"nothing\"}"),
+                                       .is_stopped = &is_stopped};
+    CHECK(sma_file_tools_run(project.tools, &call, &project.result));
     CHECK(strstr(project.result.ptr, "took too long") != NULL);
     free(text);
     project_close(&project);

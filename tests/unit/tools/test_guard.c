@@ -507,8 +507,43 @@ static void rules_of_files_are_checked(void)
     sma_file_rules_destroy(rules);
 }
 
+/* An editor or a command writes between our reading and our replacing. */
+static void what_was_not_seen_is_not_written_over(void)
+{
+    struct project project;
+    project_open(&project, "");
+    for (int by_parts = 0; by_parts < 2; by_parts++) {
+        struct sma_guard *guard = open_guard(&project, by_parts == 0);
+        struct sma_buf why;
+        sma_buf_init(&why, 1000);
+        const struct sma_str path = SMA_STR("seen.txt"), nothing = {NULL, 0};
+        project_put(&project, "seen.txt", "theirs");
+        CHECK_INT(SMA_ERR_BUSY,
+                  sma_guard_write_over(guard, path, SMA_STR("old"), SMA_STR("x"), &why));
+        CHECK_INT(SMA_ERR_BUSY, sma_guard_write_over(guard, path, SMA_STR(""), SMA_STR("x"), &why));
+        CHECK_INT(SMA_ERR_BUSY, sma_guard_write_over(guard, path, nothing, SMA_STR("x"), &why));
+        project_check(&project, "seen.txt", "theirs");
+        CHECK_OK(sma_guard_write_over(guard, path, SMA_STR("theirs"), SMA_STR(""), &why));
+        CHECK_OK(sma_guard_write_over(guard, path, SMA_STR(""), SMA_STR("ours"), &why));
+        project_check(&project, "seen.txt", "ours");
+        CHECK_OK(sma_guard_write_over(guard, SMA_STR("sub/new.txt"), nothing, SMA_STR("n"), &why));
+        project_check(&project, "sub/new.txt", "n");
+        CHECK_INT(SMA_ERR_BUSY, sma_guard_write_over(guard, SMA_STR("gone.txt"), SMA_STR("old"),
+                                                     SMA_STR("x"), &why));
+        char full[256];
+        snprintf(full, sizeof full, "%s/gone.txt", project.config.project_dir);
+        CHECK(access(full, F_OK) != 0);
+        snprintf(full, sizeof full, "%s/sub/new.txt", project.config.project_dir);
+        CHECK(unlink(full) == 0);
+        sma_buf_fini(&why);
+        sma_guard_destroy(guard);
+    }
+    project_close(&project);
+}
+
 int main(void)
 {
+    RUN(what_was_not_seen_is_not_written_over);
     RUN(nothing_outside_is_read);
     RUN(nothing_outside_is_written);
     RUN(other_names_of_the_configuration_are_not_sent);

@@ -1,6 +1,6 @@
 /*
- * test_tools_together.c — the tools actor with the real rules and file tools: consent by digest, scripts that change, and a
- * long result read to its end.
+ * test_tools_together.c — the tools actor with the real rules and file tools: writers of one file, consent by digest,
+ * scripts that change, and a long result read to its end.
  */
 #include "runtime/approval/request.h"
 #include "world.h"
@@ -97,8 +97,136 @@ static void a_long_result_can_be_read_to_its_end(void)
     world_destroy(world);
 }
 
+/* -- writers of one file --------------------------------------------------------------------------------------- */
+#define EDIT_COUNT 8
+#define ROUND_COUNT 20
+static const char lines[] = "a\nb\nc\nd\ne\nf\ng\nh\n", edited[] = "A\nB\nC\nD\nE\nF\nG\nH\n";
+
+/* One of the letters into its capital, the file under one of the ways its path can be written. */
+static const char *edit_of(const struct world *world, size_t number, char arguments[512])
+{
+    const char *prefixes[] = {"", "./", ".//./", world_dir(world)};
+    snprintf(arguments, 512, "{\"path\":\"%s%sdir/f.txt\",\"old_text\":\"%c\",\"new_text\":\"%c\"}",
+             prefixes[number % 4], number % 4 == 3 ? "/" : "", (int)('a' + number),
+             (int)('A' + number));
+    return arguments;
+}
+
+static void edits_of_one_file_at_once_are_all_made(void)
+{
+    struct world *world = world_create("{\"write_repo\":true}");
+    char arguments[512];
+    (void)ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "write_file",
+              "{\"path\":\"dir/f.txt\",\"content\":\"x\"}");
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        size_t records[EDIT_COUNT];
+        world_put_file(world, "dir/f.txt", lines);
+        for (size_t i = 0; i < EDIT_COUNT; i++) {
+            struct sma_tool_ask edit = question(SMA_TOOL_RUN, SMA_STANDING_MEMBER, "edit_file",
+                                                edit_of(world, i, arguments));
+            edit.seq = 100 + i % 2; /* of two chats */
+            edit.chat_key = i % 2 == 0 ? SMA_STR("test:7") : SMA_STR("test:8");
+            records[i] = world_ask(world, &edit);
+        }
+        for (size_t i = 0; i < EDIT_COUNT; i++)
+            CHECK_TEXT("true", world_member(world, world_await(world, records[i]), "success"));
+        CHECK_TEXT(edited, world_get_file(world, "dir/f.txt"));
+    }
+    world_destroy(world);
+}
+
+static void writers_of_one_file_go_in_the_order_of_their_calls(void)
+{
+    struct world *world = world_create("{\"write_repo\":true}");
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        size_t records[EDIT_COUNT];
+        char arguments[EDIT_COUNT][128];
+        world_put_file(world, "f.txt", "0");
+        for (size_t i = 0; i < EDIT_COUNT; i++) { /* each finds what the one before it left */
+            snprintf(arguments[i], sizeof arguments[i],
+                     "{\"path\":\"f.txt\",\"old_text\":\"%zu\",\"new_text\":\"%zu\"}", i, i + 1);
+            struct sma_tool_ask edit =
+                question(SMA_TOOL_RUN, SMA_STANDING_MEMBER, "edit_file", arguments[i]);
+            records[i] = world_ask(world, &edit);
+        }
+        for (size_t i = 0; i < EDIT_COUNT; i++)
+            CHECK_TEXT("true", world_member(world, world_await(world, records[i]), "success"));
+        CHECK_TEXT("8", world_get_file(world, "f.txt"));
+    }
+    world_destroy(world);
+}
+
+/* What people agreed to, as the RUN of it. */
+static struct sma_tool_ask agreed(struct world *world, const char *name, const char *arguments)
+{
+    const struct world_record *record =
+        ask(world, SMA_TOOL_CHECK, SMA_STANDING_OWNER, name, arguments);
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    struct sma_buf json;
+    struct sma_str item = sma_str(record->item);
+    struct sma_request request;
+    uint32_t call = 0;
+    sma_buf_init(&json, 1024 * 1024);
+    CHECK_OK(sma_request_put(&json, &item, &call, 1));
+    CHECK_OK(sma_request_parse(sma_buf_str(&json), &request));
+    struct sma_tool_ask run = question(SMA_TOOL_RUN, SMA_STANDING_OWNER, name, arguments);
+    run.is_approved = true;
+    memcpy(run.digest, request.items[0].digest, sizeof run.digest);
+    sma_request_fini(&request);
+    sma_buf_fini(&json);
+    return run;
+}
+
+static void agreed_edits_of_one_file_are_all_made(void)
+{
+    struct world *world = world_create("");
+    char arguments[3][512];
+    struct sma_tool_ask edits[3];
+    size_t records[3];
+    world_put_file(world, "f.txt", "a\nb\nc\n");
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(arguments[i], sizeof arguments[i],
+                 "{\"path\":\"f.txt\",\"old_text\":\"%c\",\"new_text\":\"%c\"}", (int)('a' + i),
+                 (int)('A' + i));
+        edits[i] = agreed(world, "edit_file", arguments[i]);
+    }
+    world_put_file(world, "f.txt", "a\nb\nc\ntheirs\n"); /* stays */
+    for (size_t i = 0; i < 3; i++)
+        records[i] = world_ask(world, &edits[i]);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_TEXT("true", world_member(world, world_await(world, records[i]), "success"));
+    CHECK_TEXT("A\nB\nC\ntheirs\n", world_get_file(world, "f.txt"));
+    /* what would be replaced twice by now is not what was agreed to */
+    struct sma_tool_ask doubled =
+        agreed(world, "edit_file",
+               "{\"path\":\"f.txt\",\"old_text\":\"A\",\"new_text\":\"x\",\"replace_all\":true}");
+    world_put_file(world, "f.txt", "A\nA\n");
+    CHECK_INT(SMA_TOOL_ASKS, world_await(world, world_ask(world, &doubled))->verdict);
+    CHECK_TEXT("A\nA\n", world_get_file(world, "f.txt"));
+    world_destroy(world);
+}
+
+static void an_agreed_file_is_not_written_over_a_change(void)
+{
+    struct world *world = world_create("");
+    world_put_file(world, "f.txt", "old\n");
+    struct sma_tool_ask write =
+        agreed(world, "write_file", "{\"path\":\"f.txt\",\"content\":\"new\\n\"}");
+    world_put_file(world, "f.txt", "somebody else's\n");
+    CHECK_INT(SMA_TOOL_ASKS, world_await(world, world_ask(world, &write))->verdict);
+    CHECK_TEXT("somebody else's\n", world_get_file(world, "f.txt"));
+    write = agreed(world, "write_file", "{\"path\":\"f.txt\",\"content\":\"new\\n\"}");
+    CHECK_INT(SMA_TOOL_ALLOWED, world_await(world, world_ask(world, &write))->verdict);
+    CHECK_TEXT("new\n", world_get_file(world, "f.txt"));
+    world_destroy(world);
+}
+
 int main(void)
 {
+    RUN(edits_of_one_file_at_once_are_all_made);
+    RUN(writers_of_one_file_go_in_the_order_of_their_calls);
+    RUN(agreed_edits_of_one_file_are_all_made);
+    RUN(an_agreed_file_is_not_written_over_a_change);
     RUN(rules_decide_about_commands);
     RUN(consent_ends_when_the_script_changes);
     RUN(a_long_result_can_be_read_to_its_end);
