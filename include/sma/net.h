@@ -22,8 +22,11 @@ SMA_CHECKED enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_
  *  run to close its handles. NULL is fine. */
 void sma_net_close(struct sma_net *net);
 
-/** Trust the authorities in this file (PEM) instead of the system's, for every later sma_net_ask. OK | NOMEM. */
+/** Trust the authorities in this file (PEM) instead of the system's, for every later sma_net_ask. OK | NOMEM.
+ *  At first: the environment's SSL_CERT_FILE, when it is set. */
 SMA_CHECKED enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file);
+/** Which file that is; NULL: the system's. For handles that sma_net_add drives. */
+const char *sma_net_ca_file(const struct sma_net *net);
 
 /* -- one request, one answer ------------------------------------------------------------------------------------ */
 enum sma_net_end

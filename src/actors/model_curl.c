@@ -48,7 +48,7 @@ static void fail_transfer(struct model_request *request, CURLcode code)
 {
     bool is_setup = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
                     code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-                    code == CURLE_SSL_CERTPROBLEM;
+                    code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
     struct sma_failure failure = {
         .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_TROUBLE_NOMEM
                    : is_setup                  ? SMA_TROUBLE_SETUP
@@ -323,6 +323,12 @@ static CURL *create_easy(struct model_request *request)
     curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    const char *ca_file = sma_net_ca_file(request->model->net->out);
+    if (ca_file != NULL && (curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file) != CURLE_OK ||
+                            curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, ca_file) != CURLE_OK)) {
+        curl_easy_cleanup(easy); /* to go on would mean to trust others */
+        return NULL;
+    }
     return easy;
 }
 

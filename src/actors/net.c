@@ -330,6 +330,11 @@ enum sma_err sma_net_open(struct sma_ctx *ctx, struct sma_net **ret_net, struct 
         return sma_fail(error, SMA_ERR_IO, "HTTP out cannot be set up: %s",
                         problem != 0 ? strerror(problem) : "libcurl or the event loop refuses");
     }
+    const char *ca_file = getenv("SSL_CERT_FILE"); /* libcurl, as a library, does not read it */
+    if (ca_file != NULL && ca_file[0] != '\0' && sma_net_trust(net, ca_file) != SMA_ERR_OK) {
+        free_net(net);
+        return sma_fail(error, SMA_ERR_NOMEM, "no memory for HTTP out");
+    }
     net->magic = NET_MAGIC;
     net->ctx = ctx;
     net->curl_due_ns = net->quiet_due_ns = net->armed_ns = UINT64_MAX;
@@ -377,4 +382,9 @@ enum sma_err sma_net_trust(struct sma_net *net, const char *ca_file)
     free(net->ca_file);
     net->ca_file = copy;
     return SMA_ERR_OK;
+}
+
+const char *sma_net_ca_file(const struct sma_net *net)
+{
+    return net->ca_file;
 }
