@@ -327,6 +327,7 @@ enum sma_query_kind
     SMA_QUERY_USAGE,   /* limit = days (0: 30), chat_key narrows when not empty: {"from","to","total":{...},"days":[{"day",...}],
                           "chats":[{"chatKey",...}],"persons":[{"person",...}],"platforms":[{"platform",...}],"targets":[{"target",...}]};
                           ... = requests, input, cached, written, output, reasoning, costNano as in sma_usage */
+    SMA_QUERY_TRACE,   /* chat_key = a run's number, or "m:" and a message's id of its platform: its life as in docs/http-api.md */
     SMA_QUERY_CURSOR,  /* chat_key = name of a platform cursor: {"value":n}, or {} when it was never set */
 };
 struct sma_query

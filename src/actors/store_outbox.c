@@ -484,7 +484,8 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
                                           .intent = from->intent,
                                           .state = ret_state->state,
                                           .is_part_begun = ret_state->state == SMA_DELIVERY_BEGUN,
-                                          .error = ret_state->error};
+                                          .error = ret_state->error,
+                                          .made_ms = sma_ctx_wall(store->ctx)};
     err = sma_state_outbox_add(store->state, &delivery);
     if (err == SMA_ERR_EXISTS) {
         ret_state->error = SMA_STR("");
@@ -523,8 +524,10 @@ static bool is_unseen(const struct store_row *row)
 
 enum sma_err sma_store_give_up_row(struct sma_store *store, struct store_row *row)
 {
-    struct sma_state_delivery stopped = {
-        .outbox_id = row->id, .state = SMA_DELIVERY_FAILED, .error = SMA_STR("stopped")};
+    struct sma_state_delivery stopped = {.outbox_id = row->id,
+                                         .state = SMA_DELIVERY_FAILED,
+                                         .error = SMA_STR("stopped"),
+                                         .ended_ms = sma_ctx_wall(store->ctx)};
     enum sma_err err = sma_state_outbox_update(store->state, &stopped);
     if (err == SMA_ERR_OK) /* it may have stood in the way of the next one */
         sma_store_wait_for_credit(&store->adapters[row->adapter], row->chat);
@@ -594,6 +597,7 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         .part_count = receipt->part_count,
         .attempt_count = receipt->attempt_count,
         .error = is_sent ? receipt->platform_message_id : receipt->error,
+        .ended_ms = receipt->is_final ? sma_ctx_wall(store->ctx) : 0,
     };
     if (is_sent && sma_state_outbox_call(row->id) >= STORE_CARD_CALL) {
         sma_buf_clear(&store->text_buf);

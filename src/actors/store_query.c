@@ -1,5 +1,6 @@
 /* Questions that change nothing: STATUS, CURSOR, HISTORY (in slices, so that no acknowledgement waits), SESSION, CONTACT. */
 #include "store_model.h"
+#include "store_seen.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "sma/trouble.h"
@@ -150,6 +151,9 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_QUERY_USAGE:
         sma_store_put_usage(store, &buf, query);
+        break;
+    case SMA_QUERY_TRACE:
+        sma_store_put_trace(store, &buf, query->chat_key);
         break;
     case SMA_QUERY_GRANTS:
         sma_store_put_grants(store, &buf, query->chat_key);

@@ -234,7 +234,7 @@ static SMA_CHECKED enum sma_err finish_all(struct sma_store *store, struct store
     if (err != SMA_ERR_OK)
         return err;
     sma_store_note_finished(store, run->seq);
-    finish->turn = finish->tool_calls_json = finish->output = SMA_STR("");
+    finish->turn = finish->tool_calls_json = finish->output = finish->trace = SMA_STR("");
     finish->usage = NULL;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         finish->seq = run->collected[i];
@@ -590,12 +590,12 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
 {
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
-        err =
-            sma_state_step_add_used(store->state, &(struct sma_state_step){.seq = run->seq,
-                                                                           .number = step->number,
-                                                                           .kind = step->kind,
-                                                                           .data = step->data,
-                                                                           .usage = &step->usage});
+        err = sma_state_step_add_used(store->state, &(struct sma_state_step){.seq = run->seq,
+                                                                             .number = step->number,
+                                                                             .kind = step->kind,
+                                                                             .data = step->data,
+                                                                             .usage = &step->usage,
+                                                                             .trace = step->trace});
     if (err == SMA_ERR_EXISTS) {
         err = SMA_ERR_OK; /* asked again: answered as stored */
     } else if (err == SMA_ERR_OK) {
@@ -749,7 +749,8 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                                  .tool_calls_json = done->tool_calls_json,
                                                  .wire = done->wire,
                                                  .turn = done->turn,
-                                                 .message_id = message_id});
+                                                 .message_id = message_id,
+                                                 .trace = done->trace});
 }
 
 void sma_store_done(struct sma_store *store, struct sma_msg **msg)

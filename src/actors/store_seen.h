@@ -26,5 +26,8 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_effect *
                             uint64_t now);
 /** A run has ended, or waits; run->end says which. */
 void sma_store_log_end(struct sma_store *store, const struct store_run *run);
+/** Append the life of a run ("17") or of a message as its platform names it ("m:55"): docs/http-api.md; {} when it is not
+ *  known. */
+void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
 
 #endif

@@ -43,7 +43,7 @@ static void put_number(struct sma_buf *buf, const char *key, uint64_t number)
 }
 
 /* Members of an object that is open. */
-static void put_usage(struct sma_buf *buf, const struct sma_usage *usage)
+void sma_store_put_usage_members(struct sma_buf *buf, const struct sma_usage *usage)
 {
     put_number(buf, "requests", usage->request_count);
     put_number(buf, "input", usage->input);
@@ -95,7 +95,7 @@ static enum sma_err put_sum(void *user, int64_t key, struct sma_str name,
     } else if (json->by != SMA_STATE_USAGE_TOTAL) {
         sma_buf_put_json_string(buf, name);
     }
-    put_usage(buf, usage);
+    sma_store_put_usage_members(buf, usage);
     sma_buf_put_char(buf, '}');
     return buf->err;
 }

@@ -165,6 +165,77 @@ static void status_tells_how_connections_and_models_stand(void)
     json_decref(status);
 }
 
+/* -- one message -------------------------------------------------------------------------------------------------- */
+static const json_t *stage_of(const json_t *trace, const char *name)
+{
+    const json_t *stages = json_object_get(trace, "stages");
+    for (size_t i = 0; i < json_array_size(stages); i++)
+        if (strcmp(talk_text(json_array_get(stages, i), "stage"), name) == 0)
+            return json_array_get(stages, i);
+    fprintf(stderr, "the trace has no stage %s\n", name);
+    CHECK(false);
+    return NULL;
+}
+
+static void expect_life(const json_t *trace)
+{
+    static const char *const stages[] = {"read", "claimed", "begun", "model", "tool", "ended"};
+    long long before = 0;
+    CHECK_TEXT("done", talk_text(trace, "status"));
+    CHECK_TEXT("api:chat:traced", talk_text(trace, "chatKey"));
+    for (size_t i = 0; i < SMA_COUNT_OF(stages); i++) {
+        long long at = json_integer_value(json_object_get(stage_of(trace, stages[i]), "atUs"));
+        CHECK(at + 1000 >= before); /* the wall clock is read in milliseconds */
+        before = at;
+    }
+    CHECK_TEXT("list_files", talk_text(stage_of(trace, "tool"), "tool"));
+    CHECK_TEXT("ok", talk_text(stage_of(trace, "model"), "outcome"));
+    CHECK_TEXT("ok", talk_text(stage_of(trace, "ended"), "outcome"));
+    expect_number(trace, "durationMs");
+    expect_number(json_object_get(trace, "usage"), "output");
+}
+
+static void a_trace_tells_the_life_of_a_message(void)
+{
+    char path[64];
+    int port = shared.service.port;
+    json_t *answer = talk_execute(port, 200, "traced", "m-traced",
+                                  "secret words [[call list_files {\"path\":\"secret-dir\"}]]");
+    snprintf(path, sizeof path, "/api/runs/%s/trace", talk_text(answer, "runId"));
+    json_t *trace = talk_get(port, path), *again = talk_get(port, "/api/trace?message=m-traced");
+    expect_life(trace);
+    CHECK(json_equal(trace, again));
+    char *text = json_dumps(trace, JSON_COMPACT);
+    CHECK(strstr(text, "secret") == NULL);
+    free(text);
+    json_decref(trace);
+    json_decref(again);
+    CHECK_INT(0, service_stop(&shared.service));
+    service_start(&shared.service, binary, &shared.folder);
+    trace = talk_get(shared.service.port, path);
+    expect_life(trace);
+    json_decref(trace);
+    json_decref(answer);
+    struct http_answer none =
+        http_ask(shared.service.port, "/api/runs/999999/trace", "", NULL, TALK_MS);
+    CHECK_INT(404, none.status);
+    http_answer_fini(&none);
+}
+
+static void a_result_tells_its_duration_and_usage(void)
+{
+    json_t *answer = talk_execute(shared.service.port, 200, "costs", "m-costs", "hello");
+    const json_t *used = json_object_get(answer, "usage");
+    long long requests = json_integer_value(json_object_get(used, "requests"));
+    CHECK(requests > 0);
+    CHECK(json_integer_value(json_object_get(used, "output")) > 0);
+    json_t *usage = talk_get(shared.service.port, "/api/usage?days=1&chatKey=api:chat:costs");
+    CHECK_INT(requests,
+              json_integer_value(json_object_get(json_object_get(usage, "total"), "requests")));
+    json_decref(usage);
+    json_decref(answer);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -175,6 +246,8 @@ int main(int argc, char **argv)
     RUN(lines_of_traffic_hold_no_text_of_people);
     RUN(numbers_tell_platform_model_and_tool);
     RUN(status_tells_how_connections_and_models_stand);
+    RUN(a_trace_tells_the_life_of_a_message);
+    RUN(a_result_tells_its_duration_and_usage);
     world_stop(&shared);
     return check_summary();
 }

@@ -242,6 +242,8 @@ static void on_answer(struct sma_http *http, struct sma_msg *msg)
     case HTTP_ASK_APPROVALS:
     case HTTP_ASK_GRANTS:
     case HTTP_ASK_PAIRINGS:
+    case HTTP_ASK_USAGE:
+    case HTTP_ASK_TRACE:
         http_route_query_result(http, &pending, msg);
         break;
     case HTTP_ASK_WEBHOOK:

@@ -79,6 +79,8 @@ enum http_route
     HTTP_ROUTE_GRANTS,
     HTTP_ROUTE_PAIRINGS,
     HTTP_ROUTE_DECIDE,
+    HTTP_ROUTE_USAGE,
+    HTTP_ROUTE_TRACE,
 };
 
 struct http_conn
@@ -122,6 +124,8 @@ enum http_ask
     HTTP_ASK_GRANTS,
     HTTP_ASK_PAIRINGS,
     HTTP_ASK_DECIDE,
+    HTTP_ASK_USAGE,
+    HTTP_ASK_TRACE,
 };
 struct http_pending
 {
@@ -250,6 +254,11 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
 /* -- seen.c ------------------------------------------------------------------------------------------------------- */
 /** Append ,"platforms":{...},"models":{...} without secrets; nothing when memory is out. */
 void http_put_seen(struct sma_http *http, struct sma_buf *body);
+/** Answer with a trace as the store told it, without secrets; {} = 404. */
+void http_respond_trace(struct http_conn *conn, struct sma_str json);
+/** GET /api/runs/<id>/trace and /api/trace?message=... ask for: as in SMA_QUERY_TRACE, appended. false: nothing. */
+bool http_trace_asked(const struct sma_http_request *request, struct sma_buf *asked);
+bool http_is_trace_path(struct sma_str path);
 
 /* -- execute.c and runs.c: messages in, results out ------------------------------------------------------------- */
 void http_execute(struct http_conn *conn, struct sma_str body);

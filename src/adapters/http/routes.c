@@ -48,6 +48,10 @@ static enum http_route find_route(struct sma_http *http, const struct sma_http_r
         return HTTP_ROUTE_GRANTS;
     if (sma_str_is_equal(path, SMA_STR("/api/pairings")))
         return HTTP_ROUTE_PAIRINGS;
+    if (sma_str_is_equal(path, SMA_STR("/api/usage")))
+        return HTTP_ROUTE_USAGE;
+    if (http_is_trace_path(path))
+        return HTTP_ROUTE_TRACE;
     if (sma_str_starts_with(path, SMA_STR("/api/runs/")))
         return HTTP_ROUTE_RUN;
     for (size_t i = 0; i < SMA_COUNT_OF(statics); i++)
@@ -232,6 +236,10 @@ static enum sma_query_kind query_of(enum http_ask ask)
         return SMA_QUERY_GRANTS;
     case HTTP_ASK_PAIRINGS:
         return SMA_QUERY_PAIRINGS;
+    case HTTP_ASK_USAGE:
+        return SMA_QUERY_USAGE;
+    case HTTP_ASK_TRACE:
+        return SMA_QUERY_TRACE;
     default:
         return SMA_QUERY_STATUS;
     }
@@ -300,6 +308,39 @@ static void ask_approvals(struct http_conn *conn, const struct sma_http_request 
     sma_buf_fini(&key);
 }
 
+/* ?days=30&chatKey= */
+static void ask_usage(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_buf key, days;
+    int64_t count = 0;
+    sma_buf_init(&key, SMA_CHAT_KEY_BYTES_MAX);
+    sma_buf_init(&days, 32);
+    enum sma_err key_err = sma_http_query_get(request->query, SMA_STR("chatKey"), &key);
+    enum sma_err days_err = sma_http_query_get(request->query, SMA_STR("days"), &days);
+    if (days_err == SMA_ERR_OK)
+        days_err = sma_parse_i64(sma_buf_str(&days), 1, SMA_USAGE_DAYS, &count);
+    if (key_err != SMA_ERR_NOTFOUND && (key_err != SMA_ERR_OK || !is_chat_key(&key)))
+        http_respond_error(conn, 400, NULL,
+                           "chatKey is malformed, for example ?chatKey=api:chat:default");
+    else if (days_err != SMA_ERR_OK && days_err != SMA_ERR_NOTFOUND)
+        http_respond_error(conn, 400, NULL, "days must be a number from 1 to %d", SMA_USAGE_DAYS);
+    else
+        ask_query(conn, HTTP_ASK_USAGE, (uint32_t)count, sma_buf_str(&key));
+    sma_buf_fini(&key);
+    sma_buf_fini(&days);
+}
+
+static void ask_trace(struct http_conn *conn, const struct sma_http_request *request)
+{
+    struct sma_buf asked;
+    sma_buf_init(&asked, SMA_ID_BYTES_MAX + 2);
+    if (http_trace_asked(request, &asked))
+        ask_query(conn, HTTP_ASK_TRACE, 0, sma_buf_str(&asked));
+    else
+        http_respond_error(conn, 404, NULL, "No such run");
+    sma_buf_fini(&asked);
+}
+
 /* The members of the old program first, then the store's own. */
 static void respond_status(struct http_conn *conn, struct sma_str store_json)
 {
@@ -339,6 +380,8 @@ void http_route_query_result(struct sma_http *http, const struct http_pending *p
         return;
     if (pending->kind == HTTP_ASK_STATUS)
         respond_status(conn, result->json);
+    else if (pending->kind == HTTP_ASK_TRACE)
+        http_respond_trace(conn, result->json);
     else
         http_respond(conn, 200, HTTP_JSON,
                      result->json.len > 0                ? result->json
@@ -386,6 +429,12 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         return;
     case HTTP_ROUTE_DECIDE:
         http_decide(conn, request, body);
+        return;
+    case HTTP_ROUTE_USAGE:
+        ask_usage(conn, request);
+        return;
+    case HTTP_ROUTE_TRACE:
+        ask_trace(conn, request);
         return;
     case HTTP_ROUTE_NONE:
         break;

@@ -32,6 +32,29 @@ static void put_seq(struct sma_buf *buf, uint64_t seq)
     sma_buf_printf(buf, "\"%llu\"", (unsigned long long)seq);
 }
 
+static void put_number(struct sma_buf *buf, const char *key, uint64_t number)
+{
+    sma_buf_put_json_key(buf, key);
+    sma_buf_put_u64(buf, number);
+}
+
+/* What the models used for it; nothing where no model was asked. */
+static void put_usage(struct sma_buf *buf, const struct sma_usage *usage)
+{
+    if (usage->request_count == 0)
+        return;
+    sma_buf_put_json_key(buf, "usage");
+    sma_buf_put_char(buf, '{');
+    put_number(buf, "requests", usage->request_count);
+    put_number(buf, "input", usage->input);
+    put_number(buf, "cached", usage->cached);
+    put_number(buf, "written", usage->written);
+    put_number(buf, "output", usage->output);
+    put_number(buf, "reasoning", usage->reasoning);
+    put_number(buf, "costNano", usage->cost_nano);
+    sma_buf_put_char(buf, '}');
+}
+
 /* {success, output, toolCalls} as the reference has them, then what is ours. */
 static void put_result(struct sma_buf *buf, const struct sma_result *result, uint64_t seq,
                        struct sma_str message_id)
@@ -58,6 +81,12 @@ static void put_result(struct sma_buf *buf, const struct sma_result *result, uin
         sma_buf_put_json_key(buf, "chatId");
         sma_buf_put_json_string(buf, result->chat_id);
     }
+    if (is_final(result) && result->duration_ms > 0) {
+        sma_buf_put_json_key(buf, "duration");
+        sma_buf_put_u64(buf, result->duration_ms);
+    }
+    if (is_final(result))
+        put_usage(buf, &result->usage);
     if (is_parked(result)) {
         sma_buf_put_json_key(buf, "pendingApproval");
         sma_buf_put_str(buf, result->pending_json.len > 0 ? result->pending_json : SMA_STR("null"));

@@ -247,6 +247,10 @@ SMA_CHECKED enum sma_err sma_state_set_facts(struct sma_state *state, uint64_t s
 /** One row without line and facts: user id, event key, history place ... @return OK | NOTFOUND | IO | CORRUPT */
 SMA_CHECKED enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
                                             struct sma_state_head *ret_head);
+/** The newest message (no line, no note) with this event key among the last `count` rows, of whatever chat. NOTFOUND. Reads
+ *  their heads. */
+SMA_CHECKED enum sma_err sma_state_find_event(struct sma_state *state, struct sma_str event_key,
+                                              uint64_t count, uint64_t *ret_seq);
 typedef enum sma_err sma_state_message_fn(void *user, const struct sma_state_message *message);
 /** One whole row. NOTFOUND, else what the callback returned. */
 SMA_CHECKED enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
@@ -282,6 +286,7 @@ struct sma_state_step
     uint8_t kind;
     struct sma_str data;
     const struct sma_usage *usage; /* of the model requests since the step before; NULL = none */
+    struct sma_str trace; /* opaque: what happened since the step before; empty = nothing */
 };
 /** The same, with what it used. */
 SMA_CHECKED enum sma_err sma_state_step_add_used(struct sma_state *state,
@@ -304,9 +309,10 @@ struct sma_state_finish
     struct sma_str output, tool_calls_json;
     struct sma_str wire,
         turn; /* the session's new turn; empty turn = none. Not kept when seq < the chat's clear mark */
-    struct sma_str message_id; /* of the user's message, for the turn */
-    int64_t wall_ms;           /* when it was finished */
+    struct sma_str message_id;     /* of the user's message, for the turn */
+    int64_t wall_ms;               /* when it was finished */
     const struct sma_usage *usage; /* of the whole run; NULL = not known */
+    struct sma_str trace;          /* since the last step; the steps' are put before it */
 };
 /** A run is over: row state, stored result, turn; its steps go. NOTFOUND when the row is gone; EXISTS when it is not
  *  open any more (nothing changed). */
@@ -322,6 +328,9 @@ struct sma_state_result
     struct sma_str output, tool_calls_json;
     const struct sma_usage *usage; /* never NULL; zeros = not known */
 };
+/** What happened in a run so far, oldest first, appended to out; nothing when nothing is known. */
+SMA_CHECKED enum sma_err sma_state_trace_get(struct sma_state *state, uint64_t seq,
+                                             struct sma_buf *out);
 typedef enum sma_err sma_state_result_fn(void *user, const struct sma_state_result *result);
 /** The stored result of a finished run. NOTFOUND: not finished, or expired with its claim. */
 SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t seq,
@@ -369,6 +378,8 @@ struct sma_state_delivery
     struct sma_str error; /* of the last attempt; also the platform's message id when SENT */
     uint64_t
         salt; /* of the row's idempotency keys: made when it is added, 0 = by an older version */
+    int64_t made_ms,
+        ended_ms; /* wall clock; 0 = not known. made_ms is written by add, ended_ms by update alone */
 };
 /** Add a delivery and set its salt. @return OK | EXISTS (stored already: nothing changed) | BADINPUT | ... */
 SMA_CHECKED enum sma_err sma_state_outbox_add(struct sma_state *state,

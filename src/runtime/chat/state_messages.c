@@ -326,6 +326,24 @@ enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
     return err;
 }
 
+enum sma_err sma_state_find_event(struct sma_state *state, struct sma_str event_key, uint64_t count,
+                                  uint64_t *ret_seq)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_EVENT);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, event_key, true);
+    bind_int(stmt, 2, state->next_seq > count ? state->next_seq - count : 0);
+    int rc = event_key.len == 0 ? SQLITE_DONE : sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        *ret_seq = (uint64_t)sqlite3_column_int64(stmt, 0);
+    enum sma_err err = rc == SQLITE_ROW    ? SMA_ERR_OK
+                       : rc == SQLITE_DONE ? SMA_ERR_NOTFOUND
+                                           : sma_state_fail(state, rc, "look for a message");
+    sma_state_done(stmt);
+    return err;
+}
+
 /* The row under the statement; its slices are the statement's. */
 static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
                              struct sma_state_message *ret_message)

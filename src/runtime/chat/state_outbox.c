@@ -48,6 +48,7 @@ enum sma_err sma_state_outbox_add(struct sma_state *state, struct sma_state_deli
     sma_state_bind(stmt, 13, delivery->text, true);
     uint64_t salt = make_salt(state);
     bind_int(stmt, 14, salt);
+    bind_int(stmt, 15, (uint64_t)delivery->made_ms);
     err = sma_state_run(state, stmt);
     if (err == SMA_ERR_OK && sqlite3_changes(state->db) == 0)
         err = SMA_ERR_EXISTS;
@@ -66,6 +67,7 @@ enum sma_err sma_state_outbox_update(struct sma_state *state,
         return err == SMA_ERR_OK ? state->error.code : err;
     bind_progress(stmt, delivery);
     sma_state_bind(stmt, 8, delivery->error, true);
+    bind_int(stmt, 9, (uint64_t)delivery->ended_ms);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
@@ -89,6 +91,8 @@ static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
         .route = sma_state_column(stmt, 11),
         .text = sma_state_column(stmt, 12),
         .salt = (uint64_t)sqlite3_column_int64(stmt, 13),
+        .made_ms = sqlite3_column_int64(stmt, 14),
+        .ended_ms = sqlite3_column_int64(stmt, 15),
     };
     if (ret_delivery->chat == NULL)
         return sma_state_fail(state, SQLITE_CORRUPT, "read a delivery: its chat is not there");

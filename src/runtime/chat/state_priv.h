@@ -59,6 +59,8 @@
     X(MESSAGE_SLICE,                                                                               \
       "SELECT seq,state,kind,chat,event,place FROM messages WHERE seq>=?1 AND seq<=?2 "            \
       "ORDER BY seq LIMIT ?3")                                                                     \
+    X(MESSAGE_EVENT,                                                                               \
+      "SELECT seq FROM messages WHERE event=?1 AND seq>?2 AND kind<3 ORDER BY seq DESC LIMIT 1")   \
     X(MESSAGE_DELETE, "DELETE FROM messages WHERE seq=?1")                                         \
     X(CHAT_INSERT,                                                                                 \
       "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark) VALUES(?1,?2,?3,0,0,0)")  \
@@ -68,15 +70,19 @@
       "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place "         \
       "FROM chats ORDER BY id")                                                                    \
     X(CHAT_MOVE, "UPDATE chats SET key=?2,moved=?3,claims=?4,place=?5 WHERE id=?1")                \
-    X(STEP_INSERT,                                                                                 \
-      "INSERT INTO steps(id,kind,data,usage) VALUES(?1,?2,?3,?4) ON CONFLICT(id) DO NOTHING")      \
+    X(STEP_INSERT, "INSERT INTO steps(id,kind,data,usage,trace) VALUES(?1,?2,?3,?4,?5) "           \
+                   "ON CONFLICT(id) DO NOTHING")                                                   \
+    X(STEP_TRACE,                                                                                  \
+      "SELECT trace FROM steps WHERE id>=?1 AND id<?2 AND trace IS NOT NULL ORDER BY id")          \
     X(STEP_USAGE, "SELECT usage FROM steps WHERE id>=?1 AND id<?2 AND usage IS NOT NULL")          \
     X(STEP_EACH, "SELECT id,kind,data FROM steps WHERE id>=?1 AND id<?2 ORDER BY id")              \
     X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")           \
     X(STEP_DELETE, "DELETE FROM steps WHERE id>=?1 AND id<?2")                                     \
-    X(RUN_INSERT, "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools,usage) "      \
-                  "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                  \
+    X(RUN_INSERT,                                                                                  \
+      "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools,usage,trace) "            \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                                           \
     X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools,usage FROM runs WHERE seq=?1")        \
+    X(RUN_TRACE, "SELECT trace FROM runs WHERE seq=?1")                                            \
     X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
     X(TURN_INSERT,                                                                                 \
       "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \
@@ -86,21 +92,22 @@
     X(TURN_DELETE, "DELETE FROM turns WHERE seq=?1")                                               \
     X(OUTBOX_INSERT,                                                                               \
       "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"  \
-      "error,route,text,salt) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14) "             \
+      "error,route,text,salt,made) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15) "    \
       "ON CONFLICT(id) DO NOTHING")                                                                \
     X(OUTBOX_UPDATE, "UPDATE outbox SET "                                                          \
-                     "state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8 "  \
+                     "state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8,"  \
+                     "ended=max(ended,?9) "                                                        \
                      "WHERE id=?1")                                                                \
     X(OUTBOX_GET,                                                                                  \
       "SELECT "                                                                                    \
       "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
-      "salt "                                                                                      \
+      "salt,made,ended "                                                                           \
       "FROM outbox WHERE id=?1")                                                                   \
     X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY id")                             \
     X(OUTBOX_RUN,                                                                                  \
       "SELECT "                                                                                    \
       "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
-      "salt "                                                                                      \
+      "salt,made,ended "                                                                           \
       "FROM outbox WHERE id>=?1 AND id<?2 ORDER BY id")                                            \
     X(OUTBOX_IS_OPEN, "SELECT 1 FROM outbox WHERE id>=?1 AND id<?2 AND +state<=1")                 \
     X(OUTBOX_DELETE, "DELETE FROM outbox WHERE id>=?1 AND id<?2")                                  \

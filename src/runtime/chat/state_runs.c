@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define STEP_SHIFT 10 /* steps.id = seq << STEP_SHIFT | number */
+#define TRACE_BYTES_MAX (1024 * 1024) /* of one run; a step has at most 1 KiB */
+#define STEP_SHIFT 10                 /* steps.id = seq << STEP_SHIFT | number */
 _Static_assert(SMA_STATE_STEP_NUMBER_MAX < (1 << STEP_SHIFT), "a step number fits into its id");
 
 static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
@@ -21,6 +22,14 @@ static void bind_usage(sqlite3_stmt *stmt, int index, const struct sma_usage *us
         (void)sqlite3_bind_null(stmt, index); /* a valid index cannot fail */
     else
         sma_state_bind(stmt, index, put, false);
+}
+
+static void bind_trace(sqlite3_stmt *stmt, int index, struct sma_str trace)
+{
+    if (trace.len == 0)
+        (void)sqlite3_bind_null(stmt, index); /* a valid index cannot fail */
+    else
+        sma_state_bind(stmt, index, trace, false);
 }
 
 static sqlite3_stmt *bind_run(struct sma_state *state, enum sma_state_sql sql, uint64_t seq)
@@ -55,6 +64,7 @@ enum sma_err sma_state_step_add_used(struct sma_state *state, const struct sma_s
     sma_state_bind(stmt, 3, step->data, false);
     char bytes[SMA_STATE_USAGE_BYTES];
     bind_usage(stmt, 4, step->usage, bytes);
+    bind_trace(stmt, 5, step->trace);
     err = sma_state_run(state, stmt);
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_EXISTS : err;
 }
@@ -110,7 +120,33 @@ enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t
     return SMA_ERR_OK;
 }
 
-static enum sma_err write_result(struct sma_state *state, const struct sma_state_finish *finish)
+/* -- the trace ---------------------------------------------------------------------------------------------------- */
+/* Rows of one column, appended. */
+static enum sma_err append_traces(struct sma_state *state, sqlite3_stmt *stmt, struct sma_buf *out)
+{
+    int rc;
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        sma_buf_put_str(out, sma_state_column(stmt, 0));
+    enum sma_err err = rc == SQLITE_DONE ? out->err : sma_state_fail(state, rc, "read a trace");
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_trace_get(struct sma_state *state, uint64_t seq, struct sma_buf *out)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_TRACE);
+    if (stmt == NULL)
+        return state->error.code;
+    bind_int(stmt, 1, seq);
+    enum sma_err err = append_traces(state, stmt, out);
+    if (err != SMA_ERR_OK)
+        return err;
+    stmt = bind_run(state, SMA_SQL_STEP_TRACE, seq); /* of an open run: a finished one has none */
+    return stmt == NULL ? state->error.code : append_traces(state, stmt, out);
+}
+
+static enum sma_err write_result(struct sma_state *state, const struct sma_state_finish *finish,
+                                 struct sma_str trace)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_INSERT);
     if (stmt == NULL)
@@ -123,7 +159,27 @@ static enum sma_err write_result(struct sma_state *state, const struct sma_state
     sma_state_bind(stmt, 6, finish->tool_calls_json, true);
     char bytes[SMA_STATE_USAGE_BYTES];
     bind_usage(stmt, 7, finish->usage, bytes);
+    bind_trace(stmt, 8, trace);
     return sma_state_run(state, stmt);
+}
+
+/* What the steps hold, which go now, and what came after them. A buffer is needed only where there are both. */
+static enum sma_err write_traced_result(struct sma_state *state,
+                                        const struct sma_state_finish *finish)
+{
+    sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_TRACE, finish->seq);
+    if (stmt == NULL)
+        return state->error.code;
+    struct sma_buf trace;
+    sma_buf_init(&trace, TRACE_BYTES_MAX);
+    (void)append_traces(state, stmt,
+                        &trace); /* it only tells: a result is stored without it, too */
+    if (trace.len > 0)
+        sma_buf_put_str(&trace, finish->trace);
+    enum sma_err err =
+        write_result(state, finish, trace.len > 0 ? sma_buf_str(&trace) : finish->trace);
+    sma_buf_fini(&trace);
+    return err;
 }
 
 enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_finish *finish)
@@ -142,7 +198,7 @@ enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_fi
         return sma_state_fail(state, SQLITE_CORRUPT, "finish a run: its chat is not there");
     err = sma_state_set_row_state(state, finish->seq, finish->state);
     if (err == SMA_ERR_OK)
-        err = write_result(state, finish);
+        err = write_traced_result(state, finish);
     if (err == SMA_ERR_OK)
         err = sma_state_turn_add(state, chat, finish);
     sqlite3_stmt *stmt =

@@ -14,7 +14,8 @@
  * outbox_open holds open deliveries only, approvals_open open requests; no index beside the keys is part of accepting a
  * message. approvals.request goes when the request is decided; doc says who decided.
  * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of steps and runs: what they
- * used (state_usage.c), NULL = nothing.
+ * used (state_usage.c), NULL = nothing; trace: what happened (runtime/agent/trace.h), of a run once it is over.
+ * outbox.made, ended: wall ms, 0 = not known.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -64,7 +65,11 @@ static const char *const migrations[] = {
     " output INTEGER NOT NULL, reasoning INTEGER NOT NULL, cost INTEGER NOT NULL,"
     " PRIMARY KEY(day,chat,person,platform,target)) WITHOUT ROWID;"
     "ALTER TABLE steps ADD COLUMN usage BLOB;"
-    "ALTER TABLE runs ADD COLUMN usage BLOB;",
+    "ALTER TABLE runs ADD COLUMN usage BLOB;"
+    "ALTER TABLE steps ADD COLUMN trace BLOB;"
+    "ALTER TABLE runs ADD COLUMN trace BLOB;"
+    "ALTER TABLE outbox ADD COLUMN made INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE outbox ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

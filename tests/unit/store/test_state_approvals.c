@@ -189,6 +189,8 @@ static void a_database_of_the_version_before_gets_the_table(void)
     execute(&f, "DROP TABLE approvals; ALTER TABLE outbox DROP COLUMN salt;"
                 "DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
                 "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
+                "ALTER TABLE steps DROP COLUMN trace; ALTER TABLE runs DROP COLUMN trace;"
+                "ALTER TABLE outbox DROP COLUMN made; ALTER TABLE outbox DROP COLUMN ended;"
                 "PRAGMA user_version=2");
     fixture_open(&f);
     CHECK(is_claimed(f.state, "a", "1"));

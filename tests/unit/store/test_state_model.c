@@ -276,6 +276,8 @@ static void a_database_of_the_version_before_gets_the_tables(void)
     sma_state_close(f.state, true);
     execute("DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
             "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
+            "ALTER TABLE steps DROP COLUMN trace; ALTER TABLE runs DROP COLUMN trace;"
+            "ALTER TABLE outbox DROP COLUMN made; ALTER TABLE outbox DROP COLUMN ended;"
             "PRAGMA user_version=4");
     fixture_open(&f);
     struct sma_usage usage = {.input = 1};
