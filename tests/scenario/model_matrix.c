@@ -151,19 +151,20 @@ static const struct cell SWITCHED = {.name = "tool",
                                              "{\"path\":\"note.txt\"}; text Still here.]]",
                                      .output = "Still here.",
                                      .may_prefix_move = true};
-/* With a fallback. %s is the profile that fails. */
+/* With a fallback. FIRST stands for the profile that fails. */
 static const struct cell FAILING[] = {
     {.name = "failover",
-     .text = "[[fault:overloaded times=99 on=%s]] [[do: text Failed over.]]",
+     .text = "[[fault:overloaded times=99 on=FIRST]] [[do: text Failed over.]]",
      .output = "Failed over.",
      .may_prefix_move = true},
     {.name = "gone",
-     .text = "[[fault:nomodel times=99 at=1 on=%s]] [[do: call read_file {\"path\":\"note.txt\"}; "
-             "text Went on elsewhere.]]",
+     .text =
+         "[[fault:nomodel times=99 at=1 on=FIRST]] [[do: call read_file {\"path\":\"note.txt\"}; "
+         "text Went on elsewhere.]]",
      .output = "Went on elsewhere.",
      .may_prefix_move = true},
     {.name = "cut-off",
-     .text = "[[fault:503 times=99 at=1 on=%s]] [[do: call read_file {\"path\":\"note.txt\"} & "
+     .text = "[[fault:503 times=99 at=1 on=FIRST]] [[do: call read_file {\"path\":\"note.txt\"} & "
              "read_file {\"path\":\"note.txt\"}; text And so did this.]]",
      .output = "And so did this.",
      .may_prefix_move = true},
@@ -174,6 +175,8 @@ static const struct cell WAITING = {.name = "waiting",
                                     .output = "It was worth it.",
                                     .may_prefix_move = true};
 
+#define BOUND "run: thoughts behind a shortened result are left out"
+
 /* Cells that fail today, and what they wait for. Printed with each run; it must be empty in the end. */
 static const struct
 {
@@ -181,6 +184,10 @@ static const struct
 } EXPECTED[] = {
     {"*", "cuttext", "talk: cut text is continued"},
     {"*", "empty", "talk: an empty answer is nudged"},
+    {"anthropic-sonnet-5-5", "overflow-later", BOUND},
+    {"anthropic-opus-5-5", "overflow-later", BOUND},
+    {"anthropic-fable-5-2", "overflow-later", BOUND},
+    {"whole-anthropic", "overflow-later", BOUND},
     {"*", "refusal", "talk: filters have notices of their own"},
 };
 
@@ -274,8 +281,9 @@ static bool is_traffic_right(const struct world *world, const struct row *row,
         if (talk_text(entry, "complaint")[0] == '\0')
             continue;
         refusal_count++;
-        fprintf(stderr, "  refused: %s\n%.2500s\n", talk_text(entry, "complaint"),
-                talk_text(entry, "body"));
+        const char *body = talk_text(entry, "body");
+        size_t len = strlen(body), skip = len > 1500 ? len - 1500 : 0; /* the end tells more */
+        fprintf(stderr, "  refused: %s\n...%s\n", talk_text(entry, "complaint"), body + skip);
     }
     int request_count = (int)json_array_size(list) - refusal_count;
     bool is_right = refusal_count >= cell->refusal_count &&
@@ -384,10 +392,13 @@ static void create_world(struct world *world, const struct row *row)
 static void start_cell(const struct world *world, const struct row *row, const struct cell *cell,
                        const char *message_id, struct talk *talk)
 {
-    char text[600], whole[700];
-    snprintf(text, sizeof text, cell->text, row->profile);
-    snprintf(whole, sizeof whole, "cell-%s %s", cell->name, text);
-    char *body = talk_body(cell->name, message_id, whole);
+    const char *first = strstr(cell->text, "FIRST"),
+               *rest = first == NULL ? "" : first + strlen("FIRST");
+    char text[700];
+    int len = first == NULL ? (int)strlen(cell->text) : (int)(first - cell->text);
+    snprintf(text, sizeof text, "cell-%s %.*s%s%s", cell->name, len, cell->text,
+             first == NULL ? "" : row->profile, rest);
+    char *body = talk_body(cell->name, message_id, text);
     talk_start(talk, world->service.port, "/api/execute", "", body);
     free(body);
 }
