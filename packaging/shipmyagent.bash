@@ -2,7 +2,7 @@
 _shipmyagent() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
     if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair alias policy help" -- "$word"; compgen -d -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
     if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
@@ -13,12 +13,14 @@ _shipmyagent() {
     chat) options="--name --provider" ;;
     init) options="--yes --force --name --provider --model --base-url --adapter --qq-sandbox" ;;
     status) options="--json" ;;
+    trace) options="--message --json" ;;
+    usage) options="--days --by --json" ;;
     approvals) options="approve reject --items --always --for --response --json" ;;
     grants) options="list revoke --json" ;;
     pair) options="list approve reject --role --json" ;;
     alias) options="--shell --dry-run --print" ;;
     policy) options="check --" ;;
-    help) options="start chat init status approvals grants pair alias policy" ;;
+    help) options="start chat init status approvals grants pair trace usage alias policy" ;;
     *) options="--port --host --provider --sandbox --version --help" ;;
     esac
     if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair)$ && $COMP_CWORD -eq 2) ]]; then

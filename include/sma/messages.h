@@ -161,6 +161,7 @@ enum sma_control
     SMA_CONTROL_STATUS,
     SMA_CONTROL_HELP,
     SMA_CONTROL_UNKNOWN, /* a command nobody knows: answered with the list of commands */
+    SMA_CONTROL_USAGE,   /* what the models used here; numbers are stored: new ones go behind the last */
 };
 enum sma_addressed
 {

@@ -1,11 +1,12 @@
 /*
- * /stop, /clear, /status, /help: carried out in the transaction that accepts them.
+ * /stop, /clear, /status, /usage, /help: carried out in the transaction that accepts them.
  *
  * A stop or clear acts on everything of its chat that was accepted before it. The credit of a stopped run is free with
  * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
  * it had sent before is answered STOPPED and not stored.
  */
 #include "store_model.h"
+#include "store_seen.h"
 
 enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
 {
@@ -149,6 +150,9 @@ static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_
     case SMA_CONTROL_STATUS:
         *ret_notice = SMA_NOTICE_STATUS;
         return SMA_ERR_OK;
+    case SMA_CONTROL_USAGE:
+        *ret_notice = SMA_NOTICE_USAGE;
+        return SMA_ERR_OK;
     case SMA_CONTROL_HELP:
         *ret_notice = SMA_NOTICE_HELP;
         return SMA_ERR_OK;
@@ -170,6 +174,8 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
         sma_notice_format(&store->text_buf, language, notice,
                           sma_queue_chat_waiting(store->queue, chat->id),
                           sma_queue_waiting(store->queue), (unsigned)store->answered_count);
+    else if (notice == SMA_NOTICE_USAGE)
+        sma_store_put_usage_notice(store, &store->text_buf, chat, ingress);
     else
         sma_notice_format(&store->text_buf, language, notice);
     if (store->text_buf.err != SMA_ERR_OK)

@@ -78,7 +78,6 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_number(buf, "chats", counts.chats);
     put_number(buf, "claims", counts.claims);
     put_number(buf, "commits", counts.commits);
-    put_number(buf, "lazyCommits", counts.lazy_commits);
     put_object(buf, "disk");
     put_number(buf, "freeBytes", store->disk_free);
     sma_buf_put_json_key(buf, "isDegraded");
@@ -88,6 +87,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");
     sma_buf_put_json_key(buf, "learned");
     sma_store_put_learned(store, buf);
+    sma_store_put_usage_today(store, buf);
     sma_buf_put_json_key(buf, "trouble");
     sma_trouble_format(buf);
     put_errors(store, buf);

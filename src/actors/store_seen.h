@@ -29,5 +29,10 @@ void sma_store_log_end(struct sma_store *store, const struct store_run *run);
 /** Append the life of a run ("17") or of a message as its platform names it ("m:55"): docs/http-api.md; {} when it is not
  *  known. */
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
+/** Append the answer to /usage: this chat today and this month; in private to the owner's side of all chats, too. */
+void sma_store_put_usage_notice(struct sma_store *store, struct sma_buf *text,
+                                const struct store_chat *chat, const struct sma_ingress *in);
+/** Append "usageToday":{...} to an object that is open. */
+void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);
 
 #endif

@@ -15,6 +15,8 @@ int sma_cli_policy(int argc, char **argv); /* 0 allow, 1 ask, 2 refuse, 3 an err
 int sma_cli_approvals(int argc, char **argv);
 int sma_cli_grants(int argc, char **argv);
 int sma_cli_pair(int argc, char **argv);
+int sma_cli_trace(int argc, char **argv);
+int sma_cli_usage(int argc, char **argv);
 int sma_cli_help(const char *command); /* NULL: the overview */
 
 /* One line on stderr, "shipmyagent: ...", and the exit status 1 to return. */

@@ -15,6 +15,8 @@ static const char OVERVIEW[] =
     "  shipmyagent approvals          what waits for somebody's consent; give or refuse it\n"
     "  shipmyagent grants             what is allowed without a question; take it back\n"
     "  shipmyagent pair               let strangers in, by the code they were shown\n"
+    "  shipmyagent trace RUN          what happened to one message, and how long it took\n"
+    "  shipmyagent usage [FOLDER]     what the models used: tokens and cost\n"
     "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
     "  shipmyagent alias              add the short name `sma` to your shell\n"
     "  shipmyagent help [COMMAND]     more on one command\n"
@@ -62,6 +64,20 @@ static const struct
                "The user who runs the service is let in by .ship/api-token; another one puts the "
                "API token\n"
                "into the variable SMA_API_TOKEN. The same holds for approvals, grants and pair.\n"},
+    {"trace",
+     "shipmyagent trace RUN|MESSAGE [FOLDER] [--message] [--json]\n"
+     "The life of one message: read, claimed, begun, each answer of a model (target, time to the "
+     "first token,\n"
+     "tokens), each call, each wait, each delivery. RUN is the number in the log and in HTTP's "
+     "runId; MESSAGE is\n"
+     "the platform's id. No words of people are shown.\n"
+     "      --message                 the number is a message's id of its platform\n"
+     "Exit status 0: shown; 1: not known; 3: no service runs.\n"},
+    {"usage",
+     "shipmyagent usage [FOLDER] [--days N] [--by day|chat|person|platform|model] [--json]\n"
+     "Requests, tokens and cost of the models (default: the last 30 days, by day; days are UTC).\n"
+     "The cost is an estimate by llm.prices or a table of list prices, \"-\" where no price is "
+     "known.\n"},
     {"approvals",
      "shipmyagent approvals [FOLDER] [--json]\n"
      "shipmyagent approvals approve ID [FOLDER] [--items 1,3] [--always | --for 10m] [--response "

@@ -53,6 +53,76 @@ static void print_value(const char *name, const json_t *value)
     sma_buf_fini(&buf);
 }
 
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text == NULL ? "" : text;
+}
+
+/* "2026-11-22T20:01:02.345Z" is read more easily as "2026-11-22 20:01:02". */
+static void put_time(struct sma_buf *buf, const char *before, const char *time)
+{
+    if (strlen(time) >= 19)
+        sma_buf_printf(buf, "%s%.10s %.8s", before, time, time + 11);
+}
+
+static void put_last_error(struct sma_buf *buf, const json_t *object)
+{
+    const json_t *error = json_object_get(object, "lastError");
+    if (error == NULL)
+        return;
+    put_time(buf, "; last error ", text_of(error, "time"));
+    sma_buf_printf(buf, ": %s", text_of(error, "text"));
+}
+
+static void print_buf(const char *name, struct sma_buf *buf)
+{
+    print_text(name, buf->len == 0 ? "?" : buf->ptr);
+    sma_buf_fini(buf);
+}
+
+static void print_platform(const char *name, const json_t *platform)
+{
+    struct sma_buf buf;
+    bool is_up = json_is_true(json_object_get(platform, "connected"));
+    sma_buf_init(&buf, 4096);
+    sma_buf_put_text(&buf, is_up ? "connected" : "NOT CONNECTED");
+    put_time(&buf, " since ", text_of(platform, "since"));
+    put_time(&buf, ", last event ", text_of(platform, "lastEventAt"));
+    put_last_error(&buf, platform);
+    print_buf(name, &buf);
+}
+
+static void print_model(const char *name, const json_t *model)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 4096);
+    sma_buf_put_text(&buf, text_of(model, "state"));
+    put_time(&buf, " until ", text_of(model, "cooledUntil"));
+    put_time(&buf, ", last answer ", text_of(model, "lastAnswerAt"));
+    put_last_error(&buf, model);
+    print_buf(name, &buf);
+}
+
+/* Members that have a form of their own. @return whether this is one */
+static bool print_known(const char *name, const json_t *value)
+{
+    const char *inner_name;
+    json_t *inner;
+    bool are_platforms = strcmp(name, "platforms") == 0;
+    if (!are_platforms && strcmp(name, "models") != 0)
+        return false;
+    puts(name);
+    json_object_foreach((json_t *)value, inner_name, inner)
+    {
+        if (are_platforms)
+            print_platform(inner_name, inner);
+        else
+            print_model(inner_name, inner);
+    }
+    return true;
+}
+
 static int print_answer(const struct sma_buf *answer)
 {
     json_t *root = json_loadb(answer->ptr, answer->len, 0, NULL);
@@ -68,7 +138,7 @@ static int print_answer(const struct sma_buf *answer)
             print_value(name, value);
             continue;
         }
-        if (json_object_size(value) == 0)
+        if (json_object_size(value) == 0 || print_known(name, value))
             continue;
         printf("%s\n", name);
         json_object_foreach(value, inner_name, inner) print_value(inner_name, inner);

@@ -90,7 +90,9 @@ static void search_chat(const struct telegram_world *world, int64_t chat)
 /* Everything, model.log and service.log of the folder included. */
 static void expect_no_leak(const struct telegram_world *world, bool is_running)
 {
-    static const char *const pages[] = {"/metrics", "/api/status", "/api/approvals", "/api/grants"};
+    static const char *const pages[] = {"/metrics",         "/api/status", "/api/approvals",
+                                        "/api/grants",      "/api/usage",  "/api/runs/1/trace",
+                                        "/api/runs/2/trace"};
     for (size_t i = 0; is_running && i < SMA_COUNT_OF(pages); i++)
         search_page(world, pages[i]);
     search_chat(world, ANN);

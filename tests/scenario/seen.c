@@ -165,6 +165,36 @@ static void status_tells_how_connections_and_models_stand(void)
     json_decref(status);
 }
 
+/* Nobody listens at the first target: the second answers, and it can be seen why. */
+static void a_target_that_fails_is_told_with_its_error(void)
+{
+    struct world world = {0};
+    char root[512];
+    world_create(&world, fake_model, LLM, "");
+    snprintf(root, sizeof root,
+             "%s,\"fallbacks\":[{\"provider\":\"custom\",\"model\":\"second\",\"api\":\"chat\","
+             "\"apiKey\":\"" WORLD_API_KEY "\",\"baseUrl\":\"http://127.0.0.1:%d/v1\"}]",
+             LLM, world.fake_port);
+    world_configure(&world, 1, root, ""); /* port 1: refused */
+    service_start(&world.service, binary, &world.folder);
+    talk_expect(world.service.port, "fails", "hello", "You said: hello");
+    json_t *status = talk_get(world.service.port, "/api/status");
+    const char *name;
+    json_t *model;
+    int cooled = 0, ok = 0;
+    json_object_foreach(json_object_get(status, "models"), name, model)
+    {
+        bool is_cooled = strcmp(talk_text(model, "state"), "cooled") == 0;
+        cooled += is_cooled && strlen(talk_text(model, "cooledUntil")) == 24 &&
+                  talk_text(json_object_get(model, "lastError"), "text")[0] != '\0';
+        ok += strcmp(talk_text(model, "state"), "ok") == 0;
+    }
+    CHECK_INT(1, cooled);
+    CHECK_INT(1, ok);
+    json_decref(status);
+    world_stop(&world);
+}
+
 /* -- one message -------------------------------------------------------------------------------------------------- */
 static const json_t *stage_of(const json_t *trace, const char *name)
 {
@@ -236,6 +266,52 @@ static void a_result_tells_its_duration_and_usage(void)
     json_decref(answer);
 }
 
+/* -- the command line and the chat -------------------------------------------------------------------------------- */
+static char *command_says(const char *command, const char *what, const char *option)
+{
+    char *argv[] = {binary, (char *)command, (char *)what, shared.folder.path, (char *)option,
+                    NULL};
+    char *short_argv[] = {binary, (char *)command, shared.folder.path, (char *)option, NULL};
+    char *output = NULL;
+    CHECK_INT(0, run_to_end(what == NULL ? short_argv : argv, "", &output, TALK_MS));
+    CHECK(output != NULL);
+    return output;
+}
+
+static void commands_show_trace_usage_and_status(void)
+{
+    json_t *answer =
+        talk_execute(shared.service.port, 200, "commands", "m-cli-7", "go [[call list_files {}]]");
+    char *text = command_says("trace", talk_text(answer, "runId"), NULL);
+    expect_part(text, "chat       api:chat:commands\n");
+    expect_part(text, "  tool list_files");
+    expect_part(text, "  target chat 127.0.0.1");
+    free(text);
+    text = command_says("trace", "m-cli-7", "--json");
+    expect_part(text, "\"messageId\":\"m-cli-7\"");
+    free(text);
+    text = command_says("usage", NULL, "--by=chat");
+    expect_part(text, "api:chat:commands\n");
+    expect_part(text, "total\n");
+    free(text);
+    text = command_says("status", NULL, NULL);
+    expect_part(text, "  http               connected since ");
+    expect_part(text, " ok, last answer ");
+    expect_part(text, "  usageToday         requests ");
+    free(text);
+    json_decref(answer);
+}
+
+static void usage_is_told_in_the_chat(void)
+{
+    json_decref(talk_execute(shared.service.port, 200, "asks", "m-u1", "hello"));
+    json_t *answer = talk_execute(shared.service.port, 200, "asks", "m-u2", "/usage");
+    expect_part(talk_text(answer, "output"), "This chat: today ");
+    expect_part(talk_text(answer, "output"), "\nAll chats: today ");
+    CHECK(strstr(talk_text(answer, "output"), "today 0 requests") == NULL);
+    json_decref(answer);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
@@ -246,8 +322,11 @@ int main(int argc, char **argv)
     RUN(lines_of_traffic_hold_no_text_of_people);
     RUN(numbers_tell_platform_model_and_tool);
     RUN(status_tells_how_connections_and_models_stand);
+    RUN(a_target_that_fails_is_told_with_its_error);
     RUN(a_trace_tells_the_life_of_a_message);
     RUN(a_result_tells_its_duration_and_usage);
+    RUN(commands_show_trace_usage_and_status);
+    RUN(usage_is_told_in_the_chat);
     world_stop(&shared);
     return check_summary();
 }

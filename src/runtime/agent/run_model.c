@@ -115,7 +115,6 @@ void run_ask_model(struct sma_run *run)
         return;
     run->has_asked = true;
     run->asked_bytes = sma_run_request_size(run);
-    run->asked_refused_count = run->target->refused_count;
     run->state = RUN_MODEL;
     (void)run_act(run, SMA_RUN_ASK_MODEL);
 }
@@ -137,16 +136,12 @@ static void tell_failure(struct sma_run *run, const struct sma_model_answer *ans
     run_finish_notice(run, SMA_OUTCOME_FAILED);
 }
 
-/* Without the member that was refused, once each. Another chat may have learned it while this request was on its way. */
+/* Without the member that was refused, once each. */
 static bool leave_out(struct sma_run *run, struct sma_str member)
 {
     struct sma_str key = sma_str(run->target->key);
-    if (!sma_run_settings_learn(run->settings, key, member)) {
-        if (run->target->refused_count <= run->asked_refused_count)
-            return false;
-        run_ask_model(run);
-        return true;
-    }
+    if (!sma_run_settings_learn(run->settings, key, member))
+        return false;
     struct sma_run_action *action = run_act(run, SMA_RUN_LEARN);
     action->learned = (struct sma_learned_fact){.target = key, .member = member};
     run_ask_model(run);
@@ -202,6 +197,7 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
         size_t index = run->target_index;
         sma_cooldown_fail(&run->settings->cooldowns[index], trouble, answer->retry_after_ms,
                           run->now_ns);
+        run_trace_cooled(run, run->settings->cooldowns[index].until_ns, answer->error);
         run->tried |= UINT32_C(1) << index;
         run->troubles[index] = answer->trouble;
         if (ask_another(run) || wait_for_model(run, run->tried, answer->error))

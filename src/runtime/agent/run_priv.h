@@ -160,7 +160,6 @@ struct sma_run
     struct sma_buf notice;                  /* that it waits */
     bool has_asked;                         /* a model, in this life */
     size_t asked_bytes;                     /* of the last request */
-    size_t asked_refused_count; /* what the target was known to refuse when it was asked last */
     struct sma_usage usage;                 /* since the last step that told it */
     const struct sma_target *usage_target;  /* who answered last; NULL = nobody */
 
@@ -313,6 +312,8 @@ void run_store_done(struct sma_run *run);
 void run_trace_begin(struct sma_run *run);
 void run_count_answer(struct sma_str target, const struct sma_model_answer *answer, uint64_t ns);
 void run_trace_answer(struct sma_run *run, const struct sma_model_answer *answer);
+/* The target is not asked before this time: for `status`. */
+void run_trace_cooled(const struct sma_run *run, uint64_t until_ns, struct sma_str why);
 /* Of the round that has all its results. */
 void run_trace_calls(struct sma_run *run);
 

@@ -60,6 +60,12 @@ void run_trace_answer(struct sma_run *run, const struct sma_model_answer *answer
     sma_trace_model(&run->trace, sma_run_wall_ms(run, run->now_ns), &about, answer);
 }
 
+void run_trace_cooled(const struct sma_run *run, uint64_t until_ns, struct sma_str why)
+{
+    sma_target_failed(sma_str(run->target->key), sma_run_wall_ms(run, run->now_ns),
+                      sma_run_wall_ms(run, until_ns), why);
+}
+
 void run_trace_calls(struct sma_run *run)
 {
     size_t count;

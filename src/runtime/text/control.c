@@ -11,9 +11,10 @@ struct command
 };
 
 static const struct command commands[] = {
-    {"stop", SMA_CONTROL_STOP},  {"clear", SMA_CONTROL_CLEAR}, {"status", SMA_CONTROL_STATUS},
-    {"help", SMA_CONTROL_HELP},  {"start", SMA_CONTROL_HELP},  {"停止", SMA_CONTROL_STOP},
-    {"清除", SMA_CONTROL_CLEAR}, {"状态", SMA_CONTROL_STATUS}, {"帮助", SMA_CONTROL_HELP},
+    {"stop", SMA_CONTROL_STOP},   {"clear", SMA_CONTROL_CLEAR}, {"status", SMA_CONTROL_STATUS},
+    {"help", SMA_CONTROL_HELP},   {"start", SMA_CONTROL_HELP},  {"停止", SMA_CONTROL_STOP},
+    {"清除", SMA_CONTROL_CLEAR},  {"状态", SMA_CONTROL_STATUS}, {"帮助", SMA_CONTROL_HELP},
+    {"usage", SMA_CONTROL_USAGE}, {"用量", SMA_CONTROL_USAGE},
 };
 
 /* A letter, then letters, digits and underscores: "/etc/passwd" and "/2" are text, "/foo" is a command. */
