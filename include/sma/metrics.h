@@ -16,7 +16,8 @@
     X(ingress_ignored_total, "messages recorded or dropped by policy, not run")                    \
     X(ingress_refused_total, "messages refused, the platform delivers again")                      \
     X(ingress_busy_total, "messages claimed, recorded and visibly refused: queue at its bound")    \
-    X(store_commits_total, "transactions committed")                                               \
+    X(store_commits_total, "transactions committed and synced")                                    \
+    X(store_lazy_commits_total, "transactions committed whose sync rides on a later one")          \
     X(store_commit_failures_total, "transactions that failed and were undone")                     \
     X(store_syncs_total, "fdatasync and fsync calls of the commit path")                           \
     X(store_rotations_total, "history files rotated into archives")                                \

@@ -69,12 +69,19 @@ static void put_start(struct sma_model *model, struct sma_buf *out, struct sma_s
 {
     struct sma_buf *clean = &model->blocks->scratch;
     sma_buf_clear(clean);
+    if (text.len <= most) {
+        sma_secrets_put(model->secrets, out, text);
+        return;
+    }
+    struct sma_secrets_stream stream;
     struct sma_str window = text;
     if (window.len > most + SMA_SECRETS_BYTES_MAX) /* one that is cut by `most` is seen whole */
         window.len = most + SMA_SECRETS_BYTES_MAX;
-    sma_secrets_put(model->secrets, clean, window);
+    sma_secrets_stream_init(&stream);
+    sma_secrets_stream_put(model->secrets, &stream, clean, window);
+    sma_secrets_stream_fini(&stream); /* what may go on behind the window is left out */
     struct sma_str said = sma_buf_str(clean);
-    said.len = sma_utf8_cut(said, text.len <= most ? said.len : most);
+    said.len = sma_utf8_cut(said, most);
     sma_buf_put_str(out, said);
 }
 

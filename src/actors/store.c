@@ -231,6 +231,8 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     struct sma_state_counts counts;
     sma_state_counts(store->state, &counts);
     store->sync_count = counts.wal_syncs;
+    store->commit_count = counts.commits;
+    store->lazy_commit_count = counts.lazy_commits;
     log_boot(store);
     sma_store_say_owner(store);
     if (store->config->durability_is_none)

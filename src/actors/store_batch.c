@@ -459,6 +459,12 @@ static void send_effects(struct sma_store *store)
 /* -- the transaction -------------------------------------------------------------------------------------------- */
 enum sma_err sma_store_begin(struct sma_store *store)
 {
+    store->is_urgent = true;
+    return sma_store_begin_lazy(store);
+}
+
+enum sma_err sma_store_begin_lazy(struct sma_store *store)
+{
     if (sma_state_is_in_transaction(store->state))
         return SMA_ERR_OK;
     store->line_batch_first = store->line_count;
@@ -468,6 +474,7 @@ enum sma_err sma_store_begin(struct sma_store *store)
 static void end_marks(struct sma_store *store)
 {
     store->has_step = store->has_done = store->has_receipt = false;
+    store->is_urgent = false;
     store->done_count = 0;
     store->line_batch_first = store->line_count;
     store->touched_count = 0;
@@ -549,23 +556,37 @@ static enum sma_err complete(struct sma_store *store)
     return err;
 }
 
+/* A transaction in which nothing changed is no commit. */
+static void note_commit(struct sma_store *store)
+{
+    struct sma_state_counts counts;
+    sma_state_counts(store->state, &counts);
+    SMA_METRIC_ADD(store_syncs_total, counts.wal_syncs - store->sync_count);
+    SMA_METRIC_ADD(store_commits_total, counts.commits - store->commit_count);
+    SMA_METRIC_ADD(store_lazy_commits_total, counts.lazy_commits - store->lazy_commit_count);
+    if (counts.commits != store->commit_count)
+        store->lazy_ns = 0; /* its sync was theirs, too */
+    else if (counts.lazy_commits != store->lazy_commit_count && store->lazy_ns == 0)
+        store->lazy_ns = sma_ctx_now(store->ctx) | 1;
+    store->sync_count = counts.wal_syncs;
+    store->commit_count = counts.commits;
+    store->lazy_commit_count = counts.lazy_commits;
+    SMA_METRIC_SET(chats, (int64_t)counts.chats);
+}
+
 static enum sma_err commit(struct sma_store *store)
 {
     const struct sma_sys *sys = sma_ctx_sys(store->ctx);
     SMA_CRASH_POINT("store.before_commit");
     uint64_t begun = sys->now_ns(sys->self);
-    enum sma_err err = sma_state_commit(store->state);
+    enum sma_err err =
+        store->is_urgent ? sma_state_commit(store->state) : sma_state_commit_lazy(store->state);
     if (err != SMA_ERR_OK)
         return err;
     SMA_METRIC_TIME(store_commit, sys->now_ns(sys->self) - begun);
-    SMA_METRIC_ADD(store_commits_total, 1);
-    struct sma_state_counts counts;
-    sma_state_counts(store->state, &counts);
-    SMA_METRIC_ADD(store_syncs_total, counts.wal_syncs - store->sync_count);
-    store->sync_count = counts.wal_syncs;
+    note_commit(store);
     store->disk_commits++;
     store->answered_count += store->done_count;
-    SMA_METRIC_SET(chats, (int64_t)counts.chats);
     if (store->has_step || store->has_done)
         store->is_cautious = false;
     SMA_CRASH_POINT("store.after_commit");

@@ -282,6 +282,16 @@ static void rotate_one(struct sma_store *store)
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
 }
 
+/* Receipts were written without a sync and no commit has come since. */
+static void sync_lazy(struct sma_store *store, uint64_t now)
+{
+    if (store->lazy_ns == 0 || now < store->lazy_ns + STORE_FLUSH_IDLE_NS)
+        return;
+    store->lazy_ns = 0;
+    if (sma_state_sync(store->state) != SMA_ERR_OK)
+        sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
+}
+
 /* -- the round -------------------------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store)
 {
@@ -291,6 +301,7 @@ void sma_store_between(struct sma_store *store)
         store->stuck_ns = now + SECOND_NS;
         sma_store_write_lines(store);
     }
+    sync_lazy(store, now);
     sma_store_search_slice(store);
     rotate_one(store);
     flush_slice(store, STORE_FLUSH_SLICE_NS);
@@ -309,6 +320,7 @@ void sma_store_set_wake(struct sma_store *store)
             store->search_first != NULL || (store->rotate_first != NULL && store->disk_level == 0),
             now);
     earlier(&wake, store->is_flushing, store->flush_resume_ns);
+    earlier(&wake, store->lazy_ns != 0, store->lazy_ns + STORE_FLUSH_IDLE_NS);
     earlier(&wake, store->has_unflushed && !store->is_flushing && !store->is_history_stuck,
             store->last_line_ns + STORE_FLUSH_IDLE_NS);
     earlier(&wake, store->retry_ns != 0, store->retry_ns);

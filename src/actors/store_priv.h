@@ -375,6 +375,7 @@ struct sma_store
     uint32_t
         line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
     bool has_run_change, has_step, has_done, has_receipt;
+    bool is_urgent; /* something in it must be durable before its answers leave */
     bool
         has_no_place; /* a history file could not be opened: the trouble of one chat, not of the disk */
     bool is_refused_alone;        /* ... and the message that wanted it has changed nothing */
@@ -403,6 +404,7 @@ struct sma_store
     struct store_chat *rotate_first;
     uint32_t lines_since_flush;
     uint64_t last_line_ns, flush_resume_ns, flush_seq, retry_ns;
+    uint64_t lazy_ns; /* the first commit since the last sync that was not synced; 0 = none */
     bool is_flushing, has_unflushed, has_contact_change;
     uint64_t stuck_ns; /* when a full disk is tried again */
     struct store_search *search_first, *search_last;
@@ -415,7 +417,7 @@ struct sma_store
     uint32_t disk_commits;
     int disk_level; /* 0 plenty, 1 no intake, 2 no effects either */
 
-    uint64_t sync_count; /* of state.db, as last seen */
+    uint64_t sync_count, commit_count, lazy_commit_count; /* of state.db, as last seen */
     char errors[STORE_ERROR_COUNT][200];
     int64_t error_ms[STORE_ERROR_COUNT];
     uint32_t error_count;
@@ -461,6 +463,8 @@ struct sma_store
 /* -- store_batch.c ---------------------------------------------------------------------------------------------- */
 /** Make sure that a transaction is open. */
 SMA_CHECKED enum sma_err sma_store_begin(struct sma_store *store);
+/** The same for what may wait for the sync of a later commit. */
+SMA_CHECKED enum sma_err sma_store_begin_lazy(struct sma_store *store);
 /** Pump, commit, write lines, answer; or undo and refuse. Safe with nothing open. */
 void sma_store_end_batch(struct sma_store *store);
 /** A change failed: undo the open batch and refuse everybody in it. */

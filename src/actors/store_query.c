@@ -78,6 +78,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     put_number(buf, "chats", counts.chats);
     put_number(buf, "claims", counts.claims);
     put_number(buf, "commits", counts.commits);
+    put_number(buf, "lazyCommits", counts.lazy_commits);
     put_object(buf, "disk");
     put_number(buf, "freeBytes", store->disk_free);
     sma_buf_put_json_key(buf, "isDegraded");

@@ -35,7 +35,7 @@ static void call_id(const struct fake_question *question, const struct fake_answ
             len += (size_t)snprintf(id + len, size - len, "%c", *at);
     }
     if (question->is_thinking)
-        fake_echo_given(id);
+        fake_echo_given(question, id);
 }
 
 static bool stops(const struct fake_answer *answer, const char *word)

@@ -25,8 +25,15 @@ static uint64_t hash_of(const char *text)
     return hash == 0 ? 1 : hash;
 }
 
-static bool was_given(uint64_t hash)
+static uint64_t key_of(const struct fake_question *question, const char *call_id)
 {
+    uint64_t key = hash_of(call_id) ^ (hash_of(question->model) << 1);
+    return key == 0 ? 1 : key;
+}
+
+static bool was_given(const struct fake_question *question, const char *call_id)
+{
+    uint64_t hash = key_of(question, call_id);
     for (size_t i = 0; i < GIVEN_COUNT; i++) {
         uint64_t at = given[(hash + i) % GIVEN_COUNT];
         if (at == hash || at == 0)
@@ -35,9 +42,9 @@ static bool was_given(uint64_t hash)
     return false;
 }
 
-void fake_echo_given(const char *call_id)
+void fake_echo_given(const struct fake_question *question, const char *call_id)
 {
-    uint64_t hash = hash_of(call_id);
+    uint64_t hash = key_of(question, call_id);
     for (size_t i = 0; i < GIVEN_COUNT; i++) {
         uint64_t *at = &given[(hash + i) % GIVEN_COUNT];
         if (*at == 0 || *at == hash) {
@@ -113,7 +120,7 @@ static bool refuse_blocks(struct fake_question *question, struct fake_refusal *r
         for (size_t k = 0; k < json_array_size(content); k++) {
             const json_t *block = json_array_get(content, k);
             is_wanted |= fake_is_word(block, "type", "tool_use") &&
-                         was_given(hash_of(fake_text(block, "id")));
+                         was_given(question, fake_text(block, "id"));
             if (!fake_is_word(block, "type", "thinking"))
                 continue;
             has_thought = true;
@@ -175,7 +182,7 @@ static bool refuse_items(struct fake_question *question, struct fake_refusal *re
             if (refuse_reasoning_item(question, item, json_array_get(input, i + 1), refusal))
                 return true;
         } else if (fake_is_word(item, "type", "function_call")) {
-            bool is_wanted = was_given(hash_of(fake_text(item, "call_id")));
+            bool is_wanted = was_given(question, fake_text(item, "call_id"));
             question->echo_misses += is_wanted && !has_reasoning;
             if (is_wanted && !has_reasoning && id[0] != '\0')
                 return fake_refused(refusal, 400, "invalid_request_error", "input",
@@ -266,7 +273,7 @@ static bool refuse_assistant(struct fake_question *question, const json_t *messa
     const json_t *calls = json_object_get(message, "tool_calls");
     const char *name = thought_name(question);
     if (name[0] != '\0' && json_array_size(calls) > 0 && !fake_has(message, name))
-        question->echo_misses += was_given(hash_of(fake_text(json_array_get(calls, 0), "id")));
+        question->echo_misses += was_given(question, fake_text(json_array_get(calls, 0), "id"));
     if (fake_has(message, "reasoning") && fake_has(message, "reasoning_content"))
         return fake_refused(refusal, 400, "invalid_request_error", "messages",
                             "reasoning and reasoning_content are two names of one thing");

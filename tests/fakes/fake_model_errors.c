@@ -269,6 +269,13 @@ bool fake_put_trouble(struct fake_response *response, const struct fake_profile 
                       const char *fault, const char *more_headers)
 {
     const struct trouble *trouble = find_trouble(profile, fault);
+    int status = (int)strtol(fault, NULL, 10);
+    if (trouble == NULL && status >= 400) {
+        struct fake_refusal refusal;
+        fake_refused(&refusal, status, "server_error", "", "asked to fail with this status");
+        fake_put_refusal(response, profile, &refusal, more_headers);
+        return true;
+    }
     if (trouble == NULL)
         return false;
     put_trouble(response, profile, trouble,

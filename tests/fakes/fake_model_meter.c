@@ -73,8 +73,8 @@ static void add_message(struct fake_units *units, const json_t *message, size_t 
     json_t *copy = json_deep_copy(message); /* one unit; its text may be a marked list */
     const json_t *last = json_array_get(content, json_array_size(content) - 1);
     bool is_marked = json_object_get(last, "cache_control") != NULL;
-    if (is_marked)
-        json_object_set(copy, "content", json_object_get(last, "text"));
+    if (json_array_size(content) == 1 && json_object_get(last, "text") != NULL)
+        json_object_set(copy, "content", json_object_get(last, "text")); /* the same to a model */
     add_unit(units, copy, "", index);
     if (units->count > 0)
         units->list[units->count - 1].is_marked |= is_marked;

@@ -46,8 +46,8 @@ const char *fake_effort_of(const struct fake_question *question); /* "" = not se
 
 /* -- fake_model_echo.c -- */
 bool fake_refuse_echo(struct fake_question *question, struct fake_refusal *refusal);
-/** A thought was given with this call or text: it must come back. */
-void fake_echo_given(const char *call_id);
+/** This model gave a thought with this call: it must come back. */
+void fake_echo_given(const struct fake_question *question, const char *call_id);
 /** What stands in signatures, made from what was thought. Written into `signature` (at least 80 bytes). */
 void fake_sign(const struct fake_question *question, const char *thought, uint64_t prefix,
                char *signature);

@@ -8,6 +8,7 @@
  *   scenario_model_matrix BINARY FAKE_MODEL [ROW]
  */
 #include "support/check.h"
+#include "support/patience.h"
 #include "talk.h"
 #include "world.h"
 
@@ -18,6 +19,7 @@
 
 #define CHILD_COUNT 3
 #define BIG_BYTES 60000
+#define HALF_BYTES 13000
 
 static const char *binary, *fake_model;
 
@@ -26,6 +28,10 @@ struct row
 {
     const char *name, *provider, *profile, *api, *model, *more;
 };
+/* Where a row fails over to, and switches to: another wire. */
+static const struct row CLAUDE = {"claude",   "anthropic",        "anthropic",
+                                  "messages", "claude-haiku-5-5", ""},
+                        WHALE = {"whale", "deepseek", "deepseek", "chat", "deepseek-v4-pro", ""};
 
 static const struct row ROWS[] = {
     {"anthropic-sonnet-5-5", "anthropic", "anthropic", "messages", "claude-sonnet-5-5", ""},
@@ -117,10 +123,6 @@ static const struct cell CELLS[] = {
      .text = "[[do: call read_file {\"path\":\"note.txt\"}; empty; text After a nudge.]]",
      .output = "After a nudge.",
      .request_count = 3},
-    {.name = "overflow",
-     .text = "[[window 8000]] [[do: call read_file {\"path\":\"big.txt\"}; text It was too big.]]",
-     .output = "It was too big.",
-     .may_prefix_move = true},
     {.name = "overloaded",
      .text = "[[fault:overloaded]] [[do: text After a moment.]]",
      .output = "After a moment.",
@@ -131,6 +133,50 @@ static const struct cell CELLS[] = {
      .request_count = 2},
 };
 
+/* One after the other: what one learns of the window holds for all. */
+static const struct cell TIGHT[] = {
+    {.name = "overflow",
+     .text = "[[window 8000]] [[do: call read_file {\"path\":\"big.txt\"}; text It was too big.]]",
+     .output = "It was too big.",
+     .may_prefix_move = true},
+    {.name = "overflow-later",
+     .text = "[[window 8000]] [[do: call read_file {\"path\":\"half.txt\"}; call read_file "
+             "{\"path\":\"half.txt\",\"offset\":2}; text Both were too big.]]",
+     .output = "Both were too big.",
+     .may_prefix_move = true},
+};
+/* With the session of "tool", at another provider. */
+static const struct cell SWITCHED = {.name = "tool",
+                                     .text = "switched-now [[do: call read_file "
+                                             "{\"path\":\"note.txt\"}; text Still here.]]",
+                                     .output = "Still here.",
+                                     .may_prefix_move = true};
+/* With a fallback. FIRST stands for the profile that fails. */
+static const struct cell FAILING[] = {
+    {.name = "failover",
+     .text = "[[fault:overloaded times=99 on=FIRST]] [[do: text Failed over.]]",
+     .output = "Failed over.",
+     .may_prefix_move = true},
+    {.name = "gone",
+     .text =
+         "[[fault:nomodel times=99 at=1 on=FIRST]] [[do: call read_file {\"path\":\"note.txt\"}; "
+         "text Went on elsewhere.]]",
+     .output = "Went on elsewhere.",
+     .may_prefix_move = true},
+    {.name = "cut-off",
+     .text = "[[fault:503 times=99 at=1 on=FIRST]] [[do: call read_file {\"path\":\"note.txt\"} & "
+             "read_file {\"path\":\"note.txt\"}; text And so did this.]]",
+     .output = "And so did this.",
+     .may_prefix_move = true},
+};
+static const struct cell WAITING = {.name = "waiting",
+                                    .text = "[[fault:503 at=1 for=4000]] [[do: call read_file "
+                                            "{\"path\":\"note.txt\"}; text It was worth it.]]",
+                                    .output = "It was worth it.",
+                                    .may_prefix_move = true};
+
+#define BOUND "run: thoughts behind a shortened result are left out"
+
 /* Cells that fail today, and what they wait for. Printed with each run; it must be empty in the end. */
 static const struct
 {
@@ -138,9 +184,11 @@ static const struct
 } EXPECTED[] = {
     {"*", "cuttext", "talk: cut text is continued"},
     {"*", "empty", "talk: an empty answer is nudged"},
-    {"*", "overflow", "run: own results are shortened"},
+    {"anthropic-sonnet-5-5", "overflow-later", BOUND},
+    {"anthropic-opus-5-5", "overflow-later", BOUND},
+    {"anthropic-fable-5-2", "overflow-later", BOUND},
+    {"whole-anthropic", "overflow-later", BOUND},
     {"*", "refusal", "talk: filters have notices of their own"},
-    {"strict", "*", "run: a refused member is left out"},
 };
 
 static const char *expected_failure(const char *row, const char *cell)
@@ -150,11 +198,6 @@ static const char *expected_failure(const char *row, const char *cell)
             (strcmp(EXPECTED[i].cell, cell) == 0 || strcmp(EXPECTED[i].cell, "*") == 0))
             return EXPECTED[i].waits_for;
     return NULL;
-}
-
-static void put_text(const struct cell *cell, char *text, size_t size)
-{
-    snprintf(text, size, "cell-%s %s", cell->name, cell->text);
 }
 
 /* -- what the server saw --------------------------------------------------------------------------------------------- */
@@ -238,8 +281,9 @@ static bool is_traffic_right(const struct world *world, const struct row *row,
         if (talk_text(entry, "complaint")[0] == '\0')
             continue;
         refusal_count++;
-        fprintf(stderr, "  refused: %s\n%.2500s\n", talk_text(entry, "complaint"),
-                talk_text(entry, "body"));
+        const char *body = talk_text(entry, "body");
+        size_t len = strlen(body), skip = len > 1500 ? len - 1500 : 0; /* the end tells more */
+        fprintf(stderr, "  refused: %s\n...%s\n", talk_text(entry, "complaint"), body + skip);
     }
     int request_count = (int)json_array_size(list) - refusal_count;
     bool is_right = refusal_count >= cell->refusal_count &&
@@ -283,15 +327,50 @@ static int judge(const struct world *world, const struct row *row, const struct 
     return !is_right && waits_for == NULL;
 }
 
-static void configure(const struct world *world, const struct row *row)
+static void put_target(const struct world *world, const struct row *row, char *json, size_t size)
 {
-    char json[2048];
-    snprintf(json, sizeof json,
-             "{\"name\":\"tested\",\"llm\":{\"provider\":\"%s\",\"model\":\"%s\",\"api\":\"%s\","
-             "\"baseUrl\":\"http://127.0.0.1:%d/%s/v1\",\"apiKey\":\"" WORLD_API_KEY "\"%s},"
-             "\"agent\":{\"concurrency\":32}}",
+    snprintf(json, size,
+             "\"provider\":\"%s\",\"model\":\"%s\",\"api\":\"%s\","
+             "\"baseUrl\":\"http://127.0.0.1:%d/%s/v1\",\"apiKey\":\"" WORLD_API_KEY "\"%s",
              row->provider, row->model, row->api, world->fake_port, row->profile, row->more);
+}
+
+static const struct row *other_of(const struct row *row)
+{
+    return strcmp(row->api, "messages") == 0 ? &WHALE : &CLAUDE;
+}
+
+static void configure(const struct world *world, const struct row *row, const struct row *fallback)
+{
+    char json[2048], first[600], second[600] = "";
+    put_target(world, row, first, sizeof first);
+    if (fallback != NULL)
+        put_target(world, fallback, second, sizeof second);
+    snprintf(json, sizeof json,
+             "{\"name\":\"tested\",\"llm\":{%s,\"fallbacks\":[%s%s%s]},"
+             "\"agent\":{\"concurrency\":32}}",
+             first, fallback == NULL ? "" : "{", second, fallback == NULL ? "" : "}");
     folder_write(&world->folder, "ship.json", json);
+}
+
+static bool is_asked_now(const struct world *world, const struct row *row)
+{
+    talk_expect(world->service.port, "probe", "cell-probe [[do: text probed]]", "probed");
+    json_t *list = asked(world, "cell-probe ");
+    const json_t *newest = json_array_get(list, json_array_size(list) - 1);
+    bool is_now = strcmp(talk_text(newest, "model"), row->model) == 0;
+    json_decref(list);
+    return is_now;
+}
+
+/* The service takes the new settings while it runs. */
+static void reconfigure(const struct world *world, const struct row *row,
+                        const struct row *fallback)
+{
+    configure(world, row, fallback);
+    CHECK(kill(world->service.pid, SIGHUP) == 0);
+    for (long long until = process_now_ms() + PATIENCE_AWAIT_MS; !is_asked_now(world, row);)
+        CHECK(process_now_ms() < until);
 }
 
 static void create_world(struct world *world, const struct row *row)
@@ -302,28 +381,78 @@ static void create_world(struct world *world, const struct row *row)
     folder_create(&world->folder, NULL);
     folder_write(&world->folder, "note.txt", "A small note.\n");
     folder_write(&world->folder, "big.txt", big);
+    big[HALF_BYTES] = '\0';
+    folder_write(&world->folder, "half.txt", big);
+    big[HALF_BYTES] = '\n';
     world_model_start(world, fake_model, NULL);
-    configure(world, row);
+    configure(world, row, NULL);
     service_start(&world->service, binary, &world->folder);
 }
 
-static int play_cells(const struct world *world, const struct row *row)
+static void start_cell(const struct world *world, const struct row *row, const struct cell *cell,
+                       const char *message_id, struct talk *talk)
+{
+    const char *first = strstr(cell->text, "FIRST"),
+               *rest = first == NULL ? "" : first + strlen("FIRST");
+    char text[700];
+    int len = first == NULL ? (int)strlen(cell->text) : (int)(first - cell->text);
+    snprintf(text, sizeof text, "cell-%s %.*s%s%s", cell->name, len, cell->text,
+             first == NULL ? "" : row->profile, rest);
+    char *body = talk_body(cell->name, message_id, text);
+    talk_start(talk, world->service.port, "/api/execute", "", body);
+    free(body);
+}
+
+static int end_cell(const struct world *world, const struct row *row, const struct cell *cell,
+                    struct talk *talk)
+{
+    talk_wait(talk);
+    int wrong_count = judge(world, row, cell, &talk->answer);
+    talk_fini(talk);
+    return wrong_count;
+}
+
+static int play_cells(const struct world *world, const struct row *row, const struct cell *cells,
+                      size_t count)
 {
     struct talk talks[SMA_COUNT_OF(CELLS)];
     int wrong_count = 0;
-    for (size_t i = 0; i < SMA_COUNT_OF(CELLS); i++) {
-        char text[512];
-        put_text(&CELLS[i], text, sizeof text);
-        char *body = talk_body(CELLS[i].name, NULL, text);
-        talk_start(&talks[i], world->service.port, "/api/execute", "", body);
-        free(body);
-    }
-    for (size_t i = 0; i < SMA_COUNT_OF(CELLS); i++) {
-        talk_wait(&talks[i]);
-        wrong_count += judge(world, row, &CELLS[i], &talks[i].answer);
-        talk_fini(&talks[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        start_cell(world, row, &cells[i], NULL, &talks[i]);
+    for (size_t i = 0; i < count; i++)
+        wrong_count += end_cell(world, row, &cells[i], &talks[i]);
     return wrong_count;
+}
+
+/* The provider is down in the middle of a run; the service ends, and begins again. */
+static int play_restart(struct world *world, const struct row *row)
+{
+    struct talk talk;
+    start_cell(world, row, &WAITING, "waiting-1", &talk);
+    for (long long until = process_now_ms() + PATIENCE_AWAIT_MS;; process_pause_ms(20)) {
+        json_t *list = asked(world, "cell-waiting ");
+        size_t count = json_array_size(list);
+        json_decref(list);
+        if (count >= 3)
+            break;
+        CHECK(process_now_ms() < until);
+    }
+    CHECK_INT(0, service_stop(&world->service));
+    talk_wait(&talk);
+    talk_fini(&talk);
+    service_start(&world->service, binary, &world->folder);
+    start_cell(world, row, &WAITING, "waiting-1", &talk);
+    return end_cell(world, row, &WAITING, &talk);
+}
+
+static bool waits(const struct row *row)
+{
+    static const char *const names[] = {"anthropic-sonnet-5-5", "openai-5.4", "deepseek",
+                                        "gemini-3.8", "openrouter-claude"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (strcmp(names[i], row->name) == 0)
+            return true;
+    return false;
 }
 
 static int play_row(const struct row *row)
@@ -331,7 +460,19 @@ static int play_row(const struct row *row)
     struct world world = {.fake = 0};
     long long begun_ms = process_now_ms();
     create_world(&world, row);
-    int wrong_count = play_cells(&world, row);
+    int wrong_count = play_cells(&world, row, CELLS, SMA_COUNT_OF(CELLS));
+    for (size_t i = 0; i < SMA_COUNT_OF(TIGHT); i++)
+        wrong_count += play_cells(&world, row, &TIGHT[i], 1);
+    reconfigure(&world, other_of(row), NULL);
+    wrong_count += play_cells(&world, row, &SWITCHED, 1);
+    reconfigure(&world, row, other_of(row));
+    wrong_count += play_cells(&world, row, FAILING, SMA_COUNT_OF(FAILING));
+    if (waits(row)) {
+        CHECK_INT(0, service_stop(&world.service));
+        configure(&world, row, NULL);
+        service_start(&world.service, binary, &world.folder);
+        wrong_count += play_restart(&world, row);
+    }
     world_stop(&world);
     fprintf(stderr, "%s %s (%lld ms)\n", wrong_count == 0 ? "ok" : "FAILED", row->name,
             process_now_ms() - begun_ms);

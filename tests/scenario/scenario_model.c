@@ -9,6 +9,8 @@
 #include "talk.h"
 #include "world.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define IDLE_MS 1500
@@ -64,6 +66,17 @@ static void turns_go_through(struct world *world)
     json_decref(root);
 }
 
+/* Marks for a cache move along with the newest messages and are no content: providers compare what is around them. */
+static char *without_marks(const char *body)
+{
+    static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+    char *copy = strdup(body);
+    CHECK(copy != NULL);
+    for (char *at = copy; (at = strstr(at, mark)) != NULL;)
+        memmove(at, at + sizeof mark - 1, strlen(at + sizeof mark - 1) + 1);
+    return copy;
+}
+
 /* The later request starts with the very bytes of the earlier one, but for its closing brackets. */
 static void requests_only_grow(struct world *world)
 {
@@ -71,10 +84,12 @@ static void requests_only_grow(struct world *world)
     size_t count = json_array_size(list);
     CHECK(count >= 8);
     for (size_t i = 1; i < count; i++) {
-        const char *earlier = talk_text(json_array_get(list, i - 1), "body");
-        const char *later = talk_text(json_array_get(list, i), "body");
+        char *earlier = without_marks(talk_text(json_array_get(list, i - 1), "body"));
+        char *later = without_marks(talk_text(json_array_get(list, i), "body"));
         CHECK(strlen(later) > strlen(earlier));
         CHECK(memcmp(later, earlier, strlen(earlier) - 2) == 0);
+        free(earlier);
+        free(later);
     }
     json_decref(list);
 }

@@ -115,6 +115,7 @@ void run_ask_model(struct sma_run *run)
         return;
     run->has_asked = true;
     run->asked_bytes = sma_run_request_size(run);
+    run->asked_refused_count = run->target->refused_count;
     run->state = RUN_MODEL;
     (void)run_act(run, SMA_RUN_ASK_MODEL);
 }
@@ -136,12 +137,16 @@ static void tell_failure(struct sma_run *run, const struct sma_model_answer *ans
     run_finish_notice(run, SMA_OUTCOME_FAILED);
 }
 
-/* Without the member that was refused, once each. */
+/* Without the member that was refused, once each. Another chat may have learned it while this request was on its way. */
 static bool leave_out(struct sma_run *run, struct sma_str member)
 {
     struct sma_str key = sma_str(run->target->key);
-    if (!sma_run_settings_learn(run->settings, key, member))
-        return false;
+    if (!sma_run_settings_learn(run->settings, key, member)) {
+        if (run->target->refused_count <= run->asked_refused_count)
+            return false;
+        run_ask_model(run);
+        return true;
+    }
     struct sma_run_action *action = run_act(run, SMA_RUN_LEARN);
     action->learned = (struct sma_learned_fact){.target = key, .member = member};
     run_ask_model(run);

@@ -263,7 +263,14 @@ static enum sma_err write_housekeeping(struct sma_state *state)
     return err;
 }
 
-enum sma_err sma_state_commit(struct sma_state *state)
+static sqlite3_file *wal_file(struct sma_state *state)
+{
+    sqlite3_file *wal = NULL;
+    int rc = sqlite3_file_control(state->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+    return rc == SQLITE_OK && wal != NULL && wal->pMethods != NULL ? wal : NULL;
+}
+
+static enum sma_err commit(struct sma_state *state, bool is_lazy)
 {
     SMA_ASSERT(state->is_in_transaction);
     if (!state->is_begun && state->failed == SMA_ERR_OK) {
@@ -274,15 +281,20 @@ enum sma_err sma_state_commit(struct sma_state *state)
     enum sma_err err = sma_state_change(state);
     if (err == SMA_ERR_OK)
         err = write_housekeeping(state);
-    sqlite3_stmt *commit = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_COMMIT) : NULL;
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_COMMIT) : NULL;
+    sqlite3_file *wal = is_lazy ? wal_file(state) : NULL;
+    if (wal != NULL)
+        sma_state_vfs_set_lazy(wal, true);
     if (err == SMA_ERR_OK)
-        err = commit == NULL ? state->error.code : sma_state_run(state, commit);
+        err = stmt == NULL ? state->error.code : sma_state_run(state, stmt);
+    if (wal != NULL)
+        sma_state_vfs_set_lazy(wal, false);
     if (err != SMA_ERR_OK) {
         sma_state_rollback(state);
         return state->is_fatal ? SMA_ERR_CORRUPT : err;
     }
     SMA_ASSERT_SLOW(sqlite3_get_autocommit(state->db) != 0);
-    state->commits++;
+    *(is_lazy ? &state->lazy_commits : &state->commits) += 1;
     state->durable_seq = state->next_seq - 1;
     state->is_unclean_written = true;
     forget_undo(state);
@@ -290,6 +302,30 @@ enum sma_err sma_state_commit(struct sma_state *state)
     state->is_begun = false;
     sma_state_checkpoint_after_commit(state);
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_state_commit(struct sma_state *state)
+{
+    return commit(state, false);
+}
+
+enum sma_err sma_state_commit_lazy(struct sma_state *state)
+{
+    return commit(state, true);
+}
+
+enum sma_err sma_state_sync(struct sma_state *state)
+{
+    SMA_ASSERT(!state->is_in_transaction);
+    sqlite3_file *wal = wal_file(state);
+    if (wal == NULL || !sma_state_vfs_is_unsynced(wal) || state->is_fatal)
+        return state->is_fatal ? SMA_ERR_CORRUPT : SMA_ERR_OK;
+    int rc = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+    if (rc == SQLITE_OK)
+        return SMA_ERR_OK;
+    (void)sma_state_fail(state, rc, "sync the WAL"); /* returns what the caller is told here */
+    state->is_fatal = true;
+    return SMA_ERR_CORRUPT;
 }
 
 bool sma_state_is_in_transaction(const struct sma_state *state)
@@ -508,8 +544,8 @@ void sma_state_close(struct sma_state *state, bool is_clean)
     SMA_ASSERT(state->magic == SMA_STATE_MAGIC);
     if (state->is_in_transaction)
         sma_state_rollback(state);
-    bool has_something = state->commits > 0 || state->is_marks_dirty || state->late.count > 0 ||
-                         (is_clean && !state->was_clean);
+    bool has_something = state->commits + state->lazy_commits > 0 || state->is_marks_dirty ||
+                         state->late.count > 0 || (is_clean && !state->was_clean);
     if (!state->is_fatal && has_something)
         write_last(state, is_clean);
     destroy(state);

@@ -92,6 +92,13 @@ SMA_CHECKED enum sma_err sma_state_begin(struct sma_state *state);
  * Blocks: one fdatasync (one more when the WAL starts anew, once in wal_bytes).
  */
 SMA_CHECKED enum sma_err sma_state_commit(struct sma_state *state);
+/**
+ * As commit, without a sync: what was written outlives this process, but a power failure before the next commit or
+ * sma_state_sync undoes it. For changes that may be made again without harm.
+ */
+SMA_CHECKED enum sma_err sma_state_commit_lazy(struct sma_state *state);
+/** Make lazy commits durable; costs nothing when there are none. None may be open. OK | CORRUPT (fatal). */
+SMA_CHECKED enum sma_err sma_state_sync(struct sma_state *state);
 /** Undo everything since begin, also in memory. */
 void sma_state_rollback(struct sma_state *state);
 bool sma_state_is_in_transaction(const struct sma_state *state);
@@ -528,7 +535,8 @@ void sma_state_set_claim_hash(struct sma_state *state,
 struct sma_state_counts
 {
     uint64_t chats, claims, open_messages;
-    uint64_t commits;   /* successful, not empty */
+    uint64_t commits;   /* successful, not empty, synced */
+    uint64_t lazy_commits;
     uint64_t wal_syncs; /* fdatasync calls of the commit path: <= commits + wal_restarts */
     uint64_t
         wal_restarts; /* times the commit path began the WAL anew (one more sync for its header) */

@@ -225,6 +225,7 @@ void sma_state_counts(const struct sma_state *state, struct sma_state_counts *re
         .claims = state->claims.count,
         .open_messages = sma_state_open_count(state),
         .commits = state->commits,
+        .lazy_commits = state->lazy_commits,
         .wal_syncs = now.wal_syncs - state->counts_at_open.wal_syncs,
         .wal_restarts = now.wal_headers - state->counts_at_open.wal_headers,
         .inline_checkpoints = state->inline_checkpoints,

@@ -329,7 +329,7 @@ struct sma_state
     struct sma_state_checkpointer *checkpointer;
     uint64_t wal_frames, wal_frames_asked,
         wal_frames_grown; /* grown: frames of the pre-grown size */
-    uint64_t commits, inline_checkpoints;
+    uint64_t commits, lazy_commits, inline_checkpoints;
     struct sma_state_vfs_counts counts_at_open;
 };
 

@@ -11,6 +11,7 @@
 struct counters
 {
     _Atomic uint64_t wal_writes, wal_bytes, wal_syncs, wal_headers, main_writes, main_syncs;
+    _Atomic uint64_t wal_lazy_syncs;
 };
 
 /*
@@ -27,7 +28,9 @@ struct shim_file
     struct counters *counters;
     enum sma_state_vfs_role role;
     bool is_wal, is_synced;
-    char *held; /* NULL until something was held */
+    bool is_lazy, is_unsynced; /* syncs are left out; one was */
+    bool has_new_header;       /* written and not synced */
+    char *held;                /* NULL until something was held */
     int held_len, failed_rc;
     sqlite3_int64 held_at,
         failed_at; /* failed_rc holds until the bytes from there on are written anew */
@@ -137,6 +140,7 @@ static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
     if (shim->is_wal) {
         count(&shim->counters->wal_bytes, (uint64_t)len);
         count(&shim->counters->wal_headers, offset == 0);
+        shim->has_new_header = shim->has_new_header || offset == 0;
     }
     if (offset <= shim->failed_at)
         shim->failed_rc =
@@ -161,11 +165,17 @@ static int shim_sync(sqlite3_file *file, int flags)
 {
     struct shim_file *shim = (struct shim_file *)(void *)file;
     int rc = write_held(shim);
+    if (rc == SQLITE_OK && shim->is_lazy && !shim->has_new_header) {
+        shim->is_unsynced = true;
+        count(&shim->counters->wal_lazy_syncs, 1);
+        return SQLITE_OK;
+    }
     if (rc == SQLITE_OK)
         rc = ask_hook(shim, SMA_STATE_VFS_SYNC, SQLITE_IOERR_FSYNC, NULL, 0, 0);
     if (rc != SQLITE_OK)
         return rc;
     shim->is_synced = true;
+    shim->is_unsynced = shim->has_new_header = false; /* a sync that fails ends the program */
     count(shim->is_wal ? &shim->counters->wal_syncs : &shim->counters->main_syncs, 1);
     sqlite3_file *real = real_of(file);
     return real->pMethods->xSync(real, flags);
@@ -268,6 +278,7 @@ static int shim_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
                                                              : SMA_STATE_VFS_ROLE_CHECKPOINTER;
     shim->counters = &role_counters[shim->role];
     shim->is_wal = (flags & SQLITE_OPEN_WAL) != 0;
+    shim->is_lazy = shim->is_unsynced = shim->has_new_header = false;
     shim->is_synced = false; /* the memory is SQLite's, and not zeroed by contract */
     shim->held = NULL;
     shim->held_len = shim->failed_rc = 0;
@@ -333,6 +344,16 @@ enum sma_err sma_state_vfs_register(void)
     return is_registered ? SMA_ERR_OK : SMA_ERR_IO;
 }
 
+void sma_state_vfs_set_lazy(sqlite3_file *wal, bool is_lazy)
+{
+    ((struct shim_file *)(void *)wal)->is_lazy = is_lazy;
+}
+
+bool sma_state_vfs_is_unsynced(const sqlite3_file *wal)
+{
+    return ((const struct shim_file *)(const void *)wal)->is_unsynced;
+}
+
 void sma_state_vfs_set_hook(sma_state_vfs_hook *hook)
 {
     test_hook = hook;
@@ -345,6 +366,7 @@ void sma_state_vfs_counts(enum sma_state_vfs_role role, struct sma_state_vfs_cou
     ret_counts->wal_bytes = atomic_load_explicit(&from->wal_bytes, memory_order_relaxed);
     ret_counts->wal_syncs = atomic_load_explicit(&from->wal_syncs, memory_order_relaxed);
     ret_counts->wal_headers = atomic_load_explicit(&from->wal_headers, memory_order_relaxed);
+    ret_counts->wal_lazy_syncs = atomic_load_explicit(&from->wal_lazy_syncs, memory_order_relaxed);
     ret_counts->main_writes = atomic_load_explicit(&from->main_writes, memory_order_relaxed);
     ret_counts->main_syncs = atomic_load_explicit(&from->main_syncs, memory_order_relaxed);
 }

@@ -21,6 +21,7 @@ enum sma_state_vfs_role
 
 struct sma_state_vfs_counts
 {
+    uint64_t wal_lazy_syncs; /* left out: the next real one covers them */
     uint64_t wal_writes, wal_bytes, wal_syncs;
     uint64_t wal_headers; /* writes at offset 0 of the WAL: it begins anew */
     uint64_t main_writes, main_syncs;
@@ -45,6 +46,13 @@ typedef enum sma_state_vfs_action sma_state_vfs_hook(enum sma_state_vfs_role rol
                                                      enum sma_state_vfs_call call, bool is_wal);
 
 #define SMA_STATE_VFS_EXIT_STATUS 77 /* of a process that the hook ended */
+
+struct sqlite3_file;
+/** From now on (until set again) the sync that ends a commit is left out: what it wrote is with the operating system and
+ *  outlives this process, and the next sync of the file covers it. The header of a WAL that begins anew is still synced. */
+void sma_state_vfs_set_lazy(struct sqlite3_file *wal, bool is_lazy);
+/** A sync was left out and none has come since. */
+bool sma_state_vfs_is_unsynced(const struct sqlite3_file *wal);
 
 /** Register both layers with SQLite, once a process; idempotent. OK | IO. */
 SMA_CHECKED enum sma_err sma_state_vfs_register(void);

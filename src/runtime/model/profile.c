@@ -114,9 +114,11 @@ static void settle_thinking(struct sma_profile *profile, const struct sma_config
         return;
     if (!is_claude && model != NULL && model->vendor == profile->host)
         return;
-    profile->thinking = profile->host == SMA_HOST_LOCAL && llm->api == SMA_LLM_CHAT
-                            ? SMA_THINKING_TEMPLATE
-                            : SMA_THINKING_FIXED;
+    profile->thinking = SMA_THINKING_FIXED;
+    if (profile->host != SMA_HOST_LOCAL || llm->api != SMA_LLM_CHAT)
+        return;
+    profile->thinking = SMA_THINKING_TEMPLATE; /* on or off is all they have */
+    profile->efforts = 0;
 }
 
 static void settle_chat(struct sma_profile *profile, const struct model *model)
@@ -138,7 +140,8 @@ static void settle_chat(struct sma_profile *profile, const struct model *model)
     /* It maps efforts and leaves out what the model behind it refuses. */
     profile->effort_form = SMA_EFFORT_FORM_REASONING;
     profile->sampling = SMA_SAMPLING_ANY;
-    profile->efforts = (uint8_t) ~(1u << SMA_EFFORT_MAX) & ((1u << SMA_EFFORT_COUNT) - 1);
+    profile->efforts = 1u << SMA_EFFORT_NONE | 1u << SMA_EFFORT_LOW | 1u << SMA_EFFORT_MEDIUM |
+                       1u << SMA_EFFORT_HIGH | 1u << SMA_EFFORT_XHIGH;
 }
 
 static void settle_wire(struct sma_profile *profile, const struct sma_config_llm *llm,
@@ -167,7 +170,9 @@ static void settle_wire(struct sma_profile *profile, const struct sma_config_llm
         settle_chat(profile, model);
         break;
     }
-    profile->has_penalties = llm->api == SMA_LLM_CHAT && profile->sampling == SMA_SAMPLING_ANY;
+    profile->has_penalties = llm->api == SMA_LLM_CHAT && profile->sampling == SMA_SAMPLING_ANY &&
+                             profile->host != SMA_HOST_QWEN && profile->host != SMA_HOST_ZHIPU &&
+                             profile->host != SMA_HOST_GEMINI && profile->host != SMA_HOST_GROQ;
     if (profile->efforts == 0)
         profile->effort_form = SMA_EFFORT_FORM_NONE;
 }
@@ -212,7 +217,7 @@ void sma_profile_find(const struct sma_config_llm *llm, struct sma_profile *ret_
         .host = sma_profile_host(llm),
         .window_tokens = WINDOW_UNKNOWN,
         .output_max = 0,
-        .efforts = (1u << SMA_EFFORT_COUNT) - 1,
+        .efforts = ((1u << SMA_EFFORT_COUNT) - 1) & ~(1u << SMA_EFFORT_MINIMAL),
     };
     if (model != NULL)
         take_model(&profile, model);

@@ -100,6 +100,19 @@ static bool is_droppable(struct sma_str name)
     return false;
 }
 
+/* Members that providers name by a part of them. */
+static struct sma_str member_of(struct sma_str name)
+{
+    static const struct
+    {
+        const char *part, *member;
+    } rows[] = {{"encrypted_content", "include"}, {"budget_tokens", "thinking"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
+        if (sma_str_is_equal(name, sma_str(rows[i].part)))
+            return sma_str(rows[i].member);
+    return name;
+}
+
 /* The next name of a path: "tools[0].strict", "system.0.cache_control", "output_config.effort". */
 static struct sma_str next_name(struct sma_str *path)
 {
@@ -114,24 +127,33 @@ static struct sma_str next_name(struct sma_str *path)
     return name;
 }
 
+/* Leave out one name of a path. Of marks that of the request goes first where none is named, then those of its parts. */
+static bool try_name(struct sma_target *target, struct sma_str name, bool is_alone)
+{
+    if (!is_droppable(name))
+        return false;
+    bool is_mark = sma_str_is_equal(name, SMA_STR(SMA_MEMBER_CACHE));
+    if ((!is_mark || is_alone) && try_refuse(target, name))
+        return true;
+    return is_mark && try_refuse(target, SMA_STR(SMA_MEMBER_MARK));
+}
+
+#define PATH_COUNT_MAX 8
+
 bool sma_target_refuse(struct sma_target *target, struct sma_str member)
 {
-    static const struct sma_str mark = {SMA_MEMBER_MARK, sizeof SMA_MEMBER_MARK - 1};
-    struct sma_str first = next_name(&(struct sma_str){member.ptr, member.len});
-    bool is_whole = first.len == member.len;
-    struct sma_str name;
-    for (struct sma_str rest = member; (name = next_name(&rest)).len > 0;) {
-        if (!is_droppable(name))
-            continue;
-        bool is_mark = sma_str_is_equal(name, SMA_STR(SMA_MEMBER_CACHE));
-        if ((!is_mark || is_whole) && try_refuse(target, name))
+    struct sma_str names[PATH_COUNT_MAX], rest = member;
+    size_t count = 0;
+    while (count < PATH_COUNT_MAX && (names[count] = next_name(&rest)).len > 0)
+        count++;
+    for (size_t i = count; i > 0; i--) /* the innermost name says the most */
+        if (try_name(target, member_of(names[i - 1]), count == 1))
             return true;
-        if (is_mark && try_refuse(target, mark))
-            return true;
-    }
-    char text[SMA_REFUSED_BYTES_MAX];
-    snprintf(text, sizeof text, "%.*s", (int)first.len, first.ptr);
-    return sma_wire_has_extra(target, text) && try_refuse(target, first);
+    if (count == 0)
+        return false;
+    char first[SMA_REFUSED_BYTES_MAX];
+    snprintf(first, sizeof first, "%.*s", (int)names[0].len, names[0].ptr);
+    return sma_wire_has_extra(target, first) && try_refuse(target, names[0]);
 }
 
 struct sma_str sma_target_mark(const struct sma_target *target)

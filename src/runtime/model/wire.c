@@ -332,9 +332,10 @@ static void put_switches(struct sma_buf *buf, const struct sma_target *target, i
     if (target->profile.thinking == SMA_THINKING_ENABLE &&
         sma_wire_allows(target, "enable_thinking"))
         sma_buf_put_text(buf, is_off ? ",\"enable_thinking\":false" : ",\"enable_thinking\":true");
-    if (target->profile.thinking == SMA_THINKING_TEMPLATE && is_off &&
+    if (target->profile.thinking == SMA_THINKING_TEMPLATE &&
         sma_wire_allows(target, "chat_template_kwargs"))
-        sma_buf_put_text(buf, ",\"chat_template_kwargs\":{\"enable_thinking\":false}");
+        sma_buf_printf(buf, ",\"chat_template_kwargs\":{\"enable_thinking\":%s}",
+                       is_off ? "false" : "true");
 }
 
 void sma_wire_put_effort(struct sma_buf *buf, const struct sma_target *target, bool has_tools,

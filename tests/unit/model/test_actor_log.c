@@ -110,7 +110,8 @@ static void answer_shortly(void *user, size_t number, const char *request, char 
 static void no_part_of_a_secret_stays_at_a_cut(void)
 {
     setenv("SMA_LOG_LLM_PAYLOAD", "1", 1);
-    struct raw_server *server = raw_server_create(answer_shortly, NULL); /* the fake quotes a part */
+    struct raw_server *server =
+        raw_server_create(answer_shortly, NULL); /* the fake quotes a part */
     struct harness *harness = open_harness(true);
     char *text = malloc(200000), url[64];
     CHECK(text != NULL);
@@ -129,6 +130,7 @@ static void no_part_of_a_secret_stays_at_a_cut(void)
     const char *log = harness_log(harness);
     CHECK(strstr(log, "bytes left out") != NULL);
     CHECK(strstr(log, "[redacted]") != NULL);
+    CHECK(strstr(log, "sk-s") == NULL);                      /* nor its beginning */
     for (size_t at = 0; at + 6 <= sizeof SECRET - 1; at++) { /* not six bytes of it together */
         char part[7] = "";
         memcpy(part, SECRET + at, 6);

@@ -352,7 +352,12 @@ static void the_environment_s_proxy_is_never_taken(void)
     unsetenv("no_proxy");
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     struct harness *harness = harness_create(&llm, NULL);
-    harness_check_said(harness_wait(harness, harness_ask(harness, "direct")), "direct");
+    struct sma_config_llm far = llm;
+    far.base_url = "http://model.invalid/v1"; /* nobody finds it; a proxy would try */
+    const struct harness_record *record =
+        harness_wait(harness, harness_ask_at(harness, &far, "", "direct"));
+    CHECK_INT(SMA_MODEL_FAILED, record->status);
+    CHECK(strstr(record->error, "model.invalid") != NULL);
     CHECK_INT(0, raw_server_count(proxy));
     harness_destroy(harness);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)

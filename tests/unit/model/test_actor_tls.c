@@ -293,8 +293,14 @@ static void after_a_hang_the_repeat_takes_another_connection(void)
     open_world(&world, "good");
     world.llm.first_byte_ms = 300 * PATIENCE;
     harness_check_said(harness_wait(world.harness, ask(&world, "first")), "first");
+    static const char other[] =
+        "[[plain]] another stream keeps it open, in many many pieces, for longer than that "
+        "[[fault:drip bytes=20 ms=40]]";
+    size_t slow = ask(&world, other);
+    harness_wait_requests(world.harness, 2);
     harness_check_said(harness_wait(world.harness, ask(&world, "x [[fault:silence ms=20000]]")),
                        "x [[fault:silence ms=20000]]");
+    CHECK_TEXT(other, harness_wait(world.harness, slow)->text);
     (void)h2_requests(&world.front, &connections);
     CHECK_INT(2, connections);
     close_world(&world);

@@ -104,8 +104,83 @@ static void a_batch_has_one_sync(void)
     end_world(&w);
 }
 
+/* One message, one plain answer, its receipt. */
+static void a_turn(const char *id, unsigned adapter)
+{
+    (void)say_as(&w, adapter, &(struct saying){.chat = "turn", .id = id, .text = "question"});
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    CHECK(seq != 0);
+    const struct delivery row = {.key = adapter == API ? "api:chat:turn" : "test:chat:turn",
+                                 .text = "answer",
+                                 .adapter = adapter};
+    done(&w, seq, "answer", &row, 1);
+    run(&w);
+    struct sma_msg *msg = deliver(&w);
+    CHECK((msg != NULL) == (adapter == TEST));
+    if (msg == NULL)
+        return;
+    receipt(&w, &(struct sma_receipt){.outbox_id = SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true,
+                                      .platform_message_id = SMA_STR("m")});
+    sma_msg_destroy(msg);
+    run(&w);
+    CHECK_INT(1, count_kept(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    drop_kept(&w.dispatcher);
+}
+
+/* ... costs two commits and two syncs: it comes in, it is over. The receipt rides on the next one's sync. */
+static void a_turn_costs_two_commits(void)
+{
+    static const unsigned adapters[] = {TEST, API};
+    for (size_t i = 0; i < SMA_COUNT_OF(adapters); i++) {
+        make_world(&w);
+        open_world(&w);
+        struct sma_state_counts before, after, idle;
+        sma_state_counts(w.store->state, &before);
+        for (int turn = 0; turn < 10; turn++) {
+            char id[16];
+            snprintf(id, sizeof id, "t%d", turn);
+            a_turn(id, adapters[i]);
+        }
+        sma_state_counts(w.store->state, &after);
+        uint64_t restarts = after.wal_restarts - before.wal_restarts;
+        CHECK_INT(2 * 10, (int)(after.commits - before.commits));
+        CHECK_INT(2 * 10, (int)(after.wal_syncs - before.wal_syncs - restarts));
+        CHECK_INT(adapters[i] == TEST ? 10 : 0, (int)(after.lazy_commits - before.lazy_commits));
+        CHECK_INT(10, count_of(history(&w, adapters[i] == TEST ? "test%3Achat%3Aturn"
+                                                               : "api%3Achat%3Aturn"),
+                               "answer"));
+        pass(
+            &w,
+            10); /* when nothing more comes, one sync makes the last receipt durable, and then none */
+        sma_state_counts(w.store->state, &idle);
+        CHECK_INT(adapters[i] == TEST ? 1 : 0, (int)(idle.wal_syncs - after.wal_syncs));
+        CHECK(idle.commits == after.commits && w.store->lazy_ns == 0);
+        end_world(&w);
+    }
+}
+
+/* The program dies right behind it: what was written is with the operating system. */
+static void a_receipt_that_rides_outlives_the_program(void)
+{
+    make_world(&w);
+    open_world(&w);
+    a_turn("1", TEST);
+    CHECK(w.store->lazy_ns != 0);
+    crash_world(&w);
+    CHECK(deliver(&w) == NULL);
+    CHECK_INT(0, (int)w.store->outbox_open);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aturn"), "answer"));
+    end_world(&w);
+}
+
 int main(void)
 {
+    RUN(a_turn_costs_two_commits);
+    RUN(a_receipt_that_rides_outlives_the_program);
     RUN(a_waiting_message_costs_its_answer);
     RUN(a_message_that_runs_at_once_costs_three);
     RUN(a_batch_has_one_sync);
