@@ -117,9 +117,9 @@ void model_log_call(struct sma_model *model, const struct model_target *target,
                     const struct sma_msg *question, const struct model_outcome *outcome)
 {
     const struct sma_model_ask *ask = sma_msg_body((struct sma_msg *)question, sizeof *ask);
+    note_trouble(model, target, outcome);
     log_line(model, target, ask, outcome);
     model_block_response(model, question, outcome);
-    note_trouble(model, target, outcome);
 }
 
 void model_log_attempt(const struct model_request *request, struct sma_str error, bool is_again)

@@ -157,7 +157,10 @@ static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle
 static void on_reload(void *user)
 {
     struct harness *harness = user;
-    sma_system_reload(harness->system, harness->next_config);
+    pthread_mutex_lock(&harness->lock);
+    const struct sma_config *config = harness->next_config;
+    pthread_mutex_unlock(&harness->lock);
+    sma_system_reload(harness->system, config);
 }
 
 /* -- the fake ---------------------------------------------------------------------------------- */
@@ -356,7 +359,9 @@ void harness_reload(struct harness *harness, const struct sma_config *config)
     static const char said[] = "new requests go to";
     struct timespec pause = {.tv_nsec = 1000000};
     size_t before = harness_log_count(harness, said);
+    pthread_mutex_lock(&harness->lock);
     harness->next_config = config;
+    pthread_mutex_unlock(&harness->lock);
     CHECK(kill(getpid(), SIGHUP) == 0);
     for (int i = 0; i < WAIT_S * 1000 && harness_log_count(harness, said) == before; i++)
         nanosleep(&pause, NULL);

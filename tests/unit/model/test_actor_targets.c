@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 #include "raw_server.h"
+#include "sma/trouble.h"
 #include "support/check.h"
 #include "support/patience.h"
 
@@ -456,8 +457,37 @@ static void every_call_leaves_one_line(void)
     harness_destroy(harness);
 }
 
+static bool has_trouble(const char *text)
+{
+    struct sma_buf buf;
+    sma_buf_init(&buf, 1 << 16);
+    sma_trouble_format(&buf);
+    bool has = memmem(buf.ptr, buf.len, text, strlen(text)) != NULL;
+    sma_buf_fini(&buf);
+    return has;
+}
+
+static void status_tells_the_trouble_of_a_target_until_it_answers(void)
+{
+    struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
+    struct harness *harness = harness_create(&llm, NULL);
+    struct sma_config_llm main_llm = llm, fallback = llm;
+    main_llm.base_url = fallback.base_url = harness_url(harness);
+    (void)harness_wait(harness, harness_ask_at(harness, &main_llm, "", "x [[fault:401 times=1]]"));
+    harness_wait_log(harness, "\"outcome\":\"auth\"");
+    CHECK(has_trouble("\"model\":\"HTTP 401"));
+    (void)harness_wait(harness, harness_ask_at(harness, &fallback, "one", "hi"));
+    harness_wait_log(harness, "\"chatKey\":\"one\"");
+    CHECK(has_trouble("\"model\":\"HTTP 401")); /* another one answered: that cures nothing */
+    (void)harness_wait(harness, harness_ask_at(harness, &main_llm, "two", "hi"));
+    harness_wait_log(harness, "\"chatKey\":\"two\"");
+    CHECK(!has_trouble("\"model\""));
+    harness_destroy(harness);
+}
+
 int main(void)
 {
+    RUN(status_tells_the_trouble_of_a_target_until_it_answers);
     RUN(a_chat_keeps_its_key_and_chats_share_them);
     RUN(a_refused_key_gives_way_at_once);
     RUN(when_all_keys_rest_the_first_return_is_told);
