@@ -1,8 +1,9 @@
 /*
  * secrets.h — values that must not be shown: replaced by "[redacted]" wherever they occur in a text.
  *
- * Known by value: the keys of llm, its fallbacks and its judge, their secret headers and proxy passwords, the API token, what stands under a secret's name in the adapters' blocks, the variables of
- * .env, and variables of the environment with a secret's name. At least 6 bytes (8 of the environment's); single ordinary words
+ * Known by value: keys, header values, proxy passwords and secret members of extraBody of llm, its fallbacks and its judge; the
+ * API token; what stands under a secret's name in the adapters' blocks; the variables of .env, and variables of the
+ * environment with a secret's name. At least 6 bytes (8 of the environment's); single ordinary words
  * of .env ("production") under a harmless name are left alone. Also replaced: the value as it stands in a JSON string or
  * percent-encoded, each longer line of a value of several lines, and a beginning of at least 6 bytes at the very end of a text
  * (which may have been cut).
