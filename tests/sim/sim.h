@@ -124,6 +124,7 @@ struct world
     bool has_people;                              /* groups, roles, attachments, albums */
     bool has_moves;                               /* chats get another id */
     bool has_consent;                             /* some sends elsewhere are refused, some asked */
+    bool has_outages;                             /* the model is away for a while, again and again */
     bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* the platform has said so */
     bool is_mixed[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* messages came under both ids: two orders */
     bool is_strict;          /* in groups only the first one and administrators */
@@ -179,7 +180,7 @@ struct world
 
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
-        given_up_count, broken_count;
+        given_up_count, broken_count, outage_count;
 };
 
 /* Something is broken: say what; the program ends with status 1 after the run. */

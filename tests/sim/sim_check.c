@@ -290,6 +290,21 @@ static void describe_row(const struct row *row)
             row->platform, row->chat, row->parts[0].seen_count, row->parts[0].text);
 }
 
+/* A remark that no model can be reached: the answer is still to come. */
+static bool is_wait_notice(const struct world *world, const struct row *row)
+{
+    char text[512];
+    struct sma_buf notice;
+    sma_buf_init(&notice, sizeof text);
+    sma_notice_format(&notice, world->config.language, SMA_NOTICE_MODEL_WAIT, 1u);
+    size_t len = 0; /* up to the number */
+    while (len < notice.len && notice.ptr[len] != '1')
+        len++;
+    snprintf(text, sizeof text, "%.*s", (int)len, notice.ptr);
+    sma_buf_fini(&notice);
+    return row->parts[0].text != NULL && strstr(row->parts[0].text, text) != NULL;
+}
+
 /* Every delivery of this message to its own chat that is an answer to it, not a remark about waiting. */
 static void check_answer(struct world *world, const struct event *event,
                          const struct sma_state_head *head)
@@ -305,7 +320,8 @@ static void check_answer(struct world *world, const struct event *event,
         bool is_busy_notice = sma_state_outbox_step(row->outbox_id) == STORE_NOTICE_STEP &&
                               sma_state_outbox_call(row->outbox_id) != STORE_GIVEN_UP_CALL;
         if ((event->control == SMA_CONTROL_NONE && is_busy_notice) ||
-            row->platform != event->platform || row->chat != event->chat)
+            row->platform != event->platform || row->chat != event->chat ||
+            is_wait_notice(world, row))
             continue;
         is_tried |= row->is_hopeless;
         seen += is_seen(row);

@@ -218,6 +218,7 @@ static void draw_settings(struct world *world)
                 .api_key = "",
                 .anthropic_version = "",
                 .is_stream = true},
+        .llm_patience_s = 604800, /* longer than any leap of time: what waits is answered */
         .agent_concurrency = concurrencies[draw(chance, 3)],
         .queue_is_fair = draw(chance, 2) == 0,
         .queue_is_collect = draw(chance, 4) == 0,
@@ -241,6 +242,7 @@ static void draw_settings(struct world *world)
     world->is_chatty = draw(chance, 3) == 0;
     draw_people(world);
     world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
+    world->has_outages = world->options.seed >= 1000 && world->options.seed % 3 != 0;
 }
 
 static void set_adapters(struct world *world)
@@ -345,6 +347,38 @@ static void make_actors(struct world *world)
     }
 }
 
+/* The model is away for 16 of 64 seconds: the program must wait durably and answer everybody in the end. */
+static bool is_model_away(const struct world *world, uint64_t now)
+{
+    return world->has_outages && now / SECOND % 64 < 16;
+}
+
+static void model_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
+{
+    if ((*msg)->kind != SMA_MSG_MODEL || !is_model_away(the_world, sma_ctx_now(ctx))) {
+        sma_model_offline_actor_ops.handle(state, msg, ctx);
+        return;
+    }
+    struct sma_msg *answer = SMA_MSG_NEW(SMA_MSG_MODEL_ANSWER, struct sma_model_answer, 16);
+    SMA_ASSERT(answer != NULL);
+    struct sma_model_answer *body = SMA_MSG_BODY(answer, struct sma_model_answer);
+    body->seq = SMA_MSG_BODY(*msg, struct sma_model_ask)->seq;
+    body->status = SMA_MODEL_FAILED;
+    body->trouble = SMA_MODEL_TROUBLE_TRANSIENT;
+    body->retry_after_ms = -1;
+    body->error = SMA_STR("away");
+    the_world->outage_count++;
+    sma_ctx_answer(ctx, *msg, &answer);
+}
+
+static enum sma_err add_model(struct world *world, struct sma_system *system)
+{
+    static struct sma_actor_ops ops;
+    ops = sma_model_offline_actor_ops;
+    ops.handle = model_handle;
+    return sma_system_add(system, SMA_ACTOR_MODEL, &ops, world->model);
+}
+
 void world_open(struct world *world)
 {
     SMA_ASSERT(world->system == NULL);
@@ -360,8 +394,7 @@ void world_open(struct world *world)
     for (size_t i = 0; i < PLATFORM_COUNT; i++)
         must(sma_system_add(system, world->adapters[i].actor, &platform_ops, world->fakes[i]),
              &error);
-    must(sma_system_add(system, SMA_ACTOR_MODEL, &sma_model_offline_actor_ops, world->model),
-         &error);
+    must(add_model(world, system), &error);
     must(sma_system_add(system, SMA_ACTOR_TOOLS, &fake_tools_ops, world->tools), &error);
     must(sma_system_add(system, SMA_ACTOR_DISPATCHER, &sma_dispatcher_actor_ops, world->dispatcher),
          &error);
