@@ -18,7 +18,7 @@ struct wanted
     enum sma_finish finish;
     const char *text;
     struct wanted_call calls[2];
-    size_t call_count;
+    size_t call_count, cut_count; /* cut_count: of the last ones */
     uint64_t input, cached, output;
     const char *reasoning;
     const char *fragment; /* NULL = not compared */
@@ -155,6 +155,52 @@ static const struct wanted table[] = {
          "\"id\":\"toolu_1\",\"name\":\"get_weather\",\"input\":{\"city\": "
          "\"Paris\"}},{\"type\":\"tool_use\","
          "\"id\":\"toolu_2\",\"name\":\"now\",\"input\":{}}]}"},
+    {.file = "gemini-parallel-tools.sse",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .call_count = 2,
+     .input = 50,
+     .output = 50,
+     .calls = {{"function-call-1", "get_weather", "{\"city\":\"Paris\"}"},
+               {"function-call-2", "get_time", "{\"tz\":\"Europe/Paris\"}"}},
+     .fragment = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"function-call-"
+                 "1\",\"type\":"
+                 "\"function\",\"function\":{\"name\":\"get_weather\",\"arguments\":\"{"
+                 "\\\"city\\\":\\\"Paris\\\"}\"},"
+                 "\"extra_content\":{\"google\":{\"thought_signature\":\"Ci8=\"}}}," CHAT_CALL(
+                     "function-call-2", "get_time",
+                     "{\\\"tz\\\":\\\"Europe/Paris\\\"}") "],\"extra_content\":{\"google\":{"
+                                                          "\"thought_signature\":"
+                                                          "\"RU5E\"}}}"},
+    {.file = "openrouter-claude-thinking.sse",
+     .finish = SMA_FINISH_TOOLS,
+     .text = "",
+     .reasoning = "Let me look.",
+     .call_count = 1,
+     .input = 100,
+     .cached = 60,
+     .output = 30,
+     .calls = {{"toolu_1", "f", "{\"a\":1}"}},
+     .fragment =
+         "{\"role\":\"assistant\",\"content\":\"\",\"reasoning_details\":[{\"type\":\"reasoning."
+         "text\","
+         "\"text\":\"Let me look.\",\"format\":\"anthropic-claude-v1\",\"index\":0,\"signature\":"
+         "\"c2ln\"}],\"tool_calls\":[" CHAT_CALL("toolu_1", "f", "{\\\"a\\\":1}") "]}"},
+    {.file = "anthropic-cut-in-call.sse",
+     .api = SMA_LLM_MESSAGES,
+     .finish = SMA_FINISH_LENGTH,
+     .text = "\n\n",
+     .call_count = 1,
+     .cut_count = 1,
+     .input = 127,
+     .cached = 100,
+     .output = 64,
+     .calls = {{"toolu_1", "write_file", "{\"path\": \"a"}},
+     .fragment =
+         "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"\","
+         "\"signature\":"
+         "\"c2ln\"},{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"write_file\",\"input\":{"
+         "\"cut_arguments\":\"{\\\"path\\\": \\\"a\"}}]}"},
     {.file = "anthropic-stream-both.txt",
      .api = SMA_LLM_MESSAGES,
      .finish = SMA_FINISH_TOOLS,
@@ -185,7 +231,8 @@ static void check_decoded(const struct wanted *wanted, const struct sma_decoded 
                   decoded->calls[i].id);
         CHECK_STR(wanted->calls[i].name, decoded->calls[i].name);
         CHECK_STR(wanted->calls[i].arguments, decoded->calls[i].arguments);
-        CHECK(!decoded->calls[i].is_invalid);
+        CHECK_INT(i + wanted->cut_count >= wanted->call_count, decoded->calls[i].is_cut);
+        CHECK_INT(decoded->calls[i].is_cut, decoded->calls[i].is_invalid);
     }
     if (wanted->reasoning != NULL)
         CHECK_STR(wanted->reasoning, decoded->reasoning);

@@ -220,13 +220,13 @@ static void calls_in_the_text_are_not_streamed(void)
     sma_decoder_destroy(decoder);
 }
 
-/* 350,000 tags that begin nothing: must not take the time of their square. */
+/* 100,000 tags that begin nothing: must not take the time of their square. */
 static void a_text_full_of_tags_is_read_in_time(void)
 {
     struct sma_buf text;
     sma_buf_init(&text, 1 << 22);
     for (int i = 0; i < 100000; i++)
-        sma_buf_put_text(&text, "<tool_call>{\"\n");
+        sma_buf_put_text(&text, "<tool_call>x\n"); /* each is read to the end of the text */
     const struct sma_decoded *decoded = decode_text(text.ptr, "stop");
     CHECK_INT(0, decoded->call_count);
     CHECK_INT(text.len, decoded->text.len);
