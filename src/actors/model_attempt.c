@@ -256,7 +256,7 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
                               ? sma_buf_str(&line)
                               : SMA_STR("the model request failed");
     add_usage(&request->usage, &sma_decoder_finish(request->decoder)->usage);
-    if (is_of_key(request, verdict.trouble)) {
+    if (verdict.retry != SMA_RETRY_CONTEXT_LENGTH && is_of_key(request, verdict.trouble)) {
         change_key(request, &verdict, text);
     } else if (verdict.retry == SMA_RETRY_YES && try_again(request, &verdict)) {
         model_log_attempt(request, text, true);

@@ -15,7 +15,7 @@
 #include "sma/base.h"
 #include "sma/messages.h"
 
-#define SMA_KEYS_COUNT_MAX 16 /* of one target; further ones are not used */
+#define SMA_KEYS_COUNT_MAX 32 /* of one target: as many as the configuration keeps */
 #define SMA_KEYS_REST_COUNT_MAX 128
 #define SMA_KEYS_REST_S 600 /* no money, or refused */
 #define SMA_KEYS_PROBE_S 60 /* how long a probe may take before the next one */
