@@ -31,18 +31,31 @@
     X(COMMAND_CLEAR, "Forget this conversation", "清除当前会话")                                                      \
     X(COMMAND_STOP, "Cancel what is running", "停止当前任务")                                                         \
     X(RUN_FAILED, "I could not finish this: %s", "这次没能完成：%s")                                                  \
-    X(MODEL_FAILED, "The language model did not answer (%s). Your message is kept; please send it again in a while.", \
-      "语言模型没有响应（%s）。消息已保留，请稍后重新发送。")                                                         \
-    X(MODEL_NOT_CONFIGURED, "No language model is configured. Set llm.model and llm.apiKey in ship.json and restart.",\
-      "尚未配置语言模型。请在 ship.json 中设置 llm.model 和 llm.apiKey 后重启。")                                     \
     X(MODEL_WAIT, "The language model cannot be reached just now. I keep trying for up to %u minutes and answer as soon as it is back. /stop cancels.", \
       "暂时联系不上语言模型。我会在 %u 分钟内继续尝试，恢复后马上回复。发送 /停止 可取消。")                               \
+    X(MODEL_AWAY, "The language model cannot be reached just now. What you asked and what I did is kept: send \"continue\" in a while.", \
+      "暂时联系不上语言模型。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
+    X(MODEL_BUSY, "The language model takes no more requests just now. What you asked and what I did is kept: send \"continue\" in a while.", \
+      "语言模型当前请求过多。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
+    X(MODEL_QUOTA, "The allowance for the language model is used up. Please tell whoever runs me.",                   \
+      "语言模型的额度已用完，请联系本服务的管理者。")                                                                  \
+    X(MODEL_SETUP, "The language model is not set up properly. Please tell whoever runs me.",                         \
+      "语言模型的设置有问题，请联系本服务的管理者。")                                                                  \
+    X(MODEL_REQUEST, "The language model did not accept this request. Please say it in another way, or tell whoever runs me.", \
+      "语言模型没有接受这个请求。请换一种说法，或联系本服务的管理者。")                                                \
+    X(MODEL_DETAILS, "For you as the owner: %s", "仅所有者可见：%s")                                                   \
+    X(MESSAGE_TOO_LONG, "This message, with what it led to, is too long for the language model. Please ask in smaller parts.", \
+      "这条消息及其处理内容超出了语言模型的长度限制，请拆成几部分再问。")                                              \
+    X(REFUSED, "The language model refused to answer this.", "语言模型拒绝回答这个问题。")                             \
+    X(FILTERED, "A content filter of the language model stopped this answer.", "语言模型的内容过滤器拦截了这个回答。") \
+    X(CUT_CALLS, "I could not do this: the language model broke off three times in the middle of what it wanted to do. Please ask for it in smaller parts.", \
+      "没能完成：语言模型连续三次在操作中途中断。请拆成更小的部分再试。")                                              \
     X(TOO_LONG, "This conversation has grown too long for the model even after shortening it. Send /clear to start afresh, then ask again.", \
       "对话过长，缩短后模型仍无法处理。请发送 /清除 重新开始后再问。")                                                \
     X(GIVEN_UP, "I was interrupted three times while working on this message and have given it up. Please send it again.", \
       "处理这条消息时连续三次被中断，已放弃。请重新发送。")                                                           \
     X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。")                                              \
-    X(STEP_LIMIT, "I stopped after %u steps without reaching an answer.", "已执行 %u 步仍未得出答案，先停在这里。")     \
+    X(STEP_LIMIT, "[I stopped after %u steps. Send \"continue\" and I go on.]", "［已执行 %u 步，先停在这里。发送“继续”可接着做。］") \
     X(NOT_ALLOWED, "In this chat I answer only the person who spoke to me first and the administrators.",               \
       "在这个会话里，我只回复最先与我对话的人和管理员。")                                                             \
     X(BUTTON_TAKEN, "Got it.", "已收到。")                                                                             \

@@ -209,6 +209,9 @@ static void take_run(struct sma_agent *agent, struct sma_msg **msg)
                                       .is_chinese_by_default = adapter->is_chinese_by_default,
                                       .has_files = adapter->capabilities.has_files,
                                       .has_reactions = adapter->capabilities.has_reactions,
+                                      .has_markdown = adapter->capabilities.has_markdown,
+                                      .is_stored = adapter->capabilities.is_stored_delivery,
+                                      .part_chars_max = adapter->capabilities.part_chars_max,
                                       .wall_ms = sma_ctx_wall(agent->ctx)};
     options.random[0] = sma_ctx_random(agent->ctx);
     options.random[1] = sma_ctx_random(agent->ctx);
@@ -239,7 +242,8 @@ static void take_control(struct sma_agent *agent, const struct sma_control_order
     for (struct agent_run *entry = session->user, *next; entry != NULL; entry = next) {
         next = entry->chat_next;
         if (entry->seq < order->mark_seq)
-            feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_STOP});
+            feed(agent, entry,
+                 (struct sma_run_event){.kind = SMA_RUN_STOP, .is_by_user = !is_clear});
         else if (is_clear)
             feed(agent, entry, (struct sma_run_event){.kind = SMA_RUN_CLEARED});
     }

@@ -238,6 +238,7 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
                      .has_cards = true,
                      .has_threads = true,
                      .has_edits = true,
+                     .has_markdown = true,
                      .has_files = true,
                      .has_reactions = true,
                      .has_idempotency = true,

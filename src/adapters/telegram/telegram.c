@@ -205,6 +205,7 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .capabilities = {.has_buttons = true,
                      .has_threads = true,
                      .has_edits = true,
+                     .has_markdown = true,
                      .has_files = true,
                      .has_reactions = true,
                      .part_chars_max = 4096,

@@ -1,9 +1,11 @@
 /*
- * prompt.h — what the model is told besides the user's words. Two parts with different lives:
+ * prompt.h — what the model is told besides the user's words. Three parts with different lives:
  *
  * - the system text: Agent.md and the house rules. Stable: the same bytes for every request of a configuration.
- * - the facts: time, request, speaker, place of one message. Volatile: a text block of its own before the user's text
- *   block, which stays untouched. Once sent it stays in the session as sent.
+ * - the facts: time, speaker and kind of chat of one message, in one line. Volatile: a text block of its own before the
+ *   user's text block, which stays untouched. Once sent it stays in the session as sent.
+ * - what is the same for a whole chat (its ids, what it shows): a second line of the facts, only where the conversation
+ *   that is sent along does not hold it.
  * Every value that comes from outside stands in the facts as a JSON string, so that a name cannot forge a line; and each
  * block begins with a word of this installation, which the system text names, so that a user's text cannot forge a block.
  */
@@ -13,15 +15,31 @@
 #include "sma/config.h"
 #include "sma/messages.h"
 
+/* What a channel does with a text: of the adapter's capabilities. */
+struct sma_prompt_channel
+{
+    bool has_markdown;       /* it is shown as such */
+    bool is_stored;          /* another program takes the text as it is */
+    uint32_t part_chars_max; /* longer texts come in several messages; 0 = none does */
+};
+
 /** The system text. @facts_word: what begins our blocks and nobody else knows, as in RUN */
 void sma_prompt_put_system(struct sma_buf *buf, const struct sma_config *config,
                            uint64_t facts_word);
-/** The facts block of a run. @random makes the request id unguessable. Local time is the process's zone. */
-void sma_prompt_put_facts(struct sma_buf *buf, const struct sma_run_order *order, int64_t wall_ms,
-                          const uint64_t random[2]);
+/** The facts of a run: one line. Local time is the process's zone. */
+void sma_prompt_put_facts(struct sma_buf *buf, const struct sma_run_order *order, int64_t wall_ms);
+/** The line about the chat, with the line feed before it. */
+void sma_prompt_put_chat(struct sma_buf *buf, const struct sma_run_order *order,
+                         const struct sma_prompt_channel *channel);
+/** How that line begins, as it stands in a request: nothing in it needs escaping. */
+void sma_prompt_put_chat_mark(struct sma_buf *buf, uint64_t facts_word);
 /** The block before an earlier message that is answered in the same run (queue.mode collect). */
 void sma_prompt_put_earlier(struct sma_buf *buf, const struct sma_collected *message,
                             uint64_t facts_word);
+/** Something that the program itself says to the model in the middle of a run. */
+void sma_prompt_put_note(struct sma_buf *buf, uint64_t facts_word, const char *text);
+/** 2026-11-22 14:22 +01:00 Sun */
+void sma_prompt_put_time(struct sma_buf *buf, int64_t wall_ms);
 /** Does a chat of this type hold more than one person? Unknown and empty types do not. */
 bool sma_prompt_is_group(struct sma_str chat_type);
 

@@ -10,7 +10,7 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
 {
     /* The same for everybody in the chat: tools come first in a request, and what a provider has cached ends where they
      * change. What somebody may not do is refused when it is called. */
-    uint32_t offers = SMA_TOOL_OFFER_WORK | (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
+    uint32_t offers = (options->has_files ? SMA_TOOL_OFFER_FILES : 0) |
                       (options->has_reactions ? SMA_TOOL_OFFER_REACTIONS : 0);
     const struct sma_buf *head;
     enum sma_err err =
@@ -27,6 +27,9 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     run->settings = options->settings;
     run->target = &options->settings->targets[0];
     run->wall_ms = options->wall_ms;
+    run->channel = (struct sma_prompt_channel){.has_markdown = options->has_markdown,
+                                               .is_stored = options->is_stored,
+                                               .part_chars_max = options->part_chars_max};
     memcpy(run->random, options->random, sizeof run->random);
     run->language =
         sma_notice_language(options->settings->config->language, options->order->route.language,
@@ -39,10 +42,11 @@ enum sma_err sma_run_create(const struct sma_run_options *options, struct sma_ru
     sma_buf_init(&run->turn, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->tool_calls, TOOL_CALLS_BYTES_MAX + 2);
     sma_buf_init(&run->sent_texts, SMA_REQUEST_BYTES_MAX);
+    sma_buf_init(&run->parts, SMA_REQUEST_BYTES_MAX);
     sma_buf_init(&run->answer_data, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->results_data, SMA_STEP_BYTES_MAX);
-    sma_buf_init(&run->final_text, SMA_ANSWER_BYTES_MAX);
-    sma_buf_init(&run->done_text, SMA_TEXT_BYTES_MAX + 1024);
+    sma_buf_init(&run->final_text, 2 * SMA_REQUEST_BYTES_MAX); /* of several parts */
+    sma_buf_init(&run->done_text, SMA_TEXT_BYTES_MAX + 4096);  /* and a notice behind it */
     sma_buf_init(&run->turn_data, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->scratch, SMA_STEP_BYTES_MAX);
     sma_buf_init(&run->request, SMA_STEP_BYTES_MAX);
@@ -62,7 +66,7 @@ void sma_run_destroy(struct sma_run *run)
     struct sma_buf *bufs[] = {
         &run->facts,      &run->earlier,   &run->turn,      &run->tool_calls,   &run->sent_texts,
         &run->final_text, &run->done_text, &run->turn_data, &run->results_data, &run->scratch,
-        &run->request,    &run->masked,    &run->notice};
+        &run->request,    &run->masked,    &run->notice,    &run->parts};
     for (size_t i = 0; i < SMA_COUNT_OF(bufs); i++)
         sma_buf_fini(bufs[i]);
     sma_buf_fini(&run->answer_data);
@@ -252,10 +256,9 @@ static void start(struct sma_run *run)
     run_progress(run, SMA_PROGRESS_STARTED, (struct sma_str){0});
     if (order->is_suspect && order->attempt > SMA_RUN_ATTEMPT_COUNT_MAX) {
         sma_notice_format(&run->done_text, run->language, SMA_NOTICE_GIVEN_UP);
-        run_finish_notice(run, SMA_OUTCOME_GIVEN_UP);
+        run_finish_notice(run, SMA_OUTCOME_GIVEN_UP, "the program was interrupted three times");
     } else if (!run->settings->is_configured) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_NOT_CONFIGURED);
-        run_finish_notice(run, SMA_OUTCOME_FAILED);
+        run_finish_model_failed(run, NULL);
     } else if (order->has_past && !run->session->is_loaded) {
         run->state = RUN_LOADING;
         run_act(run, SMA_RUN_ASK_SESSION)->session =
@@ -269,13 +272,15 @@ static void start(struct sma_run *run)
 }
 
 /* A run whose DONE is asked waits for the verdict: only that tells whether it ended before it was stopped. */
-static void stop(struct sma_run *run)
+static void stop(struct sma_run *run, bool is_by_user)
 {
     if (run->state == RUN_FINISHING)
         return;
     if (run->state == RUN_MODEL)
         (void)run_act(run, SMA_RUN_CANCEL_MODEL);
     run->outcome = SMA_OUTCOME_CANCELLED;
+    if (is_by_user)
+        run_finish_stopped(run);
     run_end(run, false);
 }
 
@@ -343,7 +348,7 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         retry(run);
         break;
     case SMA_RUN_STOP:
-        stop(run);
+        stop(run, event->is_by_user);
         break;
     case SMA_RUN_CLEARED:
         if (run->state == RUN_MODEL) {

@@ -85,7 +85,8 @@ struct sma_run_event
 {
     enum sma_run_event_kind kind;
     uint64_t now_ns;
-    uint32_t call; /* as in the action that asked */
+    uint32_t call;   /* as in the action that asked */
+    bool is_by_user; /* STOP: by /stop, so that what was done stays in the conversation */
     union
     {
         const struct sma_session_turns *turns;
@@ -159,8 +160,10 @@ struct sma_run_options
     struct sma_run_settings *settings; /* borrowed */
     bool is_chinese_by_default;        /* of the adapter: language of notices */
     bool has_files, has_reactions;     /* of the adapter: send_file, react are offered */
+    bool has_markdown, is_stored;      /* of the adapter: what becomes of a text (prompt.h) */
+    uint32_t part_chars_max;           /* of the adapter */
     int64_t wall_ms;                   /* now, for the facts */
-    uint64_t random[2];                /* for the request id */
+    uint64_t random[2];                /* what nobody can guess */
 };
 /** OK | NOMEM | TOOBIG (the request's head). */
 SMA_CHECKED enum sma_err sma_run_create(const struct sma_run_options *options,

@@ -1,7 +1,7 @@
 /* run_calls.c — the calls of one answer: what may be done, what each waits for, its result. See run.h. */
 #include "run_priv.h"
 
-#include "runtime/agent/prompt.h"
+#include "runtime/agent/same_text.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -79,25 +79,47 @@ static bool refuse_call(struct sma_run *run, uint32_t index)
     struct run_call *call = &run->calls[index];
     bool is_talk = call->tool == SMA_TOOL_SEND || call->tool == SMA_TOOL_LOAD_HISTORY;
     if (run->order->standing == SMA_STANDING_STRANGER && !is_talk)
-        run_set_error(call, SMA_STR("Not carried out: this person is not known here and may only "
-                                    "talk. Answer with chat_send; no other tool works for them."));
+        run_set_error(call, SMA_STR("Not carried out: the person who speaks is not known here and "
+                                    "may only talk; for them no tool works but chat_send and "
+                                    "chat_load_history. Answer in text."));
     else if (!sma_tool_is_offered(call->tool, run->offers))
         run_set_error(call, SMA_STR("Not carried out: the platform of this chat cannot do that. "
-                                    "Answer with chat_send."));
+                                    "Answer in text."));
     else if (run_is_repeated(run, &run->answer.calls[index]))
         run_set_error(call, SMA_STR("Not carried out: this very call has failed 3 times already. "
                                     "Read the errors above and do it in another way, or tell the "
-                                    "user with chat_send what does not work."));
+                                    "user what does not work."));
     return call->has_result;
+}
+
+/* The same text twice in a row, in one answer or in two: nobody wants to read it again. */
+static bool is_sent_before(const struct sma_run *run, uint32_t index)
+{
+    struct sma_str text = run->calls[index].args.text;
+    for (uint32_t i = index; i > 0; i--) {
+        const struct run_call *before = &run->calls[i - 1];
+        if (before->tool == SMA_TOOL_SEND && before->args.text.len > 0)
+            return sma_text_is_same(text, before->args.text);
+    }
+    struct sma_str sent = sma_buf_str(&run->sent_texts);
+    return sent.len > run->last_sent && run->sent_texts.err == SMA_ERR_OK &&
+           sma_text_is_same(text,
+                            (struct sma_str){sent.ptr + run->last_sent, sent.len - run->last_sent});
 }
 
 void run_check_call(struct sma_run *run, uint32_t index)
 {
     const struct sma_stored_call *stored = &run->answer.calls[index];
     struct run_call *call = &run->calls[index];
-    if (run->answer.finish == SMA_FINISH_LENGTH || run->answer.finish == SMA_FINISH_FILTERED) {
-        run_set_error(call, SMA_STR("Your answer was cut off, so none of its calls was carried "
-                                    "out. Answer again, shorter."));
+    if (run->answer.finish == SMA_FINISH_LENGTH) {
+        run_set_error(call,
+                      stored->is_cut || stored->is_invalid
+                          ? SMA_STR("Not carried out: your answer was cut off in the middle of "
+                                    "this call, since it was too long. Call again with less at "
+                                    "once: write a long file in pieces, the first with "
+                                    "write_file, the others with edit_file.")
+                          : SMA_STR("Not carried out: your answer was cut off behind this call. "
+                                    "Call again, with fewer or shorter calls at once."));
         return;
     }
     if (index >= SMA_TOOL_CALL_COUNT_MAX) {
@@ -106,7 +128,7 @@ void run_check_call(struct sma_run *run, uint32_t index)
         return;
     }
     if (call->tool == SMA_TOOL_UNKNOWN) {
-        sma_tool_put_unknown(&call->result, stored->name);
+        sma_tool_put_unknown(&call->result, stored->name, run->offers);
         run_set_result(call, true);
         return;
     }
@@ -121,6 +143,10 @@ void run_check_call(struct sma_run *run, uint32_t index)
         run_set_error(call, SMA_STR("Only a file of the project can be sent, and none whose name "
                                     "holds \"|\", \"://\" or a line break. Copy it under another "
                                     "name and send that."));
+    else if (call->tool == SMA_TOOL_SEND && is_sent_before(run, index)) {
+        sma_tool_put_sent_before(&call->result);
+        run_set_result(call, false);
+    }
 }
 
 /* -- carried out ---------------------------------------------------------------------------------------------------- */

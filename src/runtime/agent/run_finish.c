@@ -1,6 +1,8 @@
 /* run_finish.c — the ends of a run: its answer, a notice, and the turn that goes into the session. See run.h. */
 #include "run_priv.h"
 
+#include "runtime/agent/prompt.h"
+#include "runtime/agent/same_text.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -33,6 +35,7 @@ static void finish(struct sma_run *run, enum sma_outcome outcome)
     run_store_done(run);
 }
 
+/* The one row of DONE: run->done_text. */
 static void deliver(struct sma_run *run, enum sma_intent intent)
 {
     if (run->done_text.err != SMA_ERR_OK || run->done_text.len == 0)
@@ -44,6 +47,9 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
 }
 
 /* -- the turn ----------------------------------------------------------------------------------------------------- */
+/* What a user may write that is kept for each later request, when the turn cannot be kept as it was. */
+#define PLAIN_BYTES_MAX (SMA_SESSION_BYTES_MAX / 4)
+
 /*
  * Encode the turn for the store and add it to the session at once: the chat's next run may arrive before the answer
  * to DONE. A STOPPED verdict takes it out again.
@@ -52,7 +58,8 @@ static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 {
     turn->key = sma_str(run->target->key);
     turn->is_break = run->is_break;
-    if (sma_session_append(run->sessions, run->session, run->order->seq, turn) == SMA_ERR_TOOBIG) {
+    if (run->session->is_loaded && /* else it is read from the store with the others */
+        sma_session_append(run->sessions, run->session, run->order->seq, turn) == SMA_ERR_TOOBIG) {
         return;
     }
     sma_codec_put_turn(&run->turn_data, turn);
@@ -61,32 +68,95 @@ static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 }
 
 /* What was said, without the calls: one user and one assistant message. */
-static void keep_plain_turn(struct sma_run *run, struct sma_stored_turn *turn)
+static void keep_plain(struct sma_run *run, struct sma_stored_turn *turn)
 {
-    struct sma_buf user, assistant;
-    sma_buf_init(&user, SMA_SESSION_BYTES_MAX);
-    sma_buf_init(&assistant, SMA_SESSION_BYTES_MAX);
-    run->target->wire->put_user(&user, run->target, run->blocks, run->block_count);
-    run->target->wire->put_assistant_text(&assistant, run->target, turn->text);
-    struct sma_str fragments[2] = {sma_buf_str(&user), sma_buf_str(&assistant)};
-    turn->fragments = fragments;
-    turn->fragment_count = turn->message_count = 2;
-    if (user.err == SMA_ERR_OK && assistant.err == SMA_ERR_OK)
+    struct sma_buf plain;
+    sma_buf_init(&plain, SMA_SESSION_BYTES_MAX);
+    if (sma_view_put(&plain, turn, run->target, SMA_VIEW_PLAIN) == SMA_ERR_OK) {
+        struct sma_str fragment = sma_buf_str(&plain);
+        turn->fragments = &fragment;
+        turn->fragment_count = 1;
+        turn->message_count = sma_str_trim(turn->text).len > 0 ? 2 : 1;
         keep_turn(run, turn);
-    sma_buf_fini(&user);
-    sma_buf_fini(&assistant);
+    }
+    sma_buf_fini(&plain);
 }
 
-static void build_turn(struct sma_run *run, struct sma_str text, bool is_plain)
+/* Without the user's words: what a model refuses would make it refuse each later request, too. */
+static void keep_hidden(struct sma_run *run, struct sma_stored_turn *turn, const char *instead)
+{
+    struct sma_str blocks[2] = {sma_buf_str(&run->facts), sma_str(instead)};
+    turn->blocks = blocks;
+    turn->block_count = 2;
+    keep_plain(run, turn);
+}
+
+static size_t blocks_bytes(const struct sma_run *run)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < run->block_count; i++)
+        bytes += run->blocks[i].len;
+    return bytes;
+}
+
+/* A turn over the bounds of a session: the user's message and the newest rounds that fit. false: not even one does. */
+static bool cut_rounds(const struct sma_run *run, struct sma_stored_turn *turn)
+{
+    uint32_t first = turn->fragment_count, messages = run->fragment_messages[0];
+    size_t bytes = turn->fragments[0].len;
+    for (uint32_t i = turn->fragment_count - 1; i > 0; i--) {
+        messages += run->fragment_messages[i];
+        bytes += turn->fragments[i].len;
+        if (messages > SMA_SESSION_MESSAGE_COUNT_MAX / 2 || bytes > SMA_SESSION_BYTES_MAX / 2)
+            break;
+        if (!run->fragment_is_user[i]) {
+            first = i; /* what the model said stands before what came of it */
+            turn->message_count = messages;
+        }
+    }
+    uint32_t kept = turn->fragment_count - first;
+    if (kept < 2)
+        return false;
+    memmove(&turn->fragments[1], &turn->fragments[first], kept * sizeof *turn->fragments);
+    turn->fragment_count = kept + 1;
+    return true;
+}
+
+enum turn_form
+{
+    TURN_DONE,   /* answered: over a bound what was said suffices */
+    TURN_OPEN,   /* to be continued: over a bound the newest rounds stay */
+    TURN_HIDDEN, /* refused by the model: not to be sent again */
+};
+
+static void keep_form(struct sma_run *run, struct sma_stored_turn *turn, enum turn_form form)
+{
+    bool is_large =
+        run->message_count > SMA_SESSION_MESSAGE_COUNT_MAX || run->turn.len > SMA_SESSION_BYTES_MAX;
+    bool is_whole = run->turn.err == SMA_ERR_OK && turn->fragment_count > 0;
+    if (form == TURN_HIDDEN)
+        keep_hidden(run, turn, "[This message is not shown: the model refused to answer it.]");
+    else if (is_whole && !is_large)
+        keep_turn(run, turn);
+    else if (is_whole && form == TURN_OPEN && cut_rounds(run, turn))
+        keep_turn(run, turn);
+    else if (blocks_bytes(run) <= PLAIN_BYTES_MAX)
+        keep_plain(run, turn);
+    else
+        keep_hidden(run, turn, "[This message was too long to keep; chat_load_history has it.]");
+}
+
+/* @text  what the assistant said, for the plain form */
+static void build_turn(struct sma_run *run, struct sma_str text, enum turn_form form)
 {
     const struct sma_run_order *order = run->order;
     struct sma_str fragments[FRAGMENT_COUNT_MAX];
-    for (uint32_t i = 0; i < run->fragment_count; i++) {
+    for (uint32_t i = 0; i < run->fragment_count && run->turn.err == SMA_ERR_OK; i++) {
         fragments[i] = (struct sma_str){run->turn.ptr + run->fragment_starts[i],
                                         run->fragment_ends[i] - run->fragment_starts[i]};
     }
     struct sma_str *ids = calloc((size_t)order->collected_count + 1, sizeof *ids);
-    if (ids == NULL || run->turn.err != SMA_ERR_OK) {
+    if (ids == NULL || run->blocks == NULL || run->block_count == 0) {
         free(ids);
         return;
     }
@@ -102,68 +172,219 @@ static void build_turn(struct sma_run *run, struct sma_str text, bool is_plain)
                                    .fragment_count = run->fragment_count,
                                    .fragments = fragments,
                                    .text = text};
-    if (is_plain || run->message_count > SMA_SESSION_MESSAGE_COUNT_MAX ||
-        run->turn.len > SMA_SESSION_BYTES_MAX)
-        keep_plain_turn(run, &turn);
-    else
-        keep_turn(run, &turn);
+    keep_form(run, &turn, form);
     free(ids);
 }
 
-/* -- the ends ----------------------------------------------------------------------------------------------------- */
-static void put_fallback(struct sma_run *run, struct sma_str text, bool is_cut)
+static void put_said(struct sma_buf *said, struct sma_str text)
 {
-    size_t len = sma_utf8_cut(text, SMA_TEXT_BYTES_MAX);
+    if (said->len > 0 && text.len > 0)
+        sma_buf_put_text(said, "\n\n");
+    sma_buf_put_str(said, text);
+}
+
+/* Whatever the end: what was asked and done stays, with a line that says how it ended, so that "continue" continues. */
+static void keep_ended(struct sma_run *run, const char *why)
+{
+    struct sma_buf said, line;
+    sma_buf_init(&said, SMA_SESSION_BYTES_MAX / 2);
+    sma_buf_init(&line, 1024);
+    sma_buf_put_text(&line, "[ended: ");
+    sma_buf_put_text(&line, why);
+    sma_buf_put_char(&line, ']');
+    if (run->blocks == NULL)
+        run_put_user(run, (struct sma_str){0}); /* it ended before anything was sent */
+    if (line.err == SMA_ERR_OK && run->fragment_count < FRAGMENT_COUNT_MAX) {
+        run_open_fragment(run);
+        run->target->wire->put_assistant_text(&run->turn, run->target, sma_buf_str(&line));
+        run_close_fragment(run, 1);
+    }
+    put_said(&said, sma_buf_str(&run->sent_texts));
+    put_said(&said, sma_buf_str(&line));
+    build_turn(run, said.err == SMA_ERR_OK ? sma_buf_str(&said) : sma_buf_str(&line), TURN_OPEN);
+    sma_buf_fini(&said);
+    sma_buf_fini(&line);
+}
+
+/* -- the answer --------------------------------------------------------------------------------------------------- */
+static void put_notice(struct sma_run *run, enum sma_notice notice)
+{
+    if (run->done_text.len > 0)
+        sma_buf_put_text(&run->done_text, "\n\n");
+    sma_notice_format(&run->done_text, run->language, notice, (unsigned)run->round);
+}
+
+static bool is_refused(uint8_t finish)
+{
+    return finish == SMA_FINISH_REFUSED || finish == SMA_FINISH_FILTERED;
+}
+
+/* The final text is the answer, unless the user has it already. */
+static void put_answer(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    struct sma_str text = sma_buf_str(&run->final_text);
+    bool is_said = run->sent_texts.err == SMA_ERR_OK && run->sent_texts.len > 0 &&
+                   sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent);
+    size_t len = is_said ? 0 : sma_utf8_cut(text, SMA_TEXT_BYTES_MAX);
     sma_buf_put(&run->done_text, text.ptr, len);
-    if (len < text.len || is_cut) {
+    if (!is_said && (len < text.len || answer->finish == SMA_FINISH_LENGTH)) {
         sma_buf_put_char(&run->done_text, '\n');
         sma_notice_format(&run->done_text, run->language, SMA_NOTICE_CUT);
     }
-    deliver(run, SMA_INTENT_ASSISTANT_TEXT);
+    if (!is_said)
+        put_said(&run->sent_texts, text); /* from now on: what was said */
+    if (answer->finish == SMA_FINISH_FILTERED)
+        put_notice(run, SMA_NOTICE_FILTERED);
+    if (run->is_summing)
+        put_notice(run, SMA_NOTICE_STEP_LIMIT);
+    deliver(run, is_said ? SMA_INTENT_NOTICE : SMA_INTENT_ASSISTANT_TEXT);
+}
+
+static void finish_text(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    run_open_fragment(run);
+    if (answer->fragment.len > 0 && answer->call_count == 0 && sma_str_trim(answer->text).len > 0)
+        sma_buf_put_str(&run->turn, answer->fragment);
+    else /* calls that nobody answers are refused by providers, and so is a last part without words */
+        run->target->wire->put_assistant_text(
+            &run->turn, run->target,
+            sma_str_trim(answer->text).len > 0 ? answer->text : SMA_STR(RUN_NO_WORDS));
+    run_close_fragment(run, 1);
+    put_answer(run, answer);
+    build_turn(run, sma_buf_str(&run->sent_texts),
+               is_refused(answer->finish) ? TURN_HIDDEN
+               : run->is_summing          ? TURN_OPEN
+                                          : TURN_DONE);
+    bool is_good = answer->finish != SMA_FINISH_FILTERED && !run->is_summing;
+    finish(run, is_good ? SMA_OUTCOME_OK : SMA_OUTCOME_FAILED);
+}
+
+static void finish_refused(struct sma_run *run, uint8_t finish_kind)
+{
+    bool is_filter = finish_kind == SMA_FINISH_FILTERED;
+    put_notice(run, is_filter ? SMA_NOTICE_FILTERED : SMA_NOTICE_REFUSED);
+    deliver(run, SMA_INTENT_NOTICE);
+    put_said(&run->sent_texts, is_filter ? SMA_STR("[ended: the provider's filter refused it]")
+                                         : SMA_STR("[ended: the model refused]"));
+    build_turn(run, sma_buf_str(&run->sent_texts), TURN_HIDDEN);
+    finish(run, SMA_OUTCOME_FAILED);
 }
 
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    bool is_blank = sma_str_trim(answer->text).len == 0;
-    if (is_blank && !run->has_delivered && !run->has_shown) {
-        sma_notice_format(&run->done_text, run->language, SMA_NOTICE_NO_ANSWER);
-        run_finish_notice(run, SMA_OUTCOME_OK);
-        return;
-    }
-    if (!is_blank) { /* a blank assistant message is refused by some providers, and says nothing */
+    sma_buf_put_str(&run->final_text, sma_buf_str(&run->parts));
+    if (sma_str_trim(answer->text).len > 0)
         sma_buf_put_str(&run->final_text, answer->text);
-        run_open_fragment(run);
-        if (answer->fragment.len > 0)
-            sma_buf_put_str(&run->turn, answer->fragment);
-        else
-            run->target->wire->put_assistant_text(&run->turn, run->target, answer->text);
-        run_close_fragment(run, 1);
+    if (sma_str_trim(sma_buf_str(&run->final_text)).len > 0) {
+        finish_text(run, answer);
+    } else if (is_refused(answer->finish)) {
+        finish_refused(run, answer->finish);
+    } else if (run->is_summing) {
+        put_notice(run, SMA_NOTICE_STEP_LIMIT);
+        run_finish_notice(run, SMA_OUTCOME_FAILED, "the limit of steps was reached");
+    } else if (!run->has_delivered && !run->has_shown) {
+        put_notice(run, SMA_NOTICE_NO_ANSWER);
+        run_finish_notice(run, SMA_OUTCOME_FAILED, "without an answer");
+    } else { /* all was said and shown before; a blank message says nothing, and some providers refuse it */
+        build_turn(run,
+                   run->has_delivered ? sma_buf_str(&run->sent_texts)
+                                      : SMA_STR("[answered without words]"),
+                   TURN_DONE);
+        finish(run, SMA_OUTCOME_OK);
     }
-    if (!run->has_delivered && !is_blank)
-        put_fallback(run, answer->text, answer->finish == SMA_FINISH_LENGTH);
-    struct sma_str text = run->has_delivered ? sma_buf_str(&run->sent_texts) : answer->text;
-    if (!run->has_delivered && is_blank)
-        text = SMA_STR("[answered without words]");
-    build_turn(run, text, false);
-    finish(run, SMA_OUTCOME_OK);
 }
 
-void run_finish_notice(struct sma_run *run, enum sma_outcome outcome)
+/* -- the other ends ----------------------------------------------------------------------------------------------- */
+void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char *why)
 {
     deliver(run, SMA_INTENT_NOTICE);
-    if (run->has_delivered && run->sent_texts.len > 0 && run->sent_texts.err == SMA_ERR_OK)
-        build_turn(run, sma_buf_str(&run->sent_texts), true);
+    keep_ended(run, why);
     finish(run, outcome);
 }
 
 void run_finish_too_long(struct sma_run *run)
 {
-    sma_notice_format(&run->done_text, run->language, SMA_NOTICE_TOO_LONG);
-    run_finish_notice(run, SMA_OUTCOME_FAILED);
+    /* Forgetting the conversation helps only where there is one. */
+    put_notice(run,
+               run->session->turn_count > 0 ? SMA_NOTICE_TOO_LONG : SMA_NOTICE_MESSAGE_TOO_LONG);
+    sma_buf_fini(&run->turn); /* what was too long once would be so again: in plain form */
+    run->turn.err = SMA_ERR_TOOBIG;
+    run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
 }
 
 void run_finish_failed(struct sma_run *run, const char *why)
 {
     sma_notice_format(&run->done_text, run->language, SMA_NOTICE_RUN_FAILED, why);
-    run_finish_notice(run, SMA_OUTCOME_FAILED);
+    run_finish_notice(run, SMA_OUTCOME_FAILED, why);
+}
+
+void run_finish_stopped(struct sma_run *run)
+{
+    if (run->state == RUN_TOOLS && run->call_count > 0)
+        run_absorb_open(run);
+    if (run->state == RUN_FINISHING)
+        return; /* out of memory: it has ended otherwise */
+    keep_ended(run, "the user stopped it");
+    if (run->turn_data.len > 0)
+        run_store_done(run);
+}
+
+/* -- failures of the model ---------------------------------------------------------------------------------------- */
+/* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
+#define MODEL_REASON_BYTES_MAX 1000
+
+enum sma_notice run_error_for_people(const struct sma_run *run, enum sma_model_trouble trouble)
+{
+    (void)run;
+    switch (trouble) {
+    case SMA_MODEL_TROUBLE_TRANSIENT:
+        return SMA_NOTICE_MODEL_AWAY;
+    case SMA_MODEL_TROUBLE_RATE:
+        return SMA_NOTICE_MODEL_BUSY;
+    case SMA_MODEL_TROUBLE_QUOTA:
+        return SMA_NOTICE_MODEL_QUOTA;
+    case SMA_MODEL_TROUBLE_AUTH:
+    case SMA_MODEL_TROUBLE_NO_MODEL:
+    case SMA_MODEL_TROUBLE_SETUP:
+        return SMA_NOTICE_MODEL_SETUP;
+    case SMA_MODEL_TROUBLE_MEMBER:
+    case SMA_MODEL_TROUBLE_SESSION:
+    case SMA_MODEL_TROUBLE_REQUEST:
+    default:
+        return SMA_NOTICE_MODEL_REQUEST;
+    }
+}
+
+/* Addresses, models and our files are for owners, and in a group others read along. */
+static bool may_see_details(const struct sma_run *run)
+{
+    return run->order->standing == SMA_STANDING_OWNER &&
+           !sma_prompt_is_group(run->order->route.chat_type);
+}
+
+static void put_details(struct sma_run *run, struct sma_str why)
+{
+    char text[MODEL_REASON_BYTES_MAX + 1];
+    why = sma_str_trim(why);
+    size_t len = sma_utf8_cut(why, MODEL_REASON_BYTES_MAX);
+    for (size_t i = 0; i < len; i++)
+        text[i] = (unsigned char)why.ptr[i] < ' ' ? ' ' : why.ptr[i];
+    text[len] = '\0';
+    if (len == 0 || !may_see_details(run))
+        return;
+    sma_buf_put_char(&run->done_text, '\n');
+    sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_DETAILS, text);
+}
+
+void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    bool is_set_up = answer != NULL;
+    enum sma_notice notice =
+        is_set_up ? run_error_for_people(run, (enum sma_model_trouble)answer->trouble)
+                  : SMA_NOTICE_MODEL_SETUP;
+    put_notice(run, notice);
+    put_details(run, is_set_up ? answer->error
+                               : SMA_STR("No language model is configured. Set llm.model and "
+                                         "llm.apiKey in ship.json and restart."));
+    run_finish_notice(run, SMA_OUTCOME_FAILED, "the language model could not be asked");
 }

@@ -121,22 +121,6 @@ void run_ask_model(struct sma_run *run)
 }
 
 /* -- failures ----------------------------------------------------------------------------------------------------- */
-/* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
-#define MODEL_REASON_BYTES_MAX 1000
-
-static void tell_failure(struct sma_run *run, const struct sma_model_answer *answer)
-{
-    struct sma_str why = sma_str_trim(answer->error);
-    char text[MODEL_REASON_BYTES_MAX + 1] = "no reason given";
-    size_t len = sma_utf8_cut(why, MODEL_REASON_BYTES_MAX);
-    for (size_t i = 0; i < len; i++)
-        text[i] = (unsigned char)why.ptr[i] < ' ' ? ' ' : why.ptr[i];
-    if (len > 0)
-        text[len] = '\0';
-    sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_FAILED, text);
-    run_finish_notice(run, SMA_OUTCOME_FAILED);
-}
-
 /* Without the member that was refused, once each. Another chat may have learned it while this request was on its way. */
 static bool leave_out(struct sma_run *run, struct sma_str member)
 {
@@ -208,7 +192,7 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
         if (ask_another(run) || wait_for_model(run, run->tried, answer->error))
             return;
     }
-    tell_failure(run, answer);
+    run_finish_model_failed(run, answer);
 }
 
 /* -- answers ------------------------------------------------------------------------------------------------------ */

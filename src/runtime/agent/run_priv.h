@@ -6,6 +6,7 @@
 #ifndef SMA_RUNTIME_AGENT_RUN_PRIV_H
 #define SMA_RUNTIME_AGENT_RUN_PRIV_H
 
+#include "runtime/agent/prompt.h"
 #include "runtime/agent/run.h"
 #include "runtime/agent/trace.h"
 #include "runtime/approval/request.h"
@@ -13,9 +14,13 @@
 
 #define RUN_MAGIC 0x52554e31u
 #define FRAGMENT_COUNT_MAX \
-    (2 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, the last answer */
-#define RUN_CACHE_KEY_BYTES 16       /* which chat it is, for providers that route by it */
-#define BLOCKS_FEW 3                 /* facts, context, text */
+    (4 + 2 * SMA_RUN_STEP_COUNT_MAX) /* user, answer and results of each round, two at the limit \
+                                        of steps, the last answer or how it ended */
+/* Stands for an answer without words: some models must be sent an answer between two messages of the other side, and none
+ * takes a blank one. */
+#define RUN_NO_WORDS "[no words]"
+#define RUN_CACHE_KEY_BYTES 16 /* which chat it is, for providers that route by it */
+#define BLOCKS_FEW 3           /* facts, context, text */
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
 enum run_state
@@ -98,6 +103,7 @@ struct sma_run
     size_t target_index;
     enum sma_language language;
     int64_t wall_ms;
+    struct sma_prompt_channel channel;
     uint64_t random[2], now_ns;
     uint64_t begun_ns, asked_ns; /* of wall_ms; the model was asked last */
     struct sma_trace trace;
@@ -106,6 +112,7 @@ struct sma_run
     const struct sma_buf *head;
     bool is_draining, has_delivered;
     bool has_shown;  /* a file or a reaction: an answer without words */
+    bool has_worked; /* tools have given results since the user was last sent a text */
     bool is_waiting; /* WAIT was asked */
     uint32_t round, shrink_count, next_number;
 
@@ -124,7 +131,14 @@ struct sma_run
         form; /* of the session and of the first form_round_count rounds; later ones: OWN */
     uint32_t form_round_count;
     bool is_break; /* the session was refused as it was: the stored turn says so */
+    uint32_t fragment_messages[FRAGMENT_COUNT_MAX];
     struct sma_buf tool_calls, sent_texts; /* for DONE; what the user has been sent */
+    size_t last_sent;                      /* where the newest of them begins */
+
+    /* answers that were not the end (run_nudge.c) */
+    struct sma_buf parts; /* of a text that was cut off, so far */
+    uint32_t cut_text_count, cut_call_count, empty_count;
+    bool is_summing; /* the steps are used up: the next text is the end, whatever it is */
 
     /* the answer that is being worked on */
     struct sma_buf answer_data;
@@ -230,8 +244,8 @@ struct sma_str run_usage_target(const struct sma_run *run);
 /* run_nudge.c */
 /* Each OK answer before anything else is done with it. true: it was not the end, run_go_on (or an end) was called. */
 bool run_nudge(struct sma_run *run, const struct sma_model_answer *answer);
-/* A stored answer of run_go_on is read again (its line is sent again as it was): count it. false: there is no such. */
-bool run_nudge_resume(struct sma_run *run, const struct sma_stored_answer *answer);
+/* run->answer has been read, live or again: count what was not the end. */
+void run_nudge_count(struct sma_run *run);
 /* The last step that a run may make is over, its results are in the turn. Live: results are stored already. Ends the run,
  * or asks a last time (run_ask_model). */
 void run_nudge_limit(struct sma_run *run);
@@ -260,6 +274,8 @@ bool run_begin_round(struct sma_run *run, const struct sma_model_answer *answer,
 void run_absorb(struct sma_run *run, struct sma_str results);
 /* The results of all calls of the answer, encoded into run->results_data. false: the run has failed. */
 bool run_put_results(struct sma_run *run);
+/* The user has stopped the run in the middle of a round: the same with what there is. */
+void run_absorb_open(struct sma_run *run);
 
 /* run_calls.c */
 void run_contact(struct sma_run *run, uint32_t index, const struct sma_contact_result *contact);
@@ -303,8 +319,14 @@ void run_count_result(struct sma_run *run, const struct sma_stored_call *call, b
 
 /* run_finish.c */
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);
-/* The end with a notice, which the caller has formatted into run->done_text. */
-void run_finish_notice(struct sma_run *run, enum sma_outcome outcome);
+/* The end with a notice, which the caller has formatted into run->done_text. why: for the model, of its next turn. */
+void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char *why);
+/* No model could be reached, or none took the request. */
+void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer);
+/* The user has stopped it, the store knows: what was done stays for the next turn. */
+void run_finish_stopped(struct sma_run *run);
+/* The plain sentence for this kind of trouble: no address, model or key, nothing about our files. */
+enum sma_notice run_error_for_people(const struct sma_run *run, enum sma_model_trouble trouble);
 void run_finish_too_long(struct sma_run *run);
 void run_finish_failed(struct sma_run *run, const char *why);
 void run_store_done(struct sma_run *run);

@@ -32,6 +32,7 @@ bool run_open_answer(struct sma_run *run)
         run->calls[i].tool = sma_tool_find(run->answer.calls[i].name);
     }
     run->open_count = run->tool_open_count = run->delivery_count = 0;
+    run_nudge_count(run);
     return true;
 }
 
@@ -254,6 +255,7 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
         return;
     if (run->sent_texts.len > 0)
         sma_buf_put_text(&run->sent_texts, "\n\n");
+    run->last_sent = run->sent_texts.len;
     sma_buf_put_str(&run->sent_texts, args.text);
     sma_tool_args_fini(&args);
 }
@@ -261,10 +263,15 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
 void run_absorb(struct sma_run *run, struct sma_str results)
 {
     struct run_round *round = run_add_round(run, results);
+    for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
+        if (!round->results.results[i].is_error &&
+            run_is_send(sma_tool_find(round->answer.calls[i].name)))
+            run->has_worked = false; /* what the same answer did besides counts as later */
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
         const struct sma_stored_call *call = &round->answer.calls[i];
         const struct sma_stored_result *result = &round->results.results[i];
         enum sma_tool tool = sma_tool_find(call->name);
+        run->has_worked |= !run_is_send(tool);
         run->has_shown |= !result->is_error && run_is_send(tool) && tool != SMA_TOOL_CONTACT_SEND;
         put_tool_call(run, call, result->content);
         run_count_result(run, call, result->is_error);
@@ -303,13 +310,23 @@ bool run_is_known_by_rows(const struct sma_run *run)
     uint32_t row_count = 0;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
-        bool is_row = call->delivery != 0 && run_is_send(call->tool) &&
-                      call->tool != SMA_TOOL_CONTACT_SEND;
+        bool is_row =
+            call->delivery != 0 && run_is_send(call->tool) && call->tool != SMA_TOOL_CONTACT_SEND;
         row_count += is_row;
         if (!is_row && !run->answer.calls[i].has_result)
             return false;
     }
     return row_count > 0 && !run->has_decisions;
+}
+
+void run_absorb_open(struct sma_run *run)
+{
+    for (uint32_t i = 0; i < run->call_count; i++)
+        if (!run->calls[i].has_result)
+            run_set_error(&run->calls[i], SMA_STR("The user stopped this before it was finished; "
+                                                  "it may have been done in part."));
+    if (run_put_results(run))
+        run_absorb(run, sma_buf_str(&run->results_data));
 }
 
 static void close_round(struct sma_run *run)

@@ -1,7 +1,6 @@
 /* run_turn.c — the turn: the user's message and the rounds so far, as the target that is asked takes them. See run.h. */
 #include "run_priv.h"
 
-#include "runtime/agent/prompt.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -23,6 +22,7 @@ void run_open_fragment(struct sma_run *run)
 
 void run_close_fragment(struct sma_run *run, uint32_t message_count)
 {
+    run->fragment_messages[run->fragment_count] = message_count;
     run->fragment_ends[run->fragment_count++] = run->turn.len;
     run->message_count += message_count;
 }
@@ -106,6 +106,27 @@ static bool cross_out_word(struct sma_run *run)
     return true;
 }
 
+/* Does the conversation that is sent along tell about the chat? After a cut, or a change of the word, it does not. */
+static bool knows_chat(struct sma_run *run)
+{
+    const struct sma_session *session = run->session;
+    sma_buf_clear(&run->scratch);
+    sma_prompt_put_chat_mark(&run->scratch, run->order->facts_word);
+    for (uint32_t i = 0; i < session->turn_count && run->scratch.len > 0; i++) {
+        struct sma_str bytes = session->turns[i]->bytes;
+        if (memmem(bytes.ptr, bytes.len, run->scratch.ptr, run->scratch.len) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void put_fresh_facts(struct sma_run *run)
+{
+    sma_prompt_put_facts(&run->facts, run->order, run->wall_ms);
+    if (!knows_chat(run))
+        sma_prompt_put_chat(&run->facts, run->order, &run->channel);
+}
+
 static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *header_ends)
 {
     const struct sma_run_order *order = run->order;
@@ -113,7 +134,7 @@ static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *
     if (stored_facts.len > 0)
         sma_buf_put_str(&run->facts, stored_facts);
     else
-        sma_prompt_put_facts(&run->facts, order, run->wall_ms, run->random);
+        put_fresh_facts(run);
     for (uint32_t i = 0; i < order->collected_count; i++) {
         sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
         header_ends[i] = run->earlier.len;
@@ -334,6 +355,7 @@ void run_say(struct sma_run *run, struct sma_str line)
         return;
     sma_buf_put_str(&round->answer_data, line);
     round->answer.line = sma_buf_str(&round->answer_data);
+    round->answer.text = sma_str(RUN_NO_WORDS);
     if (round->answer_data.err != SMA_ERR_OK)
         run->turn.err = round->answer_data.err;
     put_round(run, round);

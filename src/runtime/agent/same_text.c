@@ -102,7 +102,8 @@ bool sma_text_is_said(struct sma_str text, struct sma_str said, size_t last)
     size_t least = whole.bytes.len;
     put(&whole, (struct sma_str){said.ptr + last, said.len - last});
     bool is_said = is_good(&wanted) && is_good(&whole);
-    if (is_said && wanted.bytes.len == 0) /* marks alone say something only when nothing else does */
+    if (is_said &&
+        wanted.bytes.len == 0) /* marks alone say something only when nothing else does */
         is_said = sma_str_is_equal(sma_str_trim(text), sma_str_trim(said));
     else if (is_said)
         is_said = is_found(&whole, sma_buf_str(&wanted.bytes), least);

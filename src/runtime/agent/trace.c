@@ -15,7 +15,7 @@ enum trace_kind
 };
 #define RECORD_BYTES_MAX (2 + 255)
 #define NUMBER_MAX (UINT64_C(1) << 53) /* what JSON's readers hold exactly */
-#define UNKNOWN 0 /* a number is stored plus one where it may be unknown */
+#define UNKNOWN 0                      /* a number is stored plus one where it may be unknown */
 
 /* -- writing ------------------------------------------------------------------------------------------------------ */
 struct record

@@ -70,18 +70,16 @@ static bool read_contact(struct sma_str text, struct sma_str *ret_name, struct s
     return ret_name->len > 0 && ret_name->len <= 128 && ret_text->len > 0;
 }
 
-static struct sma_str find_fact(struct sma_str facts, const char *word)
+/* Of the facts, "[facts <word>] <time>; <person>; <place>". */
+static struct sma_str find_time(struct sma_str facts)
 {
-    while (facts.len > 0) {
-        const char *end = memchr(facts.ptr, '\n', facts.len);
-        size_t len = end == NULL ? facts.len : (size_t)(end - facts.ptr);
-        struct sma_str line = {facts.ptr, len};
-        if (find_nocase(line, word) != NULL)
-            return sma_str_trim(line);
-        size_t skip = end == NULL ? len : len + 1;
-        facts = (struct sma_str){facts.ptr + skip, facts.len - skip};
-    }
-    return (struct sma_str){"", 0};
+    const char *begin = memchr(facts.ptr, ']', facts.len);
+    if (facts.len == 0 || begin == NULL)
+        return (struct sma_str){"", 0};
+    struct sma_str rest = {begin + 1, facts.len - (size_t)(begin + 1 - facts.ptr)};
+    const char *end = memchr(rest.ptr, ';', rest.len);
+    return sma_str_trim(
+        (struct sma_str){rest.ptr, end == NULL ? rest.len : (size_t)(end - rest.ptr)});
 }
 
 /* -- deciding ---------------------------------------------------------------------------------- */
@@ -108,10 +106,12 @@ static void put_reply(struct sma_buf *buf, const struct sma_offline_turn *turn)
                  "llm.apiKey in ship.json to talk to a real model.");
         return;
     }
-    struct sma_str when = find_fact(turn->facts, "time");
+    struct sma_str when = find_time(turn->facts);
     if (when.len > 0 && text.len < 200 &&
         (find_nocase(text, "time") != NULL || find_nocase(text, "几点") != NULL)) {
+        sma_buf_put_text(buf, "It is ");
         put_quote(buf, when);
+        sma_buf_put_char(buf, '.');
         return;
     }
     sma_buf_put_text(buf, "You said: ");

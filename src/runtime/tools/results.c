@@ -11,10 +11,10 @@ void sma_tool_put_error(struct sma_buf *buf, struct sma_str error)
     sma_buf_put_char(buf, '}');
 }
 
-void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name)
+void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t offers)
 {
-    size_t count;
-    const struct sma_tool_spec *specs = sma_tool_specs(&count);
+    struct sma_tool_spec specs[SMA_TOOL_COUNT];
+    size_t count = sma_tool_specs_for(offers, specs);
     struct sma_str shown = {name.ptr, sma_utf8_cut(name, 100)};
     sma_buf_put_text(buf, "{\"success\":false,\"error\":\"There is no tool ");
     sma_buf_put_json_escaped(buf, shown);
@@ -24,6 +24,12 @@ void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name)
         sma_buf_put_str(buf, specs[i].name);
     }
     sma_buf_put_text(buf, ".\"}");
+}
+
+void sma_tool_put_sent_before(struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, "{\"success\":true,\"note\":\"Already sent just before; it was not sent "
+                          "again. Go on, or end your turn.\"}");
 }
 
 bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error)

@@ -46,8 +46,8 @@ static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
                                        "search for, at most 200 characters\"}}," SCHEMA_END)},
     [SMA_TOOL_SEND] =
         {SMA_STR("chat_send"),
-         SMA_STR("Send a text to the current chat. This is how the user gets your answer. May be "
-                 "called several times."),
+         SMA_STR("Send a message to the current chat at once: while you go on working, or when you "
+                 "need more than one. Your final text is delivered without it."),
          SMA_STR(
              "{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\",\"description\":"
              "\"what the user will read\"}},\"required\":[\"text\"]," SCHEMA_END)},
@@ -150,15 +150,15 @@ static const struct
     bool is_gated, is_work;
 } traits[SMA_TOOL_COUNT] = {
     [SMA_TOOL_CONTACT_SEND] = {.is_gated = true},
-    [SMA_TOOL_EDIT_FILE] = {SMA_TOOL_OFFER_WORK, true, true},
-    [SMA_TOOL_EXEC_SHELL] = {SMA_TOOL_OFFER_WORK, true, true},
-    [SMA_TOOL_LIST_FILES] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_EDIT_FILE] = {0, true, true},
+    [SMA_TOOL_EXEC_SHELL] = {0, true, true},
+    [SMA_TOOL_LIST_FILES] = {0, false, true},
     [SMA_TOOL_REACT] = {SMA_TOOL_OFFER_REACTIONS, true, false},
-    [SMA_TOOL_READ_FILE] = {SMA_TOOL_OFFER_WORK, false, true},
-    [SMA_TOOL_READ_MORE] = {SMA_TOOL_OFFER_WORK, false, true},
-    [SMA_TOOL_SEARCH_FILES] = {SMA_TOOL_OFFER_WORK, false, true},
+    [SMA_TOOL_READ_FILE] = {0, false, true},
+    [SMA_TOOL_READ_MORE] = {0, false, true},
+    [SMA_TOOL_SEARCH_FILES] = {0, false, true},
     [SMA_TOOL_SEND_FILE] = {SMA_TOOL_OFFER_FILES, true, false},
-    [SMA_TOOL_WRITE_FILE] = {SMA_TOOL_OFFER_WORK, true, true},
+    [SMA_TOOL_WRITE_FILE] = {0, true, true},
 };
 
 bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers)

@@ -40,13 +40,14 @@ enum sma_tool
 /** All specs in order of name, which is the order of enum sma_tool. Static. */
 const struct sma_tool_spec *sma_tool_specs(size_t *ret_count);
 
-/* What a chat can be offered besides the tools that every chat has. */
+/* What a chat can be offered besides the tools that every chat has. It depends on the channel and never on who speaks: the
+ * tools stand first in a request, and in a group the provider's cache would be lost with each other speaker. What somebody
+ * may not use is refused when it is called. */
 enum sma_tool_offer
 {
-    SMA_TOOL_OFFER_WORK = 1,      /* exec_shell and the file tools: not for strangers */
-    SMA_TOOL_OFFER_FILES = 2,     /* send_file: the channel sends files */
-    SMA_TOOL_OFFER_REACTIONS = 4, /* react: the channel has reactions */
-    SMA_TOOL_OFFER_SETS = 8,      /* so many different sets there are: 0..7 */
+    SMA_TOOL_OFFER_FILES = 1,     /* send_file: the channel sends files */
+    SMA_TOOL_OFFER_REACTIONS = 2, /* react: the channel has reactions */
+    SMA_TOOL_OFFER_SETS = 4,      /* so many different sets there are: 0..3 */
 };
 /** Is the tool offered to a chat with these offers? */
 bool sma_tool_is_offered(enum sma_tool tool, uint32_t offers);
@@ -98,8 +99,10 @@ void sma_tool_args_fini(struct sma_tool_args *args); /* accepts a zeroed struct 
 /* -- results ---------------------------------------------------------------------------------------------------- */
 /** {"success":false,"error":...} */
 void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
-/** The sentence for a tool nobody has: names the ones there are. */
-void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name);
+/** The sentence for a tool nobody has: names the ones that a chat with these offers has. */
+void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint32_t offers);
+/** The result of a text that was sent just before: it was not sent again. */
+void sma_tool_put_sent_before(struct sma_buf *buf);
 /** How a delivery went. @return false when it certainly did not arrive */
 bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sma_str error);
 /**

@@ -159,7 +159,9 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
                                               .arguments = SMA_STR("{}")}
                     : (struct sma_model_call){.id = SMA_STR("c"),
                                               .name = SMA_STR("chat_send"),
-                                              .arguments = SMA_STR("{\"text\":\"t\"}")};
+                                              .arguments = i % 2 == 0 /* no text twice in a row */
+                                                               ? SMA_STR("{\"text\":\"t\"}")
+                                                               : SMA_STR("{\"text\":\"u\"}")};
     }
     sma_ctx_answer(ctx, question, &msg);
 }

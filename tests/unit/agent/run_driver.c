@@ -1,5 +1,7 @@
 #include "unit/agent/run_driver.h"
 
+#include "runtime/agent/prompt.h"
+
 static char *dup_bytes(struct sma_str text)
 {
     char *copy = malloc(text.len + 1);
@@ -94,7 +96,7 @@ void driver_start(struct driver *driver)
                                       .settings = driver->settings,
                                       .has_files = true,
                                       .has_reactions = true,
-                                      .wall_ms = 1795000000000 + (int64_t)driver->random,
+                                      .wall_ms = DRIVER_WALL_MS + (int64_t)driver->random * 3600000,
                                       .random = {driver->random++, 7}};
     CHECK_OK(sma_run_create(&options, &driver->run));
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_START});
@@ -301,4 +303,17 @@ char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask)
     sma_run_request_write(driver->run, bytes, ret_ask);
     bytes[size] = '\0';
     return bytes;
+}
+
+void driver_check_facts(const struct driver *driver)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(driver, &ask);
+    struct sma_buf facts;
+    sma_buf_init(&facts, 4096);
+    sma_prompt_put_facts(&facts, &driver->order, DRIVER_WALL_MS);
+    facts.ptr[24] = '\0'; /* "[facts] 2026-11-18 20:26": what follows holds quotes */
+    CHECK(strstr(bytes, facts.ptr) != NULL);
+    sma_buf_fini(&facts);
+    free(bytes);
 }

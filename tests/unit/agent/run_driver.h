@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#define DRIVER_WALL_MS \
+    INT64_C(1795000000000) /* of the first start; each further one an hour later */
 #define DRIVER_STEP_MAX 80
 #define DRIVER_DELIVERY_MAX 64
 
@@ -74,6 +76,8 @@ void driver_tool(struct driver *driver, uint32_t call, enum sma_tool_verdict ver
 void driver_decide(struct driver *driver, const struct sma_stored_decision *list, uint32_t count);
 /* Take the DONE in the last actions; is_durable: and answer it. */
 void driver_done(struct driver *driver, bool is_durable);
+/* The facts of the first start, and of no later one, stand in the request. */
+void driver_check_facts(const struct driver *driver);
 /* The request as bytes; malloc'ed, NUL-terminated. */
 char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask);
 

@@ -17,7 +17,7 @@ static void one_message_through_the_tool_loop(void)
     CHECK_INT(1, w.send_count);
     CHECK(!w.is_send_before_step);
     CHECK_INT(1, w.done_count);
-    CHECK_TEXT("", w.last_text); /* delivered by chat_send */
+    CHECK_TEXT("final", w.last_text); /* the answer, after what chat_send has sent */
     CHECK_INT(1, w.progress[SMA_PROGRESS_STARTED]);
     CHECK_INT(1, w.progress[SMA_PROGRESS_TOOL]);
     CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
@@ -110,13 +110,18 @@ static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
     control(&w, SMA_CONTROL_STOP, 5, "unknown chat");
     rest(&w);
     CHECK_INT(1, w.cancel_count);
-    CHECK_INT(0, w.done_count);
+    CHECK_INT(1, w.done_count); /* its turn, for the next message */
+    CHECK_INT(1, w.last_done_seq);
+    CHECK_INT(SMA_OUTCOME_CANCELLED, w.last_outcome);
+    CHECK_TEXT("", w.last_text);
     CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
     w.is_model_held = false;
-    hand_out(&w, 6, "c", false); /* accepted later: runs */
+    hand_out(&w, 6, "c", false); /* accepted later: runs, and knows what was stopped */
     rest(&w);
-    CHECK_INT(1, w.done_count);
+    CHECK_INT(2, w.done_count);
     CHECK_INT(6, w.last_done_seq);
+    CHECK(strstr(w.last_request, "question 1") != NULL);
+    CHECK(strstr(w.last_request, "[ended: the user stopped it]") != NULL);
     world_fini(&w);
 }
 

@@ -24,7 +24,8 @@ static bool request_has(const struct driver *driver, const char *text)
     return has;
 }
 
-static void a_plain_answer_is_delivered_once_as_fallback(void)
+/* One request, one row, one turn. */
+static void a_plain_answer_costs_one_request_and_is_delivered_once(void)
 {
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
@@ -68,8 +69,7 @@ static void no_effect_before_the_step_is_durable(void)
     CHECK(request_has(&d, "{\\\"success\\\":true}"));
     driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
-    CHECK(d.done_text ==
-          NULL); /* delivered already: neither the last text nor the one beside chat_send */
+    CHECK_TEXT("done", d.done_text); /* the final text is the answer; the one beside calls is not */
     CHECK_TEXT("done", d.done_output);
     CHECK_TEXT("[{\"tool\":\"chat_send\",\"input\":{\"text\":\"hi\"},\"output\":\"{\\\"success\\\":"
                "true}\"}]",
@@ -79,13 +79,14 @@ static void no_effect_before_the_step_is_durable(void)
     driver_fini(&d);
 }
 
+/* What certainly did not arrive was not said: then the same words are news at the end. */
 static void each_send_state_is_told_and_counts(void)
 {
     static const struct
     {
         enum sma_send_state state;
         const char *told;
-        bool is_fallback_wanted;
+        bool is_wanted_again;
     } rows[] = {
         {SMA_SEND_SENT, "{\\\"success\\\":true}", false},
         {SMA_SEND_QUEUED, "\\\"queued\\\":true", false},
@@ -100,9 +101,9 @@ static void each_send_state_is_told_and_counts(void)
         driver_durable(&d);
         driver_sent(&d, 0, rows[i].state, "bot was blocked");
         CHECK(request_has(&d, rows[i].told));
-        driver_answer(&d, "final words", SMA_FINISH_STOP, NULL);
+        driver_answer(&d, "**Hi.**", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
-        CHECK_INT(rows[i].is_fallback_wanted, d.done_text != NULL);
+        CHECK_INT(rows[i].is_wanted_again, d.done_text != NULL);
         driver_fini(&d);
     }
 }
@@ -210,8 +211,9 @@ static void calls_over_the_bound_are_refused(void)
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     struct driver_call calls[SMA_TOOL_CALL_COUNT_MAX + 2] = {0};
-    for (int i = 0; i <= SMA_TOOL_CALL_COUNT_MAX; i++)
-        calls[i] = (struct driver_call){"c", "chat_send", "{\"text\":\"x\"}"};
+    for (int i = 0; i <= SMA_TOOL_CALL_COUNT_MAX; i++) /* no text twice in a row */
+        calls[i] = (struct driver_call){"c", "chat_send",
+                                        i % 2 == 0 ? "{\"text\":\"x\"}" : "{\"text\":\"y\"}"};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     CHECK_INT(SMA_TOOL_CALL_COUNT_MAX, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
     driver_durable(&d);
@@ -219,23 +221,6 @@ static void calls_over_the_bound_are_refused(void)
     for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++)
         driver_sent(&d, i, SMA_SEND_SENT, "");
     CHECK(request_has(&d, "Too many calls"));
-    driver_fini(&d);
-}
-
-static void a_truncated_answer_runs_no_calls(void)
-{
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    driver_answer(&d, "", SMA_FINISH_LENGTH, send_hi);
-    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
-    driver_durable(&d);
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "cut off"));
-    driver_durable(&d);
-    driver_answer(&d, "half an ans", SMA_FINISH_LENGTH, NULL);
-    driver_done(&d, true);
-    CHECK_TEXT("half an ans\n[cut: the rest was too long]", d.done_text);
     driver_fini(&d);
 }
 
@@ -320,111 +305,6 @@ static void namesakes_are_asked_about(void)
     driver_fini(&d);
 }
 
-static void blank_ends_are_said(void)
-{
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    driver_answer(&d, " \n", SMA_FINISH_STOP, NULL);
-    driver_done(&d, true);
-    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
-    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
-    CHECK_TEXT("I have no answer to that.", d.done_text);
-    CHECK_INT(0, d.done_turn_len);
-    CHECK_INT(0, d.session->turn_count);
-    driver_fini(&d);
-}
-
-static void thirty_rounds_and_no_more(void)
-{
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    static const struct driver_call calls[] = {{"c1", "chat_load_history", "{}"}, {0}};
-    struct sma_history_lines none = {0};
-    for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
-        CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-        if (round > 1)
-            driver_durable(&d);
-        driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-        driver_durable(&d);
-        driver_event(&d,
-                     (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
-    }
-    check_kinds(&d, "PD"); /* the last results are stored too: a last request would need them */
-    driver_done(&d, true);
-    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
-    CHECK_TEXT("I stopped after 30 steps without reaching an answer.", d.done_text);
-    driver_fini(&d);
-}
-
-static void a_model_failure_is_said(void)
-{
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    driver_model_status(&d, SMA_MODEL_FAILED, "HTTP 503\nfrom x");
-    driver_done(&d, true);
-    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
-    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
-    CHECK_TEXT("The language model did not answer (HTTP 503 from x). Your message is kept; please "
-               "send it again in a "
-               "while.",
-               d.done_text);
-    CHECK_INT(0, d.done_turn_len);
-    driver_fini(&d);
-
-    driver_init(&d, SMA_LLM_CHAT);
-    d.settings->is_configured = false;
-    driver_start(&d);
-    check_kinds(&d, "gD");
-    driver_done(&d, true);
-    CHECK(strstr(d.done_text, "llm.apiKey") != NULL);
-    driver_fini(&d);
-
-    driver_init(&d, SMA_LLM_CHAT);
-    d.order.is_suspect = true;
-    d.order.attempt = SMA_RUN_ATTEMPT_COUNT_MAX + 1;
-    driver_start(&d);
-    driver_done(&d, true);
-    CHECK_INT(SMA_OUTCOME_GIVEN_UP, d.done_outcome);
-    driver_fini(&d);
-}
-
-/* The remedy stands last: whatever the provider has to say, it is not cut off. */
-static void a_long_reason_keeps_its_remedy(void)
-{
-    char reason[640];
-    memset(reason, 'x', sizeof reason);
-    snprintf(reason + 560, sizeof reason - 560, "; set llm.apiKey in ship.json");
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    driver_model_status(&d, SMA_MODEL_FAILED, reason);
-    driver_done(&d, true);
-    CHECK(strstr(d.done_text, "; set llm.apiKey in ship.json). Your message is kept") != NULL);
-    driver_fini(&d);
-}
-
-/* A failure after something was delivered: the session keeps what was said, without the calls. */
-static void a_failed_run_keeps_what_was_said(void)
-{
-    struct driver d;
-    driver_init(&d, SMA_LLM_CHAT);
-    driver_start(&d);
-    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
-    driver_durable(&d);
-    driver_sent(&d, 0, SMA_SEND_SENT, "");
-    driver_model_status(&d, SMA_MODEL_FAILED, "gone");
-    driver_done(&d, true);
-    CHECK_INT(1, d.session->turn_count);
-    CHECK_INT(2, d.session->message_count);
-    struct sma_str bytes = d.session->turns[0]->bytes;
-    CHECK(memmem(bytes.ptr, bytes.len, "tool", 4) == NULL);
-    CHECK(memmem(bytes.ptr, bytes.len, "\"hi\"", 4) != NULL);
-    driver_fini(&d);
-}
-
 static void add_turns(struct driver *d, uint64_t count)
 {
     for (uint64_t i = 1; i <= count; i++) {
@@ -455,7 +335,7 @@ static void context_length_shrinks_whole_turns_and_asks_again(void)
     }
     driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
     driver_done(&d, true);
-    CHECK(strstr(d.done_text, "/clear") != NULL);
+    CHECK(strstr(d.done_text, "/clear") == NULL); /* nothing of the past is left to forget */
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* nothing to shrink: said at once */
@@ -463,6 +343,8 @@ static void context_length_shrinks_whole_turns_and_asks_again(void)
     driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK(strstr(d.done_text, "/clear") == NULL); /* it would not help */
+    CHECK_INT(1, d.session->turn_count);
     driver_fini(&d);
 }
 
@@ -539,7 +421,8 @@ static void without_disk_steps_wait_and_keep_their_order(void)
     check_kinds(&d, "PM");
     driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* the results */
     check_kinds(&d, "W");
-    driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi); /* the next answer must not overtake them */
+    static const struct driver_call send_bye[] = {{"c2", "chat_send", "{\"text\":\"bye\"}"}, {0}};
+    driver_answer(&d, "", SMA_FINISH_TOOLS, send_bye); /* the next answer must not overtake them */
     check_kinds(&d, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
     check_kinds(&d, "PP");
@@ -680,16 +563,9 @@ static void collected_messages_come_first_each_by_itself(void)
     driver_start(&d);
     struct sma_model_ask ask;
     char *bytes = driver_request(&d, &ask);
-    static const char *const order[] = {"[facts about the message",
-                                        "earlier message",
-                                        "u2",
-                                        "\"first\"",
-                                        "earlier message",
-                                        "u3",
-                                        "\"quoted\"",
-                                        "\"second\"",
-                                        "\"attachment\"",
-                                        "hello "};
+    static const char *const order[] = {
+        "[facts] 20", "earlier message", "u2",         "\"first\"",      "earlier message",
+        "u3",         "\"quoted\"",      "\"second\"", "\"attachment\"", "hello "};
     const char *at = bytes + ask.turn_offset;
     for (size_t i = 0; i < SMA_COUNT_OF(order); i++) {
         at = strstr(at, order[i]);
@@ -738,7 +614,8 @@ static void a_turn_too_large_for_a_session_is_kept_plain(void)
     driver_start(&d);
     struct driver_call calls[22] = {0};
     for (int i = 0; i < 20; i++)
-        calls[i] = (struct driver_call){"c", "chat_send", "{\"text\":\"part\"}"};
+        calls[i] = (struct driver_call){
+            "c", "chat_send", i % 2 == 0 ? "{\"text\":\"part\"}" : "{\"text\":\"other\"}"};
     d.first_state = SMA_DELIVERY_SENT;
     for (int round = 0; round < 3; round++) { /* 3 * 21 messages */
         driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
@@ -753,22 +630,16 @@ static void a_turn_too_large_for_a_session_is_kept_plain(void)
 
 int main(void)
 {
-    RUN(a_plain_answer_is_delivered_once_as_fallback);
+    RUN(a_plain_answer_costs_one_request_and_is_delivered_once);
     RUN(no_effect_before_the_step_is_durable);
     RUN(each_send_state_is_told_and_counts);
     RUN(stored_delivery_needs_no_dispatcher);
     RUN(wrong_calls_are_answered_and_the_run_goes_on);
     RUN(results_stand_in_the_order_of_the_calls);
     RUN(calls_over_the_bound_are_refused);
-    RUN(a_truncated_answer_runs_no_calls);
     RUN(contact_send_resolves_before_the_step);
     RUN(namesakes_are_asked_about);
     RUN(lookup_comes_after_the_step);
-    RUN(blank_ends_are_said);
-    RUN(thirty_rounds_and_no_more);
-    RUN(a_model_failure_is_said);
-    RUN(a_long_reason_keeps_its_remedy);
-    RUN(a_failed_run_keeps_what_was_said);
     RUN(context_length_shrinks_whole_turns_and_asks_again);
     RUN(stop_ends_at_once_and_late_answers_change_nothing);
     RUN(a_cleared_session_is_not_used_by_a_later_run);

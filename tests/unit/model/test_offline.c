@@ -8,9 +8,9 @@
 #include "sma/sim.h"
 #include "support.h"
 
-#define FACTS                                                                                \
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[facts]\\ntime: noon on " \
-    "Saturday\"},{\"type\":\"text\",\"text\":"
+#define FACTS                                                                           \
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"[facts 0a] noon on " \
+    "Saturday; \\\"Ann\\\" (owner)\"},{\"type\":\"text\",\"text\":"
 #define CALLED(name)                                                                    \
     ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":" \
     "\"function\",\"function\":{\"name\":\"" name                                       \
@@ -27,7 +27,7 @@ static void turns_get_their_answers(void)
          "{\"text\":\"You said: hi \\\"you\\\"\"}", 0},
         {FACTS "\"\xe4\xbd\xa0\xe5\xa5\xbd\"}]}", "chat_send",
          "{\"text\":\"You said: \xe4\xbd\xa0\xe5\xa5\xbd\"}", 0},
-        {FACTS "\"what time is it\"}]}", "chat_send", "{\"text\":\"time: noon on Saturday\"}", 0},
+        {FACTS "\"what time is it\"}]}", "chat_send", "{\"text\":\"It is noon on Saturday.\"}", 0},
         {FACTS "\"What did I say earlier?\"}]}", "chat_load_history", "{\"limit\":20}", 0},
         {FACTS "\"\xe4\xb8\x8a\xe6\xac\xa1\xe8\xaf\xb4\xe4\xba\x86\xe4\xbb\x80\xe4\xb9\x88\"}]}",
          "chat_load_history", "{\"limit\":20}", 0},

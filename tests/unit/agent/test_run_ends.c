@@ -1,0 +1,548 @@
+/*
+ * Aim: what the person reads at the end of a run, and what stays of it in the conversation: the final text is the answer,
+ * said once; every end keeps its turn; answers that are not the end are followed up. Method: the driver plays all others.
+ */
+#include "unit/agent/run_driver.h"
+
+static const struct driver_call send_wait[] = {
+    {"c1", "chat_send", "{\"text\":\"One moment, I look into it.\"}"}, {0}};
+static const struct driver_call look[] = {{"c2", "chat_load_history", "{}"}, {0}};
+static const struct driver_call both[] = {
+    {"c1", "chat_send", "{\"text\":\"One moment.\"}"}, {"c2", "chat_load_history", "{}"}, {0}};
+
+static void begin(struct driver *d)
+{
+    driver_init(d, SMA_LLM_CHAT);
+    d->first_state = SMA_DELIVERY_SENT;
+    driver_start(d);
+}
+
+static bool request_has(const struct driver *d, const char *text)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(d, &ask);
+    bool has = strstr(bytes, text) != NULL;
+    if (!has)
+        fprintf(stderr, "not in: %s\n", bytes + ask.turn_offset);
+    free(bytes);
+    return has;
+}
+
+/* The model calls, the calls are carried out, the results are on their way to the disk. */
+static void play_round(struct driver *d, enum sma_finish finish, const struct driver_call *calls)
+{
+    struct sma_history_lines none = {0};
+    driver_answer(d, "", finish, calls);
+    driver_durable(d);
+    for (uint32_t i = 0; calls[i].id != NULL; i++)
+        if (driver_find(d, SMA_RUN_ASK_MODEL) == NULL)
+            driver_event(
+                d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = i, .history = &none});
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
+    if (driver_find(d, SMA_RUN_STORE_STEP) != NULL)
+        driver_durable(d);
+}
+
+static void answer(struct driver *d, const char *text, enum sma_finish finish)
+{
+    driver_answer(d, text, finish, NULL);
+    driver_done(d, true);
+}
+
+/* All that the next request holds of this chat. */
+static bool session_has(const struct driver *d, const char *text)
+{
+    for (uint32_t i = 0; i < d->session->turn_count; i++) {
+        struct sma_str bytes = d->session->turns[i]->bytes;
+        if (memmem(bytes.ptr, bytes.len, text, strlen(text)) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* -- the final text is the answer --------------------------------------------------------------------------------- */
+static void the_final_text_is_delivered_after_interim_messages(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, send_wait);
+    play_round(&d, SMA_FINISH_TOOLS, look);
+    answer(&d, "The build failed.", SMA_FINISH_STOP);
+    CHECK_TEXT("The build failed.", d.done_text);
+    CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, d.done_intent);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    driver_fini(&d);
+}
+
+static void a_final_text_that_repeats_the_last_message_is_not(void)
+{
+    static const struct
+    {
+        const char *final;
+        bool is_wanted;
+    } rows[] = {
+        {"One moment, I look into it.", false},
+        {"**one moment**, I look into it", false},
+        {"One moment, I look into it. Found: nothing.", true},
+        {"moment", true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        begin(&d);
+        play_round(&d, SMA_FINISH_TOOLS, send_wait);
+        answer(&d, rows[i].final, SMA_FINISH_STOP);
+        CHECK_INT(rows[i].is_wanted, d.done_text != NULL);
+        CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+        driver_fini(&d);
+    }
+}
+
+static void the_same_message_twice_in_a_row_is_sent_once(void)
+{
+    static const struct driver_call again[] = {
+        {"c3", "chat_send", "{\"text\":\"one moment, I look into it!\"}"},
+        {"c4", "chat_send", "{\"text\":\"Something else\"}"},
+        {"c5", "chat_send", "{\"text\":\"*something else*\"}"},
+        {0}};
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, send_wait);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, again);
+    const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
+    CHECK_INT(1, step->delivery_count);
+    CHECK_STR("Something else", step->deliveries[0].text);
+    driver_durable(&d);
+    CHECK(request_has(&d, "Already sent just before"));
+    driver_fini(&d);
+}
+
+/* -- answers that are not the end --------------------------------------------------------------------------------- */
+static void an_empty_answer_is_followed_up_once(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, look);
+    driver_answer(&d, " \n", SMA_FINISH_STOP, NULL);
+    driver_durable(&d);
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(request_has(&d,
+                      "not from the user] Your answer was empty. Give the user your answer now."));
+    CHECK(
+        request_has(&d, "{\"role\":\"assistant\",\"content\":\"[no words]\"},{\"role\":\"user\""));
+    answer(&d, "Here it is.", SMA_FINISH_STOP);
+    CHECK_TEXT("Here it is.", d.done_text);
+    driver_fini(&d);
+
+    begin(&d);
+    driver_answer(&d, "", SMA_FINISH_STOP, NULL);
+    driver_durable(&d);
+    answer(&d, "", SMA_FINISH_STOP);
+    CHECK_TEXT("I have no answer to that.", d.done_text);
+    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome); /* said as it is */
+    CHECK(session_has(&d, "hello") && session_has(&d, "[ended: without an answer]"));
+    driver_fini(&d);
+}
+
+static void an_empty_end_after_the_last_word_is_the_end(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, look);
+    play_round(&d, SMA_FINISH_TOOLS, send_wait);
+    answer(&d, "", SMA_FINISH_STOP);
+    CHECK(d.done_text == NULL);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    driver_fini(&d);
+
+    begin(&d); /* tools ran beside the message: there may be more to say, but nobody is forced to */
+    play_round(&d, SMA_FINISH_TOOLS, both);
+    driver_answer(&d, "", SMA_FINISH_STOP, NULL);
+    driver_durable(&d);
+    CHECK(request_has(&d, "if they have been sent all of it, answer nothing"));
+    answer(&d, "", SMA_FINISH_STOP);
+    CHECK(d.done_text == NULL);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    driver_fini(&d);
+}
+
+static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
+{
+    struct driver d;
+    begin(&d);
+    driver_answer(&d, "It begins her", SMA_FINISH_LENGTH, NULL);
+    driver_durable(&d);
+    CHECK(request_has(&d, "Go on exactly where it stopped"));
+    CHECK(request_has(&d, "It begins her"));
+    driver_answer(&d, "e, goes ", SMA_FINISH_LENGTH, NULL);
+    driver_durable(&d);
+    answer(&d, "on and ends.", SMA_FINISH_STOP);
+    CHECK_TEXT("It begins here, goes on and ends.", d.done_text);
+    CHECK_TEXT("It begins here, goes on and ends.", d.done_output);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    driver_fini(&d);
+
+    begin(&d); /* three times, then it is said */
+    for (int i = 0; i < 3; i++) {
+        driver_answer(&d, "more ", SMA_FINISH_LENGTH, NULL);
+        driver_durable(&d);
+    }
+    answer(&d, "half an ans", SMA_FINISH_LENGTH);
+    CHECK_TEXT("more more more half an ans\n[cut: the rest was too long]", d.done_text);
+    driver_fini(&d);
+}
+
+/* Cut by a crash after each part: the parts are in the steps. */
+static void parts_of_a_text_survive_a_crash(void)
+{
+    struct driver d;
+    begin(&d);
+    driver_answer(&d, "first ", SMA_FINISH_LENGTH, NULL);
+    driver_durable(&d);
+    driver_cut(&d);
+    sma_session_clear(d.sessions, d.session, UINT64_MAX);
+    driver_start(&d);
+    CHECK(request_has(&d, "Go on exactly where it stopped"));
+    driver_check_facts(&d);
+    driver_answer(&d, "", SMA_FINISH_STOP, NULL); /* an empty one after a part ends it */
+    driver_done(&d, true);
+    CHECK_TEXT("first ", d.done_text);
+    driver_fini(&d);
+}
+
+static void calls_that_were_cut_off_go_back_as_errors_twice(void)
+{
+    static const struct driver_call write[] = {{"c1", "write_file", "\"path\":\"a\",\"cont"}, {0}};
+    struct driver d;
+    begin(&d);
+    for (int i = 0; i < 2; i++) {
+        driver_answer(&d, "", SMA_FINISH_LENGTH, write);
+        CHECK(driver_find(&d, SMA_RUN_ASK_TOOL) == NULL);
+        driver_durable(&d);
+        CHECK(request_has(&d, "Call again with less at once"));
+        driver_durable(&d);
+        driver_cut(&d); /* the count is in the steps */
+        sma_session_clear(d.sessions, d.session, UINT64_MAX);
+        driver_start(&d);
+    }
+    driver_answer(&d, "", SMA_FINISH_LENGTH, write);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK(strstr(d.done_text, "in smaller parts") != NULL);
+    CHECK(session_has(&d, "[ended: "));
+    driver_fini(&d);
+
+    begin(&d); /* a message in a cut answer is not sent either */
+    driver_answer(&d, "", SMA_FINISH_LENGTH, send_wait);
+    CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
+    driver_durable(&d);
+    CHECK(request_has(&d, "cut off behind this call"));
+    driver_fini(&d);
+}
+
+/* -- refusals ------------------------------------------------------------------------------------------------------ */
+static void a_refusal_is_told_and_not_sent_again(void)
+{
+    static const struct
+    {
+        enum sma_finish finish;
+        const char *text, *told;
+        enum sma_outcome outcome;
+    } rows[] = {
+        {SMA_FINISH_REFUSED, "", "The language model refused to answer this.", SMA_OUTCOME_FAILED},
+        {SMA_FINISH_REFUSED, "I cannot help with that.", "I cannot help with that.",
+         SMA_OUTCOME_OK},
+        {SMA_FINISH_FILTERED, "", "A content filter of the language model stopped this answer.",
+         SMA_OUTCOME_FAILED},
+        {SMA_FINISH_FILTERED, "It is",
+         "It is\n\nA content filter of the language model stopped this answer.",
+         SMA_OUTCOME_FAILED},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        begin(&d);
+        play_round(&d, SMA_FINISH_TOOLS, send_wait); /* even when something was said before */
+        answer(&d, rows[i].text, rows[i].finish);
+        CHECK_TEXT(rows[i].told, d.done_text);
+        CHECK_INT(rows[i].outcome, d.done_outcome);
+        CHECK_INT(1, d.session->turn_count);
+        CHECK(!session_has(&d, "hello")); /* the words that were refused */
+        CHECK(session_has(&d, "the model refused to answer it"));
+        driver_fini(&d);
+    }
+}
+
+static void calls_of_a_refused_answer_are_not_carried_out(void)
+{
+    struct driver d;
+    begin(&d);
+    driver_answer(&d, "", SMA_FINISH_FILTERED, send_wait);
+    CHECK(driver_find(&d, SMA_RUN_STORE_STEP) == NULL);
+    driver_done(&d, true);
+    CHECK_INT(0, d.delivery_count);
+    driver_fini(&d);
+}
+
+/* -- every end keeps its turn --------------------------------------------------------------------------------------- */
+static void play_thirty(struct driver *d)
+{
+    begin(d);
+    for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++)
+        play_round(d, SMA_FINISH_TOOLS, look);
+    CHECK(request_has(d, "All steps of this run are used up"));
+}
+
+static void at_the_step_limit_the_model_sums_up_and_the_work_stays(void)
+{
+    struct driver d;
+    play_thirty(&d);
+    answer(&d, "Half of it is done.", SMA_FINISH_STOP);
+    CHECK_TEXT("Half of it is done.\n\n[I stopped after 30 steps. Send \"continue\" and I go on.]",
+               d.done_text);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK(d.session->message_count > 10); /* the newest rounds as they were */
+    CHECK(session_has(&d, "hello") && session_has(&d, "Half of it is done."));
+    driver_fini(&d);
+
+    play_thirty(&d); /* calls are not carried out any more, and nothing is asked again */
+    driver_answer(&d, "", SMA_FINISH_TOOLS, look);
+    driver_done(&d, true);
+    CHECK_TEXT("[I stopped after 30 steps. Send \"continue\" and I go on.]", d.done_text);
+    CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+    CHECK(session_has(&d, "[ended: the limit of steps was reached]"));
+    driver_fini(&d);
+}
+
+static void a_run_that_fails_keeps_its_rounds(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, both);
+    driver_model_status(&d, SMA_MODEL_FAILED, "gone");
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK(session_has(&d, "hello") && session_has(&d, "chat_load_history"));
+    CHECK(session_has(&d, "[ended: the language model could not be asked]"));
+    CHECK(d.done_turn_len > 0);
+    driver_fini(&d);
+}
+
+static void a_run_that_fails_at_once_keeps_the_question(void)
+{
+    struct driver d;
+    begin(&d);
+    driver_model_status(&d, SMA_MODEL_FAILED, "gone");
+    driver_done(&d, true);
+    CHECK(session_has(&d, "hello") && session_has(&d, "[ended: "));
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT);
+    d.settings->is_configured = false;
+    driver_start(&d);
+    driver_done(&d, true);
+    CHECK(d.done_turn_len > 0); /* the session is not loaded: it comes from the store */
+    CHECK_INT(0, d.session->turn_count);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.is_suspect = true;
+    d.order.attempt = SMA_RUN_ATTEMPT_COUNT_MAX + 1;
+    driver_start(&d);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_GIVEN_UP, d.done_outcome);
+    CHECK(d.done_turn_len > 0);
+    driver_fini(&d);
+}
+
+/* /stop: the store has ended the run already; what was done goes into the conversation all the same. */
+static void a_run_that_the_user_stopped_keeps_what_was_done(void)
+{
+    struct driver d;
+    begin(&d);
+    play_round(&d, SMA_FINISH_TOOLS, both);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, look);
+    driver_durable(&d); /* the second look is under way */
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP, .is_by_user = true});
+    const struct sma_run_action *done = driver_find(&d, SMA_RUN_STORE_DONE);
+    CHECK(done != NULL && done->done.turn.len > 0 && done->done.delivery_count == 0);
+    CHECK_INT(SMA_OUTCOME_CANCELLED, done->done.outcome);
+    CHECK(driver_find(&d, SMA_RUN_END) != NULL);
+    CHECK(session_has(&d, "[ended: the user stopped it]"));
+    CHECK(session_has(&d, "it may have been done in part"));
+    driver_fini(&d);
+
+    begin(&d); /* /clear: nothing stays */
+    play_round(&d, SMA_FINISH_TOOLS, both);
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
+    CHECK(driver_find(&d, SMA_RUN_STORE_DONE) == NULL);
+    CHECK_INT(0, d.session->turn_count);
+    driver_fini(&d);
+}
+
+static void a_message_too_long_to_keep_leaves_a_note(void)
+{
+    size_t len = SMA_SESSION_BYTES_MAX;
+    char *text = malloc(len);
+    CHECK(text != NULL);
+    memset(text, 'x', len);
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.order.text = (struct sma_str){text, len};
+    driver_start(&d);
+    driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "too long for the language model") != NULL);
+    CHECK_INT(1, d.session->turn_count);
+    CHECK(session_has(&d, "too long to keep; chat_load_history has it"));
+    driver_fini(&d);
+    free(text);
+}
+
+/* -- what people are told of a failure ------------------------------------------------------------------------------ */
+static void fail_for(struct driver *d, uint8_t standing, const char *chat_type, uint8_t trouble)
+{
+    driver_init(d, SMA_LLM_CHAT);
+    d->order.standing = standing;
+    d->order.route.chat_type = sma_str(chat_type);
+    driver_start(d);
+    struct sma_model_answer failed = {.seq = 10,
+                                      .status = SMA_MODEL_FAILED,
+                                      .trouble = trouble,
+                                      .error = SMA_STR("https://api.x.test/v1 said 401 to key\n"
+                                                       "sk-1 of model m-1; set llm.apiKey in "
+                                                       "ship.json")};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &failed});
+    driver_done(d, true);
+}
+
+static void details_of_a_failure_are_for_owners_alone(void)
+{
+    static const struct
+    {
+        uint8_t standing;
+        const char *chat_type;
+        bool is_told;
+    } rows[] = {
+        {SMA_STANDING_STRANGER, "private", false},
+        {SMA_STANDING_MEMBER, "private", false},
+        {SMA_STANDING_ADMIN, "private", false},
+        {SMA_STANDING_OWNER, "private", true},
+        {SMA_STANDING_OWNER, "", true},
+        {SMA_STANDING_OWNER, "supergroup", false},
+    };
+    static const char *const secrets[] = {"api.x.test", "sk-1", "m-1", "ship.json", "401"};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        for (uint8_t trouble = 0; trouble <= SMA_MODEL_TROUBLE_SETUP; trouble++) {
+            struct driver d;
+            fail_for(&d, rows[i].standing, rows[i].chat_type, trouble);
+            CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
+            CHECK(strstr(d.done_text, "The ") == d.done_text);
+            for (size_t k = 0; k < SMA_COUNT_OF(secrets); k++)
+                CHECK_INT(rows[i].is_told, strstr(d.done_text, secrets[k]) != NULL);
+            CHECK(!session_has(&d, "ship.json"));
+            driver_fini(&d);
+        }
+    }
+}
+
+static void each_kind_of_trouble_has_a_sentence_that_fits(void)
+{
+    static const struct
+    {
+        uint8_t trouble;
+        const char *told;
+    } rows[] = {
+        {SMA_MODEL_TROUBLE_TRANSIENT, "cannot be reached just now"},
+        {SMA_MODEL_TROUBLE_RATE, "takes no more requests"},
+        {SMA_MODEL_TROUBLE_QUOTA, "allowance"},
+        {SMA_MODEL_TROUBLE_AUTH, "not set up properly"},
+        {SMA_MODEL_TROUBLE_NO_MODEL, "not set up properly"},
+        {SMA_MODEL_TROUBLE_SETUP, "not set up properly"},
+        {SMA_MODEL_TROUBLE_REQUEST, "did not accept this request"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        fail_for(&d, SMA_STANDING_MEMBER, "private", rows[i].trouble);
+        CHECK(strstr(d.done_text, rows[i].told) != NULL);
+        driver_fini(&d);
+    }
+}
+
+/* The remedy stands last: whatever the provider has to say, it is not cut off. */
+static void a_long_reason_keeps_its_remedy(void)
+{
+    char reason[640];
+    memset(reason, 'x', sizeof reason);
+    snprintf(reason + 560, sizeof reason - 560, "; set llm.apiKey in ship.json");
+    struct driver d;
+    begin(&d);
+    driver_model_status(&d, SMA_MODEL_FAILED, reason);
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "; set llm.apiKey in ship.json") != NULL);
+    driver_fini(&d);
+
+    driver_init(&d, SMA_LLM_CHAT);
+    d.settings->is_configured = false;
+    driver_start(&d);
+    driver_done(&d, true);
+    CHECK(strstr(d.done_text, "llm.apiKey") != NULL);
+    driver_fini(&d);
+}
+
+/* -- facts of the chat ------------------------------------------------------------------------------------------------ */
+/* A message of its own in the same chat, after the one before has ended. */
+static void next_message(struct driver *d)
+{
+    driver_cut(d);
+    d->order.seq++;
+    d->step_count = 0;
+    driver_start(d);
+}
+
+static void what_is_the_same_for_a_chat_is_told_once(void)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    CHECK(request_has(&d, "[facts of this chat] channel "));
+    answer(&d, "one", SMA_FINISH_STOP);
+    next_message(&d);
+    struct sma_model_ask ask;
+    char *bytes = driver_request(&d, &ask);
+    CHECK(strstr(bytes, "[facts of this chat]") < bytes + ask.turn_offset);
+    CHECK(strstr(bytes + ask.turn_offset, "[facts of this chat]") == NULL);
+    free(bytes);
+    answer(&d, "two", SMA_FINISH_STOP);
+    CHECK(sma_session_shrink(d.sessions, d.session)); /* the first turn is cut off: told again */
+    next_message(&d);
+    bytes = driver_request(&d, &ask);
+    CHECK(strstr(bytes + ask.turn_offset, "[facts of this chat]") != NULL);
+    free(bytes);
+    driver_fini(&d);
+}
+
+int main(void)
+{
+    RUN(the_final_text_is_delivered_after_interim_messages);
+    RUN(a_final_text_that_repeats_the_last_message_is_not);
+    RUN(the_same_message_twice_in_a_row_is_sent_once);
+    RUN(an_empty_answer_is_followed_up_once);
+    RUN(an_empty_end_after_the_last_word_is_the_end);
+    RUN(a_text_that_was_cut_off_is_continued_and_delivered_as_one);
+    RUN(parts_of_a_text_survive_a_crash);
+    RUN(calls_that_were_cut_off_go_back_as_errors_twice);
+    RUN(a_refusal_is_told_and_not_sent_again);
+    RUN(calls_of_a_refused_answer_are_not_carried_out);
+    RUN(at_the_step_limit_the_model_sums_up_and_the_work_stays);
+    RUN(a_run_that_fails_keeps_its_rounds);
+    RUN(a_run_that_fails_at_once_keeps_the_question);
+    RUN(a_run_that_the_user_stopped_keeps_what_was_done);
+    RUN(a_message_too_long_to_keep_leaves_a_note);
+    RUN(details_of_a_failure_are_for_owners_alone);
+    RUN(each_kind_of_trouble_has_a_sentence_that_fits);
+    RUN(a_long_reason_keeps_its_remedy);
+    RUN(what_is_the_same_for_a_chat_is_told_once);
+    return check_summary();
+}
