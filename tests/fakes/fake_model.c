@@ -351,8 +351,9 @@ static void default_answer(struct fake_answer *answer, const struct sma_offline_
     if (!turn->has_result && turn->text.len > 0 &&
         memmem(turn->text.ptr, turn->text.len, "[[plain]]", 9) != NULL)
         answer->text = turn->text;
-    else if (decision->tool == NULL)
-        answer->text = SMA_STR("Done.");
+    else if (decision->tool == NULL) /* a final text would be delivered, too */
+        answer->text =
+            sma_str_is_equal(turn->tool, SMA_STR("chat_send")) ? SMA_STR("") : SMA_STR("Done.");
     else {
         answer->calls[0].name = sma_str(decision->tool);
         answer->calls[0].arguments = sma_buf_str(&decision->arguments);

@@ -360,6 +360,10 @@ static struct sma_str slice(const json_t *value)
 static void read_user(const json_t *content, struct sma_offline_turn *turn)
 {
     size_t count = json_array_size(content);
+    if (sma_offline_is_note(slice(content))) { /* the user's words are asked for again */
+        turn->has_result = false;
+        return;
+    }
     *turn = (struct sma_offline_turn){.text = slice(content), .facts = {"", 0}};
     if (count > 0)
         turn->text = slice(json_object_get(json_array_get(content, count - 1), "text"));

@@ -321,7 +321,7 @@ static int count_lines(const char *text, const char *part)
 /* What the model was told before the interrupted message is told again to the byte. */
 static void check_rebuilt_session(const struct world *world)
 {
-    static const char facts[] = " about the message below]";
+    static const char facts[] = "[facts ";
     json_t *list = world_asked(world, "]] interrupted");
     CHECK(json_array_size(list) >= 3); /* the one that was cut off, the call, the end */
     const char *cut = talk_text(json_array_get(list, 0), "body"),

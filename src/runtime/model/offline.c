@@ -197,11 +197,22 @@ void sma_offline_decide(const struct sma_offline_turn *turn, struct sma_offline_
 }
 
 /* -- as a chat server's stream ----------------------------------------------------------------- */
+bool sma_offline_is_note(struct sma_str text)
+{
+    static const char mark[] = ", not from the user] ";
+    const char *end = text.len == 0 ? NULL : memchr(text.ptr, ']', text.len);
+    return sma_str_starts_with(text, SMA_STR("[facts")) && end != NULL &&
+           memmem(text.ptr, text.len, mark, sizeof mark - 1) == end + 1 - (sizeof mark - 2);
+}
+
 static void read_user(const json_t *message, struct sma_offline_turn *turn)
 {
     const json_t *content = json_object_get(message, "content");
     size_t count = json_array_size(content);
     turn->has_result = false;
+    if (sma_offline_is_note(count == 1 ? sma_json_get_str(json_array_get(content, 0), "text")
+                                       : sma_json_text_of(content)))
+        return; /* what the user said before is answered anew */
     turn->facts = (struct sma_str){"", 0};
     if (count == 0) {
         turn->text = sma_json_text_of(content);

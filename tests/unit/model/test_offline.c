@@ -51,6 +51,11 @@ static void turns_get_their_answers(void)
         {FACTS "\"x\"}]}" CALLED("chat_contact_send") "\"{\\\"success\\\":true}\"}", "chat_send",
          "{\"text\":\"Passed on.\"}", 0},
         {FACTS "\"wait 250 ms\"}]}" CALLED("chat_send") "\"{}\"}", NULL, NULL, 0},
+        {FACTS "\"x\"}]}" CALLED("chat_send") "\"{}\"},{\"role\":\"assistant\",\"content\":\"-\"},"
+                                              "{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+                                              "\"text\":\"[facts 0a, not from "
+                                              "the user] Your answer was empty.\"}]}",
+         "chat_send", "{\"text\":\"You said: x\"}", 0},
     };
     struct sma_config_llm llm = test_llm(SMA_LLM_OFFLINE, "offline");
     struct sma_decoder *decoder = sma_decoder_create(&llm);
