@@ -117,8 +117,7 @@ static const struct cell CELLS[] = {
     {.name = "refusal",
      .text = "[[do: refuse]]",
      .never = "I have no answer",
-     .request_count = 1,
-     .may_fail = true},
+     .may_fail = true}, /* where it is an empty answer it is asked for once more */
     {.name = "empty",
      .text = "[[do: call read_file {\"path\":\"note.txt\"}; empty; text After a nudge.]]",
      .output = "After a nudge.",
@@ -182,13 +181,10 @@ static const struct
 {
     const char *row, *cell, *waits_for; /* "*" = all */
 } EXPECTED[] = {
-    {"*", "cuttext", "talk: cut text is continued"},
-    {"*", "empty", "talk: an empty answer is nudged"},
     {"anthropic-sonnet-5-5", "overflow-later", BOUND},
     {"anthropic-opus-5-5", "overflow-later", BOUND},
     {"anthropic-fable-5-2", "overflow-later", BOUND},
     {"whole-anthropic", "overflow-later", BOUND},
-    {"*", "refusal", "talk: filters have notices of their own"},
 };
 
 static const char *expected_failure(const char *row, const char *cell)

@@ -274,7 +274,7 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
 {
     sma_buf_put_str(&run->final_text, sma_buf_str(&run->parts));
     if (sma_str_trim(answer->text).len > 0)
-        sma_buf_put_str(&run->final_text, answer->text);
+        run_join_part(&run->final_text, answer->text);
     if (sma_str_trim(sma_buf_str(&run->final_text)).len > 0) {
         finish_text(run, answer);
     } else if (is_refused(answer->finish)) {

@@ -172,9 +172,9 @@ static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
     begin(&d);
     driver_answer(&d, "It begins her", SMA_FINISH_LENGTH, NULL);
     driver_durable(&d);
-    CHECK(request_has(&d, "Go on exactly where it stopped"));
+    CHECK(request_has(&d, "Go on where it stopped"));
     CHECK(request_has(&d, "It begins her"));
-    driver_answer(&d, "e, goes ", SMA_FINISH_LENGTH, NULL);
+    driver_answer(&d, "here, goes ", SMA_FINISH_LENGTH, NULL); /* from the last word on */
     driver_durable(&d);
     answer(&d, "on and ends.", SMA_FINISH_STOP);
     CHECK_TEXT("It begins here, goes on and ends.", d.done_text);
@@ -183,13 +183,41 @@ static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
     driver_fini(&d);
 
     begin(&d); /* three times, then it is said */
+    static const char *const more[] = {"one ", "two ", "three "};
     for (int i = 0; i < 3; i++) {
-        driver_answer(&d, "more ", SMA_FINISH_LENGTH, NULL);
+        driver_answer(&d, more[i], SMA_FINISH_LENGTH, NULL);
         driver_durable(&d);
     }
     answer(&d, "half an ans", SMA_FINISH_LENGTH);
-    CHECK_TEXT("more more more half an ans\n[cut: the rest was too long]", d.done_text);
+    CHECK_TEXT("one two three half an ans\n[cut: the rest was too long]", d.done_text);
     driver_fini(&d);
+}
+
+static void parts_are_joined_without_what_they_repeat(void)
+{
+    static const struct
+    {
+        const char *first, *second, *whole;
+    } rows[] = {
+        {"It begins her", "here, and ends.", "It begins here, and ends."},
+        {"It begins", "and ends.", "It begins and ends."},
+        {"It begins ", "and ends.", "It begins and ends."},
+        {"It begins ", "begins and ends.", "It begins and ends."},
+        {"a line\n", "next line", "a line\nnext line"},
+        {"It says (", "here)", "It says (here)"},
+        {"Several words are repeated", "words are repeated here.",
+         "Several words are repeated here."},
+        {"\xe5\xa5\xbd\xe7\x9a\x84", "\xe6\x88\x91", "\xe5\xa5\xbd\xe7\x9a\x84\xe6\x88\x91"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        begin(&d);
+        driver_answer(&d, rows[i].first, SMA_FINISH_LENGTH, NULL);
+        driver_durable(&d);
+        answer(&d, rows[i].second, SMA_FINISH_STOP);
+        CHECK_TEXT(rows[i].whole, d.done_text);
+        driver_fini(&d);
+    }
 }
 
 /* Cut by a crash after each part: the parts are in the steps. */
@@ -202,7 +230,7 @@ static void parts_of_a_text_survive_a_crash(void)
     driver_cut(&d);
     sma_session_clear(d.sessions, d.session, UINT64_MAX);
     driver_start(&d);
-    CHECK(request_has(&d, "Go on exactly where it stopped"));
+    CHECK(request_has(&d, "Go on where it stopped"));
     driver_check_facts(&d);
     driver_answer(&d, "", SMA_FINISH_STOP, NULL); /* an empty one after a part ends it */
     driver_done(&d, true);
@@ -531,6 +559,7 @@ int main(void)
     RUN(an_empty_answer_is_followed_up_once);
     RUN(an_empty_end_after_the_last_word_is_the_end);
     RUN(a_text_that_was_cut_off_is_continued_and_delivered_as_one);
+    RUN(parts_are_joined_without_what_they_repeat);
     RUN(parts_of_a_text_survive_a_crash);
     RUN(calls_that_were_cut_off_go_back_as_errors_twice);
     RUN(a_refusal_is_told_and_not_sent_again);
