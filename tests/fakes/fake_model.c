@@ -63,7 +63,7 @@ static struct
     FILE *log;
     const char *key;
     long delay_ms;
-    bool is_deepseek, is_lax, checks_prefix, logs_bodies;
+    bool is_deepseek, is_lax, checks_prefix, logs_bodies, is_plain;
     const struct fake_profile *profile;
     size_t window;
     struct seen faults[SEEN_COUNT_MAX];
@@ -348,8 +348,9 @@ static void default_answer(struct fake_answer *answer, const struct sma_offline_
     if (fake_answer_calls(turn, answer, &decision->arguments))
         return;
     sma_offline_decide(turn, decision);
-    if (!turn->has_result && turn->text.len > 0 &&
-        memmem(turn->text.ptr, turn->text.len, "[[plain]]", 9) != NULL)
+    bool is_plain = fake.is_plain || (turn->text.len > 0 && memmem(turn->text.ptr, turn->text.len,
+                                                                   "[[plain]]", 9) != NULL);
+    if (!turn->has_result && is_plain)
         answer->text = turn->text;
     else if (decision->tool == NULL) /* a final text would be delivered, too */
         answer->text =
@@ -698,14 +699,15 @@ static int usage(void)
     fputs(
         "fake_model [--port N] [--key KEY] [--script FILE] [--log FILE] [--log-bodies] "
         "[--delay-ms N]\n"
-        "           [--profile NAME] [--window TOKENS] [--deepseek] [--prefix] [--lax]\n"
+        "           [--profile NAME] [--window TOKENS] [--deepseek] [--prefix] [--lax] [--plain]\n"
         "  prints PORT n. --profile: refuses, answers and counts as this provider does; so does "
         "the path\n"
         "  /NAME/v1/... --window: longer requests are refused. --deepseek: reasoning_content must "
         "be echoed.\n"
         "  --prefix: 400 when the bytes of a conversation's earlier requests change. --lax: no "
         "checks,\n"
-        "  reads the newest turn only (benchmarks). GET /fake/state: sums, with what was paid and "
+        "  reads the newest turn only (benchmarks). --plain: answers are plain text. GET "
+        "/fake/state: sums, with what was paid and "
         "what a\n"
         "  perfectly cached client would have paid.\n"
         "  Faults: 4xx/5xx [retry-after=S retry-after-ms=N should-retry=0|1] quota context html "
@@ -753,6 +755,8 @@ int main(int argc, char **argv)
             fake.checks_prefix = true;
         else if (strcmp(argv[i], "--lax") == 0)
             fake.is_lax = true;
+        else if (strcmp(argv[i], "--plain") == 0)
+            fake.is_plain = true;
         else if (strcmp(argv[i], "--log-bodies") == 0)
             fake.logs_bodies = true;
         else if (i + 1 >= argc || !take_option(argv[i], argv[i + 1], &port))
