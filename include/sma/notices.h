@@ -18,8 +18,8 @@
     X(CLEARED, "Done. I have forgotten this conversation; the history on disk is kept.", "好的，已忘记当前会话；磁盘上的历史记录保留。") \
     X(HELP, "Commands: /status, /usage, /stop (cancel), /clear (forget this conversation), /help. Anything else is a message to me.", \
       "命令：/状态、/用量、/停止（取消）、/清除（忘记当前会话）、/帮助。其他内容都会作为消息处理。")                         \
-    X(STATUS, "Running. Waiting here: %u, waiting in all: %u, answered since start: %u.",                             \
-      "运行中。本会话等待 %u 条，全部等待 %u 条，启动以来已回复 %u 条。")                                             \
+    X(STATUS, "Running. Waiting here: %u, waiting in all: %u, waiting for the model: %u, answered since start: %u.",                             \
+      "运行中。本会话等待 %u 条，全部等待 %u 条，等待语言模型 %u 条，启动以来已回复 %u 条。")                                             \
     X(USAGE, "This chat: today %s, this month %s.", "本会话：今天 %s；本月 %s。")                                           \
     X(USAGE_ALL, "All chats: today %s, this month %s.", "全部会话：今天 %s；本月 %s。")                                   \
     X(USAGE_SUM, "%s requests and %s tokens", "%s 次请求、%s 个 token")                                                \

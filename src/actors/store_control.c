@@ -173,7 +173,8 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
     if (notice == SMA_NOTICE_STATUS)
         sma_notice_format(&store->text_buf, language, notice,
                           sma_queue_chat_waiting(store->queue, chat->id),
-                          sma_queue_waiting(store->queue), (unsigned)store->answered_count);
+                          sma_queue_waiting(store->queue), store->wait_count,
+                          (unsigned)store->answered_count);
     else if (notice == SMA_NOTICE_USAGE)
         sma_store_put_usage_notice(store, &store->text_buf, chat, ingress);
     else

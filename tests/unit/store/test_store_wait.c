@@ -266,6 +266,17 @@ static void stop_and_clear_end_it(void)
     }
 }
 
+static void status_counts_it(void)
+{
+    begin_world();
+    (void)wait_in("a", "1", 5000);
+    command(&w, "a", "2", SMA_CONTROL_STATUS);
+    run(&w);
+    CHECK(strstr(next_delivery(&w), "waiting for the model: 1,") != NULL);
+    CHECK(strstr(query(&w, SMA_QUERY_STATUS, ""), "\"waitingForModel\":1") != NULL);
+    end_world(&w);
+}
+
 static void collected_messages_stay_with_it(void)
 {
     make_world(&w);
@@ -570,6 +581,7 @@ int main(void)
     RUN(a_crash_after_it_was_handed_out_resumes_it);
     RUN(waiting_counts_as_no_attempt);
     RUN(stop_and_clear_end_it);
+    RUN(status_counts_it);
     RUN(collected_messages_stay_with_it);
     RUN(a_waiting_caller_gets_the_answer);
     RUN(a_failed_transaction_leaves_the_run_where_it_was);
