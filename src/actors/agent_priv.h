@@ -19,7 +19,9 @@
     (UINT64_C(5) * 1000000000) /* for a receipt while every slot is taken; else SMA_SEND_WAIT_S */
 #define AGENT_LEARNED_COUNT_MAX 256 /* more is not kept: it is learned again */
 #define AGENT_JUDGE_COUNT_MAX 64    /* questions to the model at once; further ones wait */
-#define AGENT_JUDGE_NS (UINT64_C(20) * 1000000000) /* from JUDGE to JUDGED, at most */
+#define AGENT_JUDGE_NS \
+    (UINT64_C(45) *    \
+     1000000000) /* from JUDGE to JUDGED, at most: models that think need more than 20 s */
 
 /* One open run. */
 struct agent_run
