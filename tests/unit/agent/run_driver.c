@@ -49,6 +49,39 @@ void driver_init(struct driver *driver, enum sma_llm_api api)
     driver->session = sma_session_pin(driver->sessions, driver->order.route.chat_key, 1);
     CHECK(driver->session != NULL);
     driver->first_state = SMA_DELIVERY_BEGUN;
+    driver->now_ns = 5;
+    driver->wall_ms = DRIVER_WALL_MS;
+    driver->start_ms = 3600000;
+}
+
+void driver_targets(struct driver *driver, const struct sma_config_llm *const *llms, size_t count)
+{
+    driver->config.llm = *llms[0];
+    driver->config.llm_targets[0] = &driver->config.llm;
+    for (size_t i = 1; i < count; i++)
+        driver->config.llm_targets[i] = llms[i];
+    driver->config.llm_target_count = count;
+    sma_run_settings_destroy(driver->settings);
+    CHECK_OK(sma_run_settings_create(&driver->config, NULL, &driver->settings));
+}
+
+static void forget_steps(struct driver *driver)
+{
+    for (uint32_t i = 0; i < driver->step_count; i++)
+        free((char *)(uintptr_t)driver->steps[i].data.ptr);
+    for (uint32_t i = 0; i < driver->delivery_count; i++) {
+        free(driver->texts[i]);
+        free(driver->chats[i]);
+    }
+    driver->step_count = driver->delivery_count = 0;
+}
+
+void driver_next(struct driver *driver)
+{
+    driver_cut(driver);
+    forget_steps(driver);
+    driver->order.seq++;
+    driver->order.has_past = true;
 }
 
 static void forget_done(struct driver *driver)
@@ -66,12 +99,7 @@ static void forget_done(struct driver *driver)
 void driver_fini(struct driver *driver)
 {
     driver_cut(driver);
-    for (uint32_t i = 0; i < driver->step_count; i++)
-        free((char *)(uintptr_t)driver->steps[i].data.ptr);
-    for (uint32_t i = 0; i < driver->delivery_count; i++) {
-        free(driver->texts[i]);
-        free(driver->chats[i]);
-    }
+    forget_steps(driver);
     forget_done(driver);
     sma_sessions_destroy(driver->sessions);
     sma_run_settings_destroy(driver->settings);
@@ -79,7 +107,7 @@ void driver_fini(struct driver *driver)
 
 void driver_event(struct driver *driver, struct sma_run_event event)
 {
-    event.now_ns = 5;
+    event.now_ns = driver->now_ns;
     sma_run_event(driver->run, &event, &driver->actions);
 }
 
@@ -96,7 +124,8 @@ void driver_start(struct driver *driver)
                                       .settings = driver->settings,
                                       .has_files = true,
                                       .has_reactions = true,
-                                      .wall_ms = DRIVER_WALL_MS + (int64_t)driver->random * 3600000,
+                                      .wall_ms =
+                                          driver->wall_ms + (int64_t)driver->random * driver->start_ms,
                                       .random = {driver->random++, 7}};
     CHECK_OK(sma_run_create(&options, &driver->run));
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_START});
@@ -165,6 +194,16 @@ void driver_model_status(struct driver *driver, enum sma_model_status status, co
 {
     struct sma_model_answer answer = {
         .seq = driver->order.seq, .status = (uint8_t)status, .error = sma_str(error)};
+    driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
+}
+
+void driver_trouble(struct driver *driver, enum sma_model_trouble trouble, int64_t retry_after_ms)
+{
+    struct sma_model_answer answer = {.seq = driver->order.seq,
+                                      .status = SMA_MODEL_FAILED,
+                                      .trouble = (uint8_t)trouble,
+                                      .retry_after_ms = retry_after_ms,
+                                      .error = SMA_STR("it said no")};
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
 }
 

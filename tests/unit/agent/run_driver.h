@@ -25,7 +25,8 @@ struct driver
     struct sma_run_order order;
     struct sma_run *run;
     struct sma_run_actions actions;
-    uint64_t random;
+    uint64_t random, now_ns;
+    int64_t wall_ms, start_ms; /* of the first start; each further one is so much later */
 
     /* what the "store" holds */
     struct sma_stored_step steps[DRIVER_STEP_MAX];
@@ -43,6 +44,8 @@ struct driver
 
 /* A chat "t:1", message "m1" of user u1, seq 10, on this wire. */
 void driver_init(struct driver *driver, enum sma_llm_api api);
+/* The same with these targets; config.llm is the first. The settings are made anew. */
+void driver_targets(struct driver *driver, const struct sma_config_llm *const *llms, size_t count);
 void driver_fini(struct driver *driver);
 /* Create the run and send START. With steps stored: as resumed. */
 void driver_start(struct driver *driver);
@@ -62,6 +65,10 @@ struct driver_call
 void driver_answer(struct driver *driver, const char *text, enum sma_finish finish,
                    const struct driver_call *calls);
 void driver_model_status(struct driver *driver, enum sma_model_status status, const char *error);
+/* FAILED with this trouble. */
+void driver_trouble(struct driver *driver, enum sma_model_trouble trouble, int64_t retry_after_ms);
+/* The next message of the chat: nothing is stored of its run yet. Does not start it. */
+void driver_next(struct driver *driver);
 /* Store the STEP in the last actions, as durable; its deliveries get ids and first_state. Does not tell the run. */
 void driver_store(struct driver *driver);
 /* Store and tell the run. */
