@@ -31,10 +31,9 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-/* What was measured of a target: how much it takes. All zero: nothing yet. */
+/* How many tokens a target makes of how many bytes. All zero: not measured yet. */
 struct sma_measure
 {
-    uint64_t window_tokens; /* it refused a request that was longer; 0 = it never did */
     uint64_t bytes, tokens; /* of its last good request */
 };
 /* What all runs of one configuration share: whom to ask, what is known of them, and the head and tail of every request,

@@ -156,7 +156,7 @@ static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, si
 
 static size_t size_of(struct sma_run *run)
 {
-    if (sma_session_fit(run->sessions, run->session, run->target, run->form != RUN_FORM_OWN) ==
+    if (sma_session_fit(run->sessions, run->session, run->target, run->form >= RUN_FORM_PLAIN) ==
         SMA_ERR_NOMEM)
         run->turn.err = SMA_ERR_NOMEM; /* the next request fails the run */
     return run->turn.err == SMA_ERR_TOOBIG ? 2 * SMA_REQUEST_BYTES_MAX : sma_run_request_size(run);
@@ -179,14 +179,14 @@ bool run_shrink(struct sma_run *run)
     return has_changed;
 }
 
-/* Longer than what the target has refused before, by the measure of its last good request? */
+/* Longer than what the target has refused in this run, by the measure of its last good request? */
 static bool is_over_window(const struct sma_run *run)
 {
     const struct sma_measure *measure = &run->settings->measures[run->target_index];
-    if (measure->window_tokens == 0 || measure->bytes == 0)
+    if (run->window_tokens == 0 || measure->bytes == 0)
         return false;
     uint64_t tokens = sma_run_request_size(run) * measure->tokens / measure->bytes;
-    return tokens > measure->window_tokens - measure->window_tokens / 8;
+    return tokens > run->window_tokens - run->window_tokens / 8;
 }
 
 bool run_fit_request(struct sma_run *run)
@@ -194,7 +194,8 @@ bool run_fit_request(struct sma_run *run)
     enum sma_err err = run_find_head(run->settings, run->target_index, run->offers,
                                      run->order->facts_word, &run->head);
     if (err == SMA_ERR_OK)
-        err = sma_session_fit(run->sessions, run->session, run->target, run->form != RUN_FORM_OWN);
+        err =
+            sma_session_fit(run->sessions, run->session, run->target, run->form >= RUN_FORM_PLAIN);
     if (err == SMA_ERR_OK && run->turn.err == SMA_ERR_NOMEM)
         err = SMA_ERR_NOMEM;
     if (err != SMA_ERR_OK) {

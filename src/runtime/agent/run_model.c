@@ -14,6 +14,7 @@ static void set_target(struct sma_run *run, size_t index)
     run->target = &run->settings->targets[index];
     run->form = RUN_FORM_OWN; /* what another one refused this one may take */
     run->form_round_count = 0;
+    run->window_tokens = 0;
     run_rebuild(run);
 }
 
@@ -145,7 +146,7 @@ static bool change_form(struct sma_run *run, const struct sma_model_answer *answ
     bool is_odd = answer->trouble == SMA_MODEL_TROUBLE_REQUEST &&
                   (answer->http_status == 400 || answer->http_status == 422);
     bool has_past = run->session->turn_count > 0 || run->round_count > 0;
-    if (run->form == RUN_FORM_OWN && has_past && (is_session || is_odd))
+    if (run->form < RUN_FORM_PLAIN && has_past && (is_session || is_odd))
         run->form = RUN_FORM_PLAIN;
     else if (run->form == RUN_FORM_PLAIN && run->round_count > 0 && is_session)
         run->form = RUN_FORM_TOLD;
@@ -222,7 +223,7 @@ static void note_success(struct sma_run *run, const struct sma_model_answer *ans
         measure->bytes = run->asked_bytes;
         measure->tokens = tokens;
     }
-    if (run->form != RUN_FORM_OWN && !run->is_break) {
+    if (run->form >= RUN_FORM_PLAIN && !run->is_break) {
         run->is_break = true; /* that it helped shows that it was needed */
         sma_session_make_plain(run->session);
     }
@@ -230,9 +231,8 @@ static void note_success(struct sma_run *run, const struct sma_model_answer *ans
 
 static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    struct sma_measure *measure = &run->settings->measures[run->target_index];
     if (answer->window_tokens > 0)
-        measure->window_tokens = answer->window_tokens;
+        run->window_tokens = answer->window_tokens;
     if (run_shrink(run))
         run_ask_model(run);
     else

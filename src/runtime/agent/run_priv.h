@@ -174,6 +174,7 @@ struct sma_run
     struct sma_buf notice;                  /* that it waits */
     bool has_asked;                         /* a model, in this life */
     size_t asked_bytes;                     /* of the last request */
+    uint64_t window_tokens;
     size_t asked_refused_count; /* what the target was known to refuse when it was asked last */
     struct sma_usage usage;                 /* since the last step that told it */
     const struct sma_target *usage_target;  /* who answered last; NULL = nobody */

@@ -115,6 +115,12 @@ static size_t joined_length(const struct sma_stored_turn *turn)
     return len;
 }
 
+static void mark_moved(struct sma_session *session)
+{
+    for (uint32_t i = 0; i < session->turn_count; i++)
+        session->turns[i]->state.is_moved = true;
+}
+
 /* Over a bound: to half of it in one go, the newest turn stays. */
 static void cut(struct sma_sessions *sessions, struct sma_session *session)
 {
@@ -130,6 +136,7 @@ static void cut(struct sma_sessions *sessions, struct sma_session *session)
         count++;
     }
     drop_turns(sessions, session, 0, count);
+    mark_moved(session);
 }
 
 enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_session *session,
@@ -179,7 +186,7 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
 void sma_session_make_plain(struct sma_session *session)
 {
     for (uint32_t i = 0; i < session->turn_count; i++)
-        session->turns[i]->is_plain = true;
+        session->turns[i]->state.is_plain = true;
 }
 
 bool sma_session_shorten(struct sma_session *session)
@@ -187,10 +194,12 @@ bool sma_session_shorten(struct sma_session *session)
     bool is_new = false;
     for (uint32_t i = 0; i < session->turn_count; i++) {
         struct sma_session_turn *turn = session->turns[i];
-        bool has_results = turn->stored.fragment_count > 2 && !turn->is_plain;
-        is_new |= has_results && !turn->is_short;
-        turn->is_short |= has_results;
+        bool has_results = turn->stored.fragment_count > 2 && !turn->state.is_plain;
+        is_new |= has_results && !turn->state.is_short;
+        turn->state.is_short |= has_results;
     }
+    if (is_new)
+        mark_moved(session);
     return is_new;
 }
 
@@ -198,8 +207,9 @@ bool sma_session_shorten(struct sma_session *session)
 static enum sma_err fit_turn(struct sma_session_turn *turn, const struct sma_target *target,
                              bool is_plain)
 {
-    enum sma_view_form form =
-        sma_view_form_for(&turn->stored, target, is_plain || turn->is_plain, turn->is_short);
+    struct sma_view_state state = turn->state;
+    state.is_plain |= is_plain;
+    enum sma_view_form form = sma_view_form_for(&turn->stored, target, &state);
     if (form == SMA_VIEW_STORED) {
         turn->bytes = turn->joined;
         return SMA_ERR_OK;
@@ -265,6 +275,7 @@ bool sma_session_shrink(struct sma_sessions *sessions, struct sma_session *sessi
     if (session->turn_count == 0)
         return false;
     drop_turns(sessions, session, 0, (session->turn_count + 1) / 2);
+    mark_moved(session);
     return true;
 }
 

@@ -25,10 +25,9 @@ struct sma_session_turn
     struct sma_str *ids; /* of the user's messages */
     struct sma_str
         bytes; /* what goes on the wire now: the fragments joined by commas, or the view */
-    struct sma_str joined;                   /* the fragments, joined by commas */
-    struct sma_stored_turn stored;           /* the turn itself */
-    bool is_plain;                           /* its fragments were refused */
-    bool is_short;                           /* its results were too long */
+    struct sma_str joined;         /* the fragments, joined by commas */
+    struct sma_stored_turn stored; /* the turn itself */
+    struct sma_view_state state;
     struct sma_buf view;                     /* another form of it; empty = none was needed yet */
     char view_key[SMA_TARGET_KEY_BYTES_MAX]; /* of the target that it was made for */
     uint8_t view_form;                       /* enum sma_view_form */

@@ -166,13 +166,15 @@ static bool is_same_wire(struct sma_str key, const char *wire)
 }
 
 enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
-                                     const struct sma_target *target, bool is_plain, bool is_short)
+                                     const struct sma_target *target,
+                                     const struct sma_view_state *state)
 {
-    if (is_plain || !is_same_wire(turn->key, target->wire->name))
+    if (state->is_plain || !is_same_wire(turn->key, target->wire->name))
         return SMA_VIEW_PLAIN;
-    if (sma_str_is_equal(turn->key, sma_str(target->key)))
-        return is_short ? SMA_VIEW_SHORT : SMA_VIEW_STORED;
-    return is_short ? SMA_VIEW_STRIPPED_SHORT : SMA_VIEW_STRIPPED;
+    bool is_bound = state->is_moved && strcmp(target->wire->name, "messages") == 0;
+    if (!is_bound && sma_str_is_equal(turn->key, sma_str(target->key)))
+        return state->is_short ? SMA_VIEW_SHORT : SMA_VIEW_STORED;
+    return state->is_short ? SMA_VIEW_STRIPPED_SHORT : SMA_VIEW_STRIPPED;
 }
 
 /* The fragments as a list of messages; NULL when they cannot be read. */

@@ -25,9 +25,18 @@ enum sma_view_form
     SMA_VIEW_PLAIN, /* what was said */
 };
 
-/** The form in which this target takes the turn. is_plain: its fragments were refused; is_short: results must be short. */
+/* What has happened to a turn since it was made. */
+struct sma_view_state
+{
+    bool is_plain; /* its fragments were refused */
+    bool is_short; /* its results must be short */
+    bool
+        is_moved; /* what stood before it has changed: thinking that is bound to it is refused (messages wire) */
+};
+/** The form in which this target takes the turn. */
 enum sma_view_form sma_view_form_for(const struct sma_stored_turn *turn,
-                                     const struct sma_target *target, bool is_plain, bool is_short);
+                                     const struct sma_target *target,
+                                     const struct sma_view_state *state);
 /** Append the turn in this form (not STORED), comma-joined. What cannot be read becomes PLAIN.
  *  OK | NOMEM | TOOBIG | CORRUPT: it has no blocks to make a plain form of. */
 SMA_CHECKED enum sma_err sma_view_put(struct sma_buf *buf, const struct sma_stored_turn *turn,
