@@ -30,7 +30,7 @@ static void start(struct world *world, bool is_stream, const char *api_key)
     snprintf(llm, sizeof llm,
              "\"api\":\"%s\",\"stream\":%s,\"timeouts\":{\"connectMs\":500,\"firstByteMs\":%d,"
              "\"idleMs\":%d},"
-             "\"apiKey\":\"%s\"",
+             "\"patienceS\":0,\"apiKey\":\"%s\"",
              wire, is_stream ? "true" : "false", IDLE_MS, IDLE_MS, api_key);
     world_start(world, binary, fake_model, llm, ",\"agent\":{\"concurrency\":32}");
     world->is_stream = is_stream;
@@ -225,7 +225,7 @@ static void a_long_session_shrinks(struct world *world)
     talk_expect(world->service.port, "shrinks", "and on we go", "You said: and on we go");
 }
 
-static void three_shrinks_are_enough(struct world *world)
+static void shrinking_comes_to_an_end(struct world *world)
 {
     char text[600];
     fill_session(world, "hopeless", 12);
@@ -235,7 +235,7 @@ static void three_shrinks_are_enough(struct world *world)
     CHECK(strstr(talk_text(root, "output"), "Send /clear to start afresh") != NULL);
     json_decref(root);
     json_t *list = world_asked(world, "]] hopeless.");
-    CHECK_INT(4, json_array_size(list));
+    CHECK_INT(5, json_array_size(list)); /* 12 turns, then 6, 3, 1, 0 */
     json_decref(list);
     json_decref(talk_execute(world->service.port, 200, "hopeless", NULL, "/clear"));
     talk_expect(world->service.port, "hopeless", "afresh then", "You said: afresh then");
@@ -250,7 +250,7 @@ static void play(bool is_stream)
     faults_end_in_an_answer_or_a_clear_line(&world);
     each_chat_goes_on(&world);
     a_long_session_shrinks(&world);
-    three_shrinks_are_enough(&world);
+    shrinking_comes_to_an_end(&world);
     world_stop(&world);
 }
 

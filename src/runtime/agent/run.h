@@ -31,11 +31,6 @@
 #include "sma/messages.h"
 #include "sma/wire.h"
 
-/* How many tokens a target makes of how many bytes. All zero: not measured yet. */
-struct sma_measure
-{
-    uint64_t bytes, tokens; /* of its last good request */
-};
 /* What all runs of one configuration share: whom to ask, what is known of them, and the head and tail of every request,
  * built once. */
 struct sma_run_settings
@@ -43,7 +38,6 @@ struct sma_run_settings
     const struct sma_config *config;
     struct sma_target targets[SMA_TARGET_COUNT_MAX]; /* in the order of the configuration */
     struct sma_cooldown cooldowns[SMA_TARGET_COUNT_MAX];
-    struct sma_measure measures[SMA_TARGET_COUNT_MAX];
     size_t target_count;
     struct sma_target judge; /* who reads what may be an answer to a request */
     struct sma_buf heads[SMA_TARGET_COUNT_MAX][SMA_TOOL_OFFER_SETS]; /* made when first needed */

@@ -179,16 +179,6 @@ bool run_shrink(struct sma_run *run)
     return has_changed;
 }
 
-/* Longer than what the target has refused in this run, by the measure of its last good request? */
-static bool is_over_window(const struct sma_run *run)
-{
-    const struct sma_measure *measure = &run->settings->measures[run->target_index];
-    if (run->window_tokens == 0 || measure->bytes == 0)
-        return false;
-    uint64_t tokens = sma_run_request_size(run) * measure->tokens / measure->bytes;
-    return tokens > run->window_tokens - run->window_tokens / 8;
-}
-
 bool run_fit_request(struct sma_run *run)
 {
     enum sma_err err = run_find_head(run->settings, run->target_index, run->offers,
@@ -208,7 +198,5 @@ bool run_fit_request(struct sma_run *run)
             return false;
         }
     }
-    while (is_over_window(run) && run_shrink(run))
-        continue; /* what is then still too long is for the target to say */
     return true;
 }

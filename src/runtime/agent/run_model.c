@@ -4,8 +4,7 @@
 #include "sma/text.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define TELL_WAIT_MS 10000     /* a wait longer than this is told to the chat */
-#define MEASURE_TOKENS_MIN 500 /* in less than this the provider's own words weigh too much */
+#define TELL_WAIT_MS 10000 /* a wait longer than this is told to the chat */
 
 /* -- who is asked ------------------------------------------------------------------------------------------------- */
 static void set_target(struct sma_run *run, size_t index)
@@ -14,7 +13,6 @@ static void set_target(struct sma_run *run, size_t index)
     run->target = &run->settings->targets[index];
     run->form = RUN_FORM_OWN; /* what another one refused this one may take */
     run->form_round_count = 0;
-    run->window_tokens = 0;
     run_rebuild(run);
 }
 
@@ -72,7 +70,9 @@ static bool wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str
     uint32_t ms = sma_patience_wait_ms(&patience, asked_ms, run->random[1] ^ run->now_ns);
     if (ms == 0)
         return false;
-    bool tells = ms > TELL_WAIT_MS && !wait.is_told;
+    bool tells = ms > TELL_WAIT_MS && !wait.is_told &&
+                 !sma_str_is_equal(run->order->route.channel,
+                                   SMA_STR("api")); /* it would stand in the result */
     wait.count++;
     wait.is_told |= tells;
     wait.reason = (struct sma_str){reason.ptr, sma_utf8_cut(reason, 1000)};
@@ -115,7 +115,6 @@ void run_ask_model(struct sma_run *run)
     if (!run_fit_request(run))
         return;
     run->has_asked = true;
-    run->asked_bytes = sma_run_request_size(run);
     run->asked_refused_count = run->target->refused_count;
     run->state = RUN_MODEL;
     (void)run_act(run, SMA_RUN_ASK_MODEL);
@@ -209,30 +208,21 @@ static void add_usage(struct sma_usage *sum, const struct sma_usage *more)
 }
 
 /* The target has answered: it is well, and what it was sent it takes. */
-static void note_success(struct sma_run *run, const struct sma_model_answer *answer)
+static void note_success(struct sma_run *run)
 {
-    const struct sma_usage *usage = &answer->usage;
-    uint64_t tokens = usage->input + usage->cached + usage->written;
-    struct sma_measure *measure = &run->settings->measures[run->target_index];
     sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
     run->tried = 0;
     run->shrink_count = 0;
     run->wait = (struct sma_stored_wait){0};
     run->usage_target = run->target;
-    if (usage->request_count <= 1 && tokens >= MEASURE_TOKENS_MIN) {
-        measure->bytes = run->asked_bytes;
-        measure->tokens = tokens;
-    }
     if (run->form >= RUN_FORM_PLAIN && !run->is_break) {
         run->is_break = true; /* that it helped shows that it was needed */
         sma_session_make_plain(run->session);
     }
 }
 
-static void too_long(struct sma_run *run, const struct sma_model_answer *answer)
+static void too_long(struct sma_run *run)
 {
-    if (answer->window_tokens > 0)
-        run->window_tokens = answer->window_tokens;
     if (run_shrink(run))
         run_ask_model(run);
     else
@@ -250,7 +240,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
     }
     add_usage(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
-        note_success(run, answer);
+        note_success(run);
         if (run_nudge(run, answer))
             return;
         if (answer->call_count == 0)
@@ -261,7 +251,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
                                     answer->trouble != SMA_MODEL_TROUBLE_REQUEST)) {
         run_settle(run); /* nothing is begun any more: it is asked again after the next start */
     } else if (answer->status == SMA_MODEL_CONTEXT_LENGTH) {
-        too_long(run, answer);
+        too_long(run);
     } else {
         model_failed(run, answer);
     }

@@ -173,11 +173,9 @@ struct sma_run
     struct sma_stored_wait wait;            /* since when, how often; count 0 = it does not wait */
     struct sma_buf notice;                  /* that it waits */
     bool has_asked;                         /* a model, in this life */
-    size_t asked_bytes;                     /* of the last request */
-    uint64_t window_tokens;
     size_t asked_refused_count; /* what the target was known to refuse when it was asked last */
-    struct sma_usage usage;                 /* since the last step that told it */
-    const struct sma_target *usage_target;  /* who answered last; NULL = nobody */
+    struct sma_usage usage;     /* since the last step that told it */
+    const struct sma_target *usage_target; /* who answered last; NULL = nobody */
 
     /* the end */
     uint8_t outcome;
