@@ -52,7 +52,7 @@ static struct feishu_message await_card(const struct feishu_world *world, const 
         struct http_answer answer =
             http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
         CHECK_INT(200, answer.status);
-        is_stored = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
+        is_stored = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
         http_answer_fini(&answer);
     }
     return card;

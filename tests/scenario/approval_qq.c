@@ -40,7 +40,7 @@ static void await_receipts(const struct qq_world *world)
         struct http_answer answer =
             http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
         CHECK(answer.status == 200);
-        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
+        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
         http_answer_fini(&answer);
     }
     CHECK(is_quiet);

@@ -207,7 +207,7 @@ void approval_await_receipts(const struct telegram_world *world)
             http_ask(world->world.service.port, "/api/status", "", NULL, AWAIT_MS);
         CHECK(answer.status == 200 && strstr(answer.body, "\"outbox\":{\"open\":") != NULL);
         /* the store says it itself: gauges lag behind a batch */
-        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0}") != NULL;
+        is_quiet = strstr(answer.body, "\"outbox\":{\"open\":0,") != NULL;
         http_answer_fini(&answer);
     }
     CHECK(is_quiet);
