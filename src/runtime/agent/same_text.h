@@ -3,7 +3,8 @@
  * white space, case or Markdown.
  *
  * Two texts are compared without white space, letter case (ASCII), Markdown marks and full stops at the end; a question mark
- * counts. "Part of" means whole sentences or lines: "delete it" is no part of "I did not delete it".
+ * counts. "Part of" means whole sentences or lines: "delete it" is no part of "I did not delete it". A few words must be whole
+ * sentences: the answer "SQLite" is not said by a list of candidates that has it as a line.
  * Threads: any; no state. Allocates.
  */
 #ifndef SMA_RUNTIME_AGENT_SAME_TEXT_H

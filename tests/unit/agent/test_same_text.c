@@ -26,6 +26,9 @@ static void the_same_in_other_clothes_is_said(void)
         {"It is 5 pm.", "I looked. It is 5 pm. Anything else?"},
         {"Anything else?", "It is 5 pm. Anything else?"},
         {"***", " *** "},
+        {"All 12 tests of the parser pass now",
+         "## Result\n\nall 12 tests of the parser pass now\nnext"},
+        {"5", "5."},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
         CHECK(is_said(rows[i].text, rows[i].said));
@@ -45,6 +48,18 @@ static void what_says_more_or_something_else_is_not(void)
         {"It costs 5", "It costs 5.50"},
         {"***", "it is done"},
         {"a", ""},
+        {"C#", "C"},
+        {"x 5", "x > 5"},
+        {"Use a_b", "Use ab"},
+        {"23", "2*3"},
+        {"5", "~5"},
+        /* the answer is one of those that were listed */
+        {"SQLite", "I compare:\n1. Postgres\n2. SQLite\n3. Mongo\nLet me look."},
+        {"SQLite.", "I compare:\n1. Postgres\n2. SQLite"},
+        {"No", "Which of\nyes\nno\nmaybe\nis it? I look."},
+        {"SQLite", "The default: SQLite\nI look whether it fits."},
+        {"\xe5\x8f\xaf\xe4\xbb\xa5", "\xe9\x80\x89\xe9\xa1\xb9\xef\xbc\x9a\n\xe5\x8f\xaf\xe4\xbb"
+                                     "\xa5\n\xe4\xb8\x8d\xe8\xa1\x8c"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
         CHECK(!is_said(rows[i].text, rows[i].said));
