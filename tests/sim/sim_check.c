@@ -305,6 +305,24 @@ static bool is_wait_notice(const struct world *world, const struct row *row)
     return row->parts[0].text != NULL && strstr(row->parts[0].text, text) != NULL;
 }
 
+/* Who has the answer is not told that the model is away: that only its closing word is missing is no news. */
+static void check_no_late_wait(struct world *world, const struct event *event, uint64_t run)
+{
+    uint32_t answer_step = UINT32_MAX;
+    for (size_t i = 0; i < SMA_COUNT_OF(rows_by_seq[run]) && rows_by_seq[run][i] != NULL; i++) {
+        const struct row *row = rows_by_seq[run][i];
+        uint32_t step = sma_state_outbox_step(row->outbox_id);
+        if (row->intent == SMA_INTENT_ASSISTANT_TEXT && is_seen(row) && !row->is_hopeless &&
+            row->platform == event->platform && row->chat == event->chat && step < answer_step)
+            answer_step = step;
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(rows_by_seq[run]) && rows_by_seq[run][i] != NULL; i++) {
+        const struct row *row = rows_by_seq[run][i];
+        if (is_wait_notice(world, row) && sma_state_outbox_step(row->outbox_id) > answer_step)
+            complain(world, "%s was told to wait for a model after its answer", event->id);
+    }
+}
+
 /* Every delivery of this message to its own chat that is an answer to it, not a remark about waiting. */
 static void check_answer(struct world *world, const struct event *event,
                          const struct sma_state_head *head)
@@ -327,6 +345,8 @@ static void check_answer(struct world *world, const struct event *event,
         seen += is_seen(row);
         sure += is_seen(row) && !row->is_hopeless && !is_tell;
     }
+    if (!is_tell)
+        check_no_late_wait(world, event, run);
     if (sure > 1) {
         complain(world, "%s was answered %u times under different keys", event->id, sure);
         for (size_t i = 0; i < SMA_COUNT_OF(rows_by_seq[run]) && rows_by_seq[run][i] != NULL; i++)

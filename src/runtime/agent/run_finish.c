@@ -302,6 +302,13 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char
     finish(run, outcome);
 }
 
+/* The user has been sent an answer, and only the model's closing word is missing: nobody needs to read about that. */
+static void finish_quietly(struct sma_run *run)
+{
+    keep_ended(run, "the model could not be asked after what was sent");
+    finish(run, SMA_OUTCOME_OK);
+}
+
 void run_finish_too_long(struct sma_run *run)
 {
     /* Forgetting the conversation helps only where there is one. */
@@ -309,7 +316,10 @@ void run_finish_too_long(struct sma_run *run)
                run->session->turn_count > 0 ? SMA_NOTICE_TOO_LONG : SMA_NOTICE_MESSAGE_TOO_LONG);
     sma_buf_fini(&run->turn); /* what was too long once would be so again: in plain form */
     run->turn.err = SMA_ERR_TOOBIG;
-    run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
+    if (run->is_answered)
+        finish_quietly(run);
+    else
+        run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
 }
 
 void run_finish_failed(struct sma_run *run, const char *why)
@@ -378,6 +388,10 @@ static void put_details(struct sma_run *run, struct sma_str why)
 
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer)
 {
+    if (run->is_answered) {
+        finish_quietly(run);
+        return;
+    }
     bool is_set_up = answer != NULL;
     enum sma_notice notice =
         is_set_up ? run_error_for_people(run, (enum sma_model_trouble)answer->trouble)

@@ -70,7 +70,7 @@ static bool wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str
     uint32_t ms = sma_patience_wait_ms(&patience, asked_ms, run->random[1] ^ run->now_ns);
     if (ms == 0)
         return false;
-    bool tells = ms > TELL_WAIT_MS && !wait.is_told &&
+    bool tells = ms > TELL_WAIT_MS && !wait.is_told && !run->is_answered &&
                  !sma_str_is_equal(run->order->route.channel,
                                    SMA_STR("api")); /* it would stand in the result */
     wait.count++;

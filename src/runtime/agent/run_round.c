@@ -260,9 +260,25 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
     sma_tool_args_fini(&args);
 }
 
+/* The round told its own chat something and did nothing else: nobody waits for what would come of it. A send that failed
+ * is still to be told in another way. */
+static bool is_said_only(const struct run_round *round)
+{
+    bool is_said = false;
+    for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
+        const struct sma_stored_result *result = &round->results.results[i];
+        enum sma_tool tool = sma_tool_find(round->answer.calls[i].name);
+        if (!run_is_send(tool) || tool == SMA_TOOL_CONTACT_SEND || result->is_error)
+            return false;
+        is_said |= result->is_delivered;
+    }
+    return is_said;
+}
+
 void run_absorb(struct sma_run *run, struct sma_str results)
 {
     struct run_round *round = run_add_round(run, results);
+    run->is_answered = is_said_only(round) && run->parts.len == 0;
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
         if (!round->results.results[i].is_error &&
             run_is_send(sma_tool_find(round->answer.calls[i].name)))

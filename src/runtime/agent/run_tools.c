@@ -102,6 +102,10 @@ static void checked(struct sma_run *run, uint32_t index, const struct sma_tool_a
     struct run_call *call = run_close_call(run, index, CALL_CHECK);
     if (call == NULL)
         return;
+    if (answer->verdict == SMA_TOOL_STOPPED && run->is_draining) {
+        run_settle(run); /* the answer is not stored yet: the model is asked again */
+        return;
+    }
     if (answer->verdict == SMA_TOOL_ASKS) {
         call->is_asked = true;
         sma_buf_put_str(&call->item, answer->item_json);
@@ -155,6 +159,11 @@ static void ran(struct sma_run *run, uint32_t index, const struct sma_tool_answe
     struct run_call *call = run_close_call(run, index, CALL_RUN);
     if (call == NULL)
         return;
+    if (answer->verdict == SMA_TOOL_STOPPED && run->is_draining) {
+        run_settle(
+            run); /* the next start says "interrupted": that is true then, "stopping" is not */
+        return;
+    }
     if (answer->verdict == SMA_TOOL_STOPPED)
         run_set_error(call, sma_str(stopped_text));
     else if (answer->verdict == SMA_TOOL_ALLOWED)

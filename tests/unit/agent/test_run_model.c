@@ -532,7 +532,7 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     begin(&d, 1, 900);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send);
     driver_durable(&d);
-    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_sent(&d, 0, SMA_SEND_FAILED, "blocked"); /* so nobody has an answer yet */
     d.deliveries[0].state = SMA_DELIVERY_FAILED;
     d.deliveries[0].error = SMA_STR("blocked");
     driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 20000);
@@ -545,6 +545,84 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     d.deliveries[1] = row;
     due(&d, 20);
     CHECK(request_has(&d, "blocked"));
+    driver_fini(&d);
+}
+
+/* A round that only sends: the person has the answer, and the request that is left is the model's closing word. */
+static void send_only_round(struct driver *d, enum sma_send_state state)
+{
+    static const struct driver_call send[] = {{"c1", "chat_send", "{\"text\":\"It is 42.\"}"}, {0}};
+    driver_answer(d, "", SMA_FINISH_TOOLS, send);
+    driver_durable(d);
+    d->deliveries[d->delivery_count - 1].state =
+        state == SMA_SEND_SENT ? SMA_DELIVERY_SENT : SMA_DELIVERY_FAILED;
+    driver_sent(d, 0, state, "");
+    CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
+}
+
+static void who_has_the_answer_hears_nothing_of_a_model_that_fails(void)
+{
+    struct driver d;
+    begin(&d, 1, 100);
+    send_only_round(&d, SMA_SEND_SENT);
+    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 60000);
+    CHECK_INT(0, check_wait(&d, 2, 60000)
+                     ->delivery_count); /* there may be more to come: it waits, quietly */
+    park(&d);
+    due(&d, 110);
+    driver_trouble(&d, SMA_MODEL_TROUBLE_TRANSIENT, -1); /* patience is over */
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+    CHECK(d.done_text == NULL);
+    CHECK(memmem(d.done_turn, d.done_turn_len, "It is 42.", 9) != NULL);
+    CHECK(memmem(d.done_turn, d.done_turn_len, "[ended: ", 8) != NULL);
+    driver_fini(&d);
+
+    static const enum sma_model_trouble troubles[] = {SMA_MODEL_TROUBLE_AUTH,
+                                                      SMA_MODEL_TROUBLE_REQUEST};
+    for (size_t i = 0; i < SMA_COUNT_OF(troubles); i++) {
+        begin(&d, 1, 900);
+        send_only_round(&d, SMA_SEND_SENT);
+        driver_trouble(&d, troubles[i], -1);
+        driver_done(&d, true);
+        CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
+        CHECK(d.done_text == NULL);
+        driver_fini(&d);
+    }
+}
+
+static void who_waits_for_more_than_was_sent_is_told(void)
+{
+    static const struct driver_call moment[] = {
+        {"c1", "chat_send", "{\"text\":\"One moment.\"}"}, {"c2", "chat_load_history", "{}"}, {0}};
+    struct sma_history_lines none = {0};
+    struct driver d;
+    begin(&d, 1, 900);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, moment);
+    driver_durable(&d);
+    driver_sent(&d, 0, SMA_SEND_SENT, "");
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 1, .history = &none});
+    driver_durable(&d);
+    driver_trouble(&d, SMA_MODEL_TROUBLE_RATE, 60000);
+    CHECK_INT(1, check_wait(&d, 3, 60000)->delivery_count);
+    park(&d);
+    driver_fini(&d);
+
+    begin(&d, 1, 900); /* what could not be delivered is no answer */
+    send_only_round(&d, SMA_SEND_FAILED);
+    driver_trouble(&d, SMA_MODEL_TROUBLE_AUTH, -1);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    CHECK(d.done_text != NULL);
+    driver_fini(&d);
+
+    begin(&d, 1, 900); /* nor is one that work has followed */
+    send_only_round(&d, SMA_SEND_SENT);
+    one_round(&d, "x");
+    driver_durable(&d);
+    driver_trouble(&d, SMA_MODEL_TROUBLE_AUTH, -1);
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_fini(&d);
 }
 
@@ -605,6 +683,8 @@ int main(void)
     RUN(a_wait_without_disk_is_stored_later);
     RUN(a_failure_while_the_program_ends_is_left_for_the_next_start);
     RUN(the_notice_of_a_wait_is_nobody_s_result);
+    RUN(who_has_the_answer_hears_nothing_of_a_model_that_fails);
+    RUN(who_waits_for_more_than_was_sent_is_told);
     RUN(usage_goes_with_the_next_step_once);
     return check_summary();
 }
