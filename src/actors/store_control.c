@@ -13,13 +13,17 @@ enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
     sma_store_forget_suspect(store, seq);
     sma_store_release(store, seq);
     sma_store_drop_judgement(store, seq);
+    struct sma_usage usage = {0}; /* of the steps, which go now */
     enum sma_err err = sma_store_end_wait(store, seq);
+    if (err == SMA_ERR_OK)
+        err = sma_state_steps_usage(store->state, seq, &usage);
     if (err == SMA_ERR_OK)
         err = sma_state_finish(store->state,
                                &(struct sma_state_finish){.seq = seq,
                                                           .state = SMA_ROW_CANCELLED,
                                                           .outcome = SMA_OUTCOME_CANCELLED,
-                                                          .wall_ms = sma_ctx_wall(store->ctx)});
+                                                          .wall_ms = sma_ctx_wall(store->ctx),
+                                                          .usage = &usage});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
@@ -171,10 +175,9 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
     enum sma_language language = sma_store_language(store, &ingress->route);
     sma_buf_clear(&store->text_buf);
     if (notice == SMA_NOTICE_STATUS)
-        sma_notice_format(&store->text_buf, language, notice,
-                          sma_queue_chat_waiting(store->queue, chat->id),
-                          sma_queue_waiting(store->queue), store->wait_count,
-                          (unsigned)store->answered_count);
+        sma_notice_format(
+            &store->text_buf, language, notice, sma_queue_chat_waiting(store->queue, chat->id),
+            sma_queue_waiting(store->queue), store->wait_count, (unsigned)store->answered_count);
     else if (notice == SMA_NOTICE_USAGE)
         sma_store_put_usage_notice(store, &store->text_buf, chat, ingress);
     else

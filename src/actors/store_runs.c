@@ -753,7 +753,8 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                                  .trace = done->trace});
 }
 
-/* The run was ended by /stop: what it had done until then is still a turn of its chat. Nobody waits for it. */
+/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its last step did not tell
+ * of was used, too. Nobody waits for it. A repeated one brings nothing. */
 static void keep_late_turn(struct sma_store *store, const struct sma_done *done)
 {
     if (done->outcome != SMA_OUTCOME_CANCELLED || done->turn.len == 0 || store->disk_level >= 2)
@@ -765,7 +766,9 @@ static void keep_late_turn(struct sma_store *store, const struct sma_done *done)
                                                              .wire = done->wire,
                                                              .turn = done->turn,
                                                              .message_id = SMA_STR("")});
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+    if (err == SMA_ERR_OK)
+        err = sma_store_count_usage_of(store, done->seq, &done->usage, done->target);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND && err != SMA_ERR_EXISTS)
         sma_store_fail_batch(store, err);
 }
 

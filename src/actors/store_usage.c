@@ -8,32 +8,43 @@
 #define STORE_USAGE_DAYS 30         /* asked for, when nobody says how many */
 #define STORE_USAGE_LIST_COUNT 100u /* chats, people, platforms, targets */
 
-enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
-                                   const struct sma_usage *usage, struct sma_str target)
+enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
+                                      const struct sma_usage *usage, struct sma_str target)
 {
     struct sma_state_head head;
     char person[SMA_ID_BYTES_MAX * 2 + 2];
     if (sma_usage_is_empty(usage))
         return SMA_ERR_OK;
-    enum sma_err err = sma_state_head_get(store->state, run->seq, &head);
+    enum sma_err err = sma_state_head_get(store->state, seq, &head);
     if (err != SMA_ERR_OK)
         return err;
-    struct sma_str channel = run->chat->state->channel;
+    const struct sma_state_chat *chat = sma_state_chat_by_id(store->state, head.chat_id);
+    if (chat == NULL)
+        return SMA_ERR_NOTFOUND;
+    struct sma_str channel = chat->channel;
     int len = snprintf(person, sizeof person, "%.*s:%.*s", (int)channel.len, channel.ptr,
                        (int)head.user_id.len, head.user_id.ptr);
     if (target.len > SMA_LEARNED_BYTES_MAX)
         target.len = SMA_LEARNED_BYTES_MAX;
-    sma_usage_add(&run->usage, usage);
-    store->has_run_change = true;
     return sma_state_usage_add(
         store->state,
         &(struct sma_state_usage_key){
             .day = sma_ctx_wall(store->ctx) / DAY_MS,
-            .chat_id = run->chat->id,
+            .chat_id = chat->id,
             .person = {person, (size_t)len < sizeof person ? (size_t)len : sizeof person - 1},
             .platform = channel,
             .target = target},
         usage);
+}
+
+enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
+                                   const struct sma_usage *usage, struct sma_str target)
+{
+    if (sma_usage_is_empty(usage))
+        return SMA_ERR_OK;
+    sma_usage_add(&run->usage, usage);
+    store->has_run_change = true;
+    return sma_store_count_usage_of(store, run->seq, usage, target);
 }
 
 static void put_number(struct sma_buf *buf, const char *key, uint64_t number)

@@ -325,8 +325,9 @@ struct sma_state_finish
  *  open any more (nothing changed). */
 SMA_CHECKED enum sma_err sma_state_finish(struct sma_state *state,
                                           const struct sma_state_finish *finish);
-/** The turn of a run that was CANCELLED before its turn was known: only seq, wire, message_id, turn of *finish count. Not
- *  kept, and OK: a turn that is there already, of a run that ended otherwise, or from before a clear mark. */
+/** The turn of a run that was CANCELLED before its turn was known: only seq, wire, message_id, turn of *finish count. From
+ *  before a clear mark it is not kept, and that is OK. EXISTS: its turn is there already, or the run ended otherwise
+ *  (nothing changed). NOTFOUND when the row is gone. */
 SMA_CHECKED enum sma_err sma_state_late_turn(struct sma_state *state,
                                              const struct sma_state_finish *finish);
 

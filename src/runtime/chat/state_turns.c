@@ -134,15 +134,17 @@ enum sma_err sma_state_late_turn(struct sma_state *state, const struct sma_state
     enum sma_err err = sma_state_change(state);
     if (err == SMA_ERR_OK)
         err = sma_state_head_get(state, finish->seq, &head);
-    if (err != SMA_ERR_OK || head.state != SMA_ROW_CANCELLED)
+    if (err != SMA_ERR_OK)
         return err;
+    if (head.state != SMA_ROW_CANCELLED)
+        return SMA_ERR_EXISTS;
     struct sma_state_chat *chat = sma_state_chat_by_id(state, head.chat_id);
     if (chat == NULL)
         return sma_state_fail(state, SQLITE_CORRUPT, "keep a late turn: its chat is not there");
     struct sma_state_chat_entry *entry = entry_of(chat);
     uint32_t at = find(entry, finish->seq);
     bool is_there = at < chat->turn_count && entry->turns[at] == finish->seq;
-    return is_there ? SMA_ERR_OK : sma_state_turn_add(state, chat, finish);
+    return is_there ? SMA_ERR_EXISTS : sma_state_turn_add(state, chat, finish);
 }
 
 enum sma_err sma_state_turns_prune(struct sma_state *state)
