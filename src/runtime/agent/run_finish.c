@@ -127,6 +127,7 @@ enum turn_form
     TURN_DONE,   /* answered: over a bound what was said suffices */
     TURN_OPEN,   /* to be continued: over a bound the newest rounds stay */
     TURN_HIDDEN, /* refused by the model: not to be sent again */
+    TURN_REFUSED, /* by the provider, unread: whatever it was about, each later request would be refused for it */
 };
 
 static void keep_form(struct sma_run *run, struct sma_stored_turn *turn, enum turn_form form)
@@ -136,6 +137,10 @@ static void keep_form(struct sma_run *run, struct sma_stored_turn *turn, enum tu
     bool is_whole = run->turn.err == SMA_ERR_OK && turn->fragment_count > 0;
     if (form == TURN_HIDDEN)
         keep_hidden(run, turn, "[This message is not shown: the model refused to answer it.]");
+    else if (form == TURN_REFUSED)
+        keep_hidden(run, turn,
+                    "[This message is not shown: the provider of the language model refused the "
+                    "request that held it; chat_load_history has it.]");
     else if (is_whole && !is_large)
         keep_turn(run, turn);
     else if (is_whole && form == TURN_OPEN && cut_rounds(run, turn))
@@ -183,8 +188,8 @@ static void put_said(struct sma_buf *said, struct sma_str text)
     sma_buf_put_str(said, text);
 }
 
-/* Whatever the end: what was asked and done stays, with a line that says how it ended, so that "continue" continues. */
-static void keep_ended(struct sma_run *run, const char *why)
+/* The end with a line that says how it came. */
+static void keep_ended_as(struct sma_run *run, const char *why, enum turn_form form)
 {
     struct sma_buf said, line;
     sma_buf_init(&said, SMA_SESSION_BYTES_MAX / 2);
@@ -199,11 +204,18 @@ static void keep_ended(struct sma_run *run, const char *why)
         run->target->wire->put_assistant_text(&run->turn, run->target, sma_buf_str(&line));
         run_close_fragment(run, 1);
     }
-    put_said(&said, sma_buf_str(&run->sent_texts));
+    if (form != TURN_REFUSED)
+        put_said(&said, sma_buf_str(&run->sent_texts));
     put_said(&said, sma_buf_str(&line));
-    build_turn(run, said.err == SMA_ERR_OK ? sma_buf_str(&said) : sma_buf_str(&line), TURN_OPEN);
+    build_turn(run, said.err == SMA_ERR_OK ? sma_buf_str(&said) : sma_buf_str(&line), form);
     sma_buf_fini(&said);
     sma_buf_fini(&line);
+}
+
+/* Whatever the end: what was asked and done stays, so that "continue" continues. */
+static void keep_ended(struct sma_run *run, const char *why)
+{
+    keep_ended_as(run, why, TURN_OPEN);
 }
 
 /* -- the answer --------------------------------------------------------------------------------------------------- */
@@ -303,9 +315,9 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char
 }
 
 /* The user has been sent an answer, and only the model's closing word is missing: nobody needs to read about that. */
-static void finish_quietly(struct sma_run *run)
+static void finish_quietly(struct sma_run *run, enum turn_form form)
 {
-    keep_ended(run, "the model could not be asked after what was sent");
+    keep_ended_as(run, "the model could not be asked after what was sent", form);
     finish(run, SMA_OUTCOME_OK);
 }
 
@@ -317,7 +329,7 @@ void run_finish_too_long(struct sma_run *run)
     sma_buf_fini(&run->turn); /* what was too long once would be so again: in plain form */
     run->turn.err = SMA_ERR_TOOBIG;
     if (run->is_answered)
-        finish_quietly(run);
+        finish_quietly(run, TURN_OPEN);
     else
         run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
 }
@@ -386,10 +398,19 @@ static void put_details(struct sma_run *run, struct sma_str why)
     sma_notice_format(&run->done_text, run->language, SMA_NOTICE_MODEL_DETAILS, text);
 }
 
+/* For what was said, or for nothing we know: in every form that it was sent in. Where a member is named it was not the words. */
+static bool is_refused_for_good(const struct sma_model_answer *answer)
+{
+    return answer != NULL && answer->http_status >= 400 &&
+           (answer->trouble == SMA_MODEL_TROUBLE_REQUEST ||
+            answer->trouble == SMA_MODEL_TROUBLE_SESSION);
+}
+
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer)
 {
+    enum turn_form form = is_refused_for_good(answer) ? TURN_REFUSED : TURN_OPEN;
     if (run->is_answered) {
-        finish_quietly(run);
+        finish_quietly(run, form);
         return;
     }
     bool is_set_up = answer != NULL;
@@ -400,5 +421,10 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
     put_details(run, is_set_up ? answer->error
                                : SMA_STR("No language model is configured. Set llm.model and "
                                          "llm.apiKey in ship.json and restart."));
-    run_finish_notice(run, SMA_OUTCOME_FAILED, "the language model could not be asked");
+    deliver(run, SMA_INTENT_NOTICE);
+    keep_ended_as(run,
+                  form == TURN_REFUSED ? "the request was refused"
+                                       : "the language model could not be asked",
+                  form);
+    finish(run, SMA_OUTCOME_FAILED);
 }

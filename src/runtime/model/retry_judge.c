@@ -292,7 +292,8 @@ static bool is_about_content(const struct sma_failure *failure)
                     "misalignment_policy_violation", "content_policy_violation",
                     "data_inspection_failed", "DataInspectionFailed") ||
            HAS_WORD(failure->error.said, "content management policy", "usage policies",
-                    "inappropriate content", "invalid schema for function");
+                    "inappropriate content", "invalid schema for function", "input was flagged",
+                    "requires moderation", "content_policy_violation");
 }
 
 static void judge_refusal(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
@@ -313,7 +314,10 @@ static void judge_refusal(const struct sma_failure *failure, struct sma_failure_
 static void judge_status(const struct sma_failure *failure, int status,
                          struct sma_failure_verdict *verdict)
 {
-    if (is_no_model(failure, status))
+    if (status == 403 &&
+        is_about_content(failure)) /* what one said: the key is as good as before */
+        (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_REQUEST);
+    else if (is_no_model(failure, status))
         (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_NO_MODEL);
     else if (is_auth(failure, status))
         (void)say(verdict, SMA_RETRY_NO, SMA_MODEL_TROUBLE_AUTH);

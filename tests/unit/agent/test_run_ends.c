@@ -357,6 +357,42 @@ static void a_run_that_fails_keeps_its_rounds(void)
     driver_fini(&d);
 }
 
+/* A filter of the provider, say: with the words in the session it would refuse everything that is asked later, too. */
+static void what_a_provider_refuses_for_good_is_not_sent_again(void)
+{
+    static const struct
+    {
+        enum sma_model_trouble trouble;
+        int status;
+        bool is_shown;
+    } rows[] = {
+        {SMA_MODEL_TROUBLE_REQUEST, 400, false}, {SMA_MODEL_TROUBLE_REQUEST, 400, false},
+        {SMA_MODEL_TROUBLE_REQUEST, 403, false}, {SMA_MODEL_TROUBLE_SESSION, 400, false},
+        {SMA_MODEL_TROUBLE_SESSION, 400, false}, {SMA_MODEL_TROUBLE_REQUEST, 200, true},
+        {SMA_MODEL_TROUBLE_MEMBER, 400, true},   {SMA_MODEL_TROUBLE_AUTH, 401, true},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        begin(&d);
+        play_round(&d, SMA_FINISH_TOOLS, i % 2 == 0 ? send_wait : both);
+        struct sma_model_answer refusal = {.seq = d.order.seq,
+                                           .status = SMA_MODEL_FAILED,
+                                           .trouble = (uint8_t)rows[i].trouble,
+                                           .http_status = rows[i].status,
+                                           .retry_after_ms = -1};
+        for (int k = 0; k < 4 && driver_find(&d, SMA_RUN_STORE_DONE) == NULL; k++)
+            driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
+        driver_done(&d, true);
+        CHECK_INT(i % 2 == 0 ? SMA_OUTCOME_OK : SMA_OUTCOME_FAILED, d.done_outcome); /* answered? */
+        CHECK_INT(1, d.session->turn_count);
+        CHECK_INT(rows[i].is_shown, session_has(&d, "hello"));
+        CHECK_INT(rows[i].is_shown, session_has(&d, "chat_send"));
+        CHECK_INT(!rows[i].is_shown, session_has(&d, "chat_load_history has it"));
+        CHECK(session_has(&d, "[ended: "));
+        driver_fini(&d);
+    }
+}
+
 static void a_run_that_fails_at_once_keeps_the_question(void)
 {
     struct driver d;
@@ -566,6 +602,7 @@ int main(void)
     RUN(calls_of_a_refused_answer_are_not_carried_out);
     RUN(at_the_step_limit_the_model_sums_up_and_the_work_stays);
     RUN(a_run_that_fails_keeps_its_rounds);
+    RUN(what_a_provider_refuses_for_good_is_not_sent_again);
     RUN(a_run_that_fails_at_once_keeps_the_question);
     RUN(a_run_that_the_user_stopped_keeps_what_was_done);
     RUN(a_message_too_long_to_keep_leaves_a_note);

@@ -200,6 +200,12 @@ static void codes_of_providers_are_known(void)
          ERROR("\"code\":\"content_filter\",\"message\":\"The response was filtered due to the "
                "prompt triggering Azure's content management policy\""),
          NO, REQUEST, 0, NULL, 0},
+        /* OpenRouter's moderation: it is no trouble of the key, which all chats use */
+        {NULL, 403,
+         ERROR(
+             "\"code\":403,\"message\":\"a/b requires moderation on B. Your input was flagged for "
+             "\\\"violence\\\". No credits were charged.\""),
+         NO, REQUEST, 0, NULL, 0},
         {NULL, 405, "", NO, SETUP, 0, NULL, 0},
         {NULL, 418, "", NO, REQUEST, 0, NULL, 0},
         {NULL, 503, "{\"error\":{\"message\":\"Loading model\",\"code\":503}}", YES, TRANSIENT, 0,
