@@ -73,8 +73,8 @@ static bool read_contact(struct sma_str text, struct sma_str *ret_name, struct s
 /* Of the facts, "[facts <word>] <time>; <person>; <place>". */
 static struct sma_str find_time(struct sma_str facts)
 {
-    const char *begin = memchr(facts.ptr, ']', facts.len);
-    if (facts.len == 0 || begin == NULL)
+    const char *begin = facts.len == 0 ? NULL : memchr(facts.ptr, ']', facts.len);
+    if (begin == NULL)
         return (struct sma_str){"", 0};
     struct sma_str rest = {begin + 1, facts.len - (size_t)(begin + 1 - facts.ptr)};
     const char *end = memchr(rest.ptr, ';', rest.len);
