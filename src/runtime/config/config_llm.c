@@ -298,10 +298,36 @@ static enum sma_err choose_model(const struct place *place, const struct sma_pro
     return SMA_ERR_OK;
 }
 
-static enum sma_err choose_proxy(const struct place *place)
+/* scheme://[user@]host[:port] with a host, and a port that there can be. */
+static bool is_proxy(const char *proxy)
 {
     static const char *const schemes[] = {"http://",    "https://",  "socks4://",
                                           "socks4a://", "socks5://", "socks5h://"};
+    const char *rest = NULL;
+    for (size_t i = 0; i < SMA_COUNT_OF(schemes) && rest == NULL; i++)
+        if (strncmp(proxy, schemes[i], strlen(schemes[i])) == 0)
+            rest = proxy + strlen(schemes[i]);
+    for (const char *at = proxy; *at != '\0'; at++)
+        if ((unsigned char)*at <= 0x20 || *at == 0x7f)
+            return false;
+    if (rest == NULL)
+        return false;
+    size_t len = strcspn(rest, "/?#");
+    const char *user_end = memrchr(rest, '@', len), *end = rest + len;
+    const char *host = user_end == NULL ? rest : user_end + 1;
+    const char *bracket = memchr(host, ']', (size_t)(end - host));
+    const char *name_end = bracket == NULL ? host : bracket;
+    const char *colon = memchr(name_end, ':', (size_t)(end - name_end));
+    if (host == end || host == colon)
+        return false;
+    char *port_end = NULL;
+    unsigned long port = colon == NULL ? 1 : strtoul(colon + 1, &port_end, 10);
+    return colon == NULL ||
+           (colon[1] >= '0' && colon[1] <= '9' && port_end == end && port > 0 && port <= 65535);
+}
+
+static enum sma_err choose_proxy(const struct place *place)
+{
     struct loading *loading = place->loading;
     struct sma_config_llm *llm = place->llm;
     const char *everywhere = json_string_value(json_object_get(loading->root, "proxy"));
@@ -312,12 +338,7 @@ static enum sma_err choose_proxy(const struct place *place)
     llm->proxy = get_text(place, "proxy", place->is_same ? place->main->proxy : everywhere);
     if (strcmp(llm->proxy, "none") == 0)
         llm->proxy = "";
-    bool is_known = llm->proxy[0] == '\0';
-    for (size_t i = 0; i < SMA_COUNT_OF(schemes); i++)
-        is_known |= strncmp(llm->proxy, schemes[i], strlen(schemes[i])) == 0;
-    for (const char *at = llm->proxy; *at != '\0'; at++)
-        is_known &= (unsigned char)*at > 0x20 && *at != 0x7f;
-    if (is_known)
+    if (llm->proxy[0] == '\0' || is_proxy(llm->proxy))
         return SMA_ERR_OK;
     return sma_fail(loading->error, SMA_ERR_BADINPUT,
                     "%s: %s must be an address like http://host:port or socks5h://host:port, or "
