@@ -99,6 +99,7 @@ static void end_judged(struct model_request *request, const struct sma_failure_v
 static void begin_attempt(struct model_request *request)
 {
     sma_decoder_reset(request->decoder, model_id_seed(request->ask));
+    sma_decoder_set_request(request->decoder, request->ask->body);
     sma_buf_clear(&request->error_body);
     request->attempt_ns = sma_ctx_now(request->model->ctx);
     request->sent_ns = request->event_ns = request->event_count = 0;

@@ -103,6 +103,12 @@ void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed)
     decoder->reasoning_name[0] = '\0';
     decoder->decoded = (struct sma_decoded){0};
     decoder->id_seed = id_seed;
+    decoder->request = (struct sma_str){0};
+}
+
+void sma_decoder_set_request(struct sma_decoder *decoder, struct sma_str request)
+{
+    decoder->request = request;
 }
 
 /* -- what the formats build with --------------------------------------------------------------- */

@@ -79,6 +79,9 @@ void sma_decoder_destroy(struct sma_decoder *decoder); /* accepts NULL */
 /** Ready for another answer. `id_seed` goes into ids made up for calls without one: unique in a
  *  conversation. */
 void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed);
+/** What is answered, the body of the request: a call that stands in it as text is quoted, not made. Borrowed until the next
+ *  reset. Not told: nothing is quoted. */
+void sma_decoder_set_request(struct sma_decoder *decoder, struct sma_str request);
 /** More bytes of the body. Trouble is kept and shows in the result. */
 void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len);
 /** Nothing that follows can change the result: the terminal event, or trouble, was seen. */

@@ -3,7 +3,8 @@
  * as Qwen and Hermes write them, or the same in a fence.
  *
  * A call is meant only where such blocks, each beginning a line, are all that follows to the end of the text. In the middle
- * of a text, in quotes, without name and arguments they are words.
+ * of a text, in quotes, without name and arguments they are words; and so is a block that stands in the request already:
+ * people, files or results have shown it to the model, and it repeats it.
  */
 #include "decode_priv.h"
 
@@ -56,6 +57,14 @@ static size_t skip_space(struct sma_str text, size_t at)
     return at;
 }
 
+static struct sma_str trim_end(struct sma_str text)
+{
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL &&
+           text.ptr[text.len - 1] != '\0')
+        text.len--;
+    return text;
+}
+
 /* The call in one block, or NULL. */
 static json_t *read_call(struct sma_str inner)
 {
@@ -105,6 +114,68 @@ static bool is_all_blocks(struct sma_str text, size_t at, size_t *ret_stop)
     return true;
 }
 
+/* -- quoted ------------------------------------------------------------------------------------- */
+/* The next byte that counts, of a JSON string: white space and what is written as an escape of it does not. 0 = the end. */
+static char next_of_json(struct sma_str json, size_t *at)
+{
+    while (*at < json.len) {
+        char c = json.ptr[(*at)++];
+        if (c == '\\' && *at < json.len) {
+            c = json.ptr[(*at)++];
+            if (strchr("nrt", c) != NULL)
+                continue;
+        }
+        if (strchr(" \t\r\n", c) == NULL)
+            return c;
+    }
+    return '\0';
+}
+
+static bool is_block_at(struct sma_str json, size_t at, struct sma_str block)
+{
+    for (size_t i = 0; i < block.len; i++) {
+        if (block.ptr[i] == '\0' || strchr(" \t\r\n", block.ptr[i]) != NULL)
+            continue;
+        if (next_of_json(json, &at) != block.ptr[i])
+            return false;
+    }
+    return true;
+}
+
+/* Of a request full of tags only so many are compared. */
+#define QUOTE_COUNT_MAX 1024
+
+static bool is_quoted(struct sma_str request, struct sma_str block)
+{
+    const struct tag *tag = tag_at(block, 0);
+    size_t at = 0;
+    for (size_t count = 0; tag != NULL && at < request.len && count < QUOTE_COUNT_MAX; count++) {
+        const char *found =
+            memmem(request.ptr + at, request.len - at, tag->open.ptr, tag->open.len);
+        if (found == NULL)
+            return false;
+        at = (size_t)(found - request.ptr);
+        if (is_block_at(request, at, block))
+            return true;
+        at += tag->open.len;
+    }
+    return at < request.len && tag != NULL; /* too many to tell */
+}
+
+/* Is one of the blocks from here to the end a quotation? */
+static bool is_any_quoted(struct sma_str request, struct sma_str text, size_t at)
+{
+    while (at < text.len) {
+        json_t *call = NULL;
+        size_t end = read_block(text, at, &call);
+        json_decref(call);
+        if (end == 0 || is_quoted(request, trim_end((struct sma_str){text.ptr + at, end - at})))
+            return end != 0;
+        at = skip_space(text, end);
+    }
+    return false;
+}
+
 static void add_calls(struct sma_decoder *decoder, struct sma_str text, size_t at)
 {
     while (at < text.len && decoder->status == SMA_DECODED_OK) {
@@ -121,14 +192,6 @@ static void add_calls(struct sma_decoder *decoder, struct sma_str text, size_t a
     }
 }
 
-static struct sma_str trim_end(struct sma_str text)
-{
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL &&
-           text.ptr[text.len - 1] != '\0')
-        text.len--;
-    return text;
-}
-
 struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text)
 {
     size_t stop = 0, try_count = 0;
@@ -140,6 +203,8 @@ struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma
         stop = at;
         if (!is_all_blocks(text, at, &stop))
             continue; /* every block up to the one that is none would meet the same one */
+        if (is_any_quoted(decoder->request, text, at))
+            return text;
         struct sma_str before = trim_end((struct sma_str){text.ptr, at});
         add_calls(decoder, text, at);
         return before;

@@ -53,6 +53,7 @@ struct sma_decoder
     enum sma_llm_api api;
     struct sma_profile profile;
     uint64_t id_seed;
+    struct sma_str request; /* borrowed */
     uint64_t event_count;
     struct sma_sse sse;
     struct sma_buf document;

@@ -7,6 +7,7 @@
 #include "support.h"
 
 static struct sma_decoder *decoder_of;
+static const char *asked = "";
 static const char *base_url = "http://127.0.0.1:1/v1";
 
 static const struct sma_decoded *decode(const char *body)
@@ -17,6 +18,7 @@ static const struct sma_decoded *decode(const char *body)
     decoder_of = sma_decoder_create(&llm);
     CHECK(decoder_of != NULL);
     sma_decoder_reset(decoder_of, 1);
+    sma_decoder_set_request(decoder_of, sma_str(asked));
     feed_pieces(decoder_of, sma_str(body), 5);
     return sma_decoder_finish(decoder_of);
 }
@@ -179,6 +181,29 @@ static void words_about_calls_stay_words(void)
     }
 }
 
+/* "What does this line of the log mean?" - and the model begins by quoting it. */
+static void a_call_that_was_shown_to_the_model_is_quoted_not_made(void)
+{
+    static const char *const requests[] = {
+        "{\"content\":\"What is <tool_call>{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"a\\\":1}}"
+        "</tool_call>?\"}",
+        "{\"content\":\"<tool_call>x<tool_call>\\n{\\\"name\\\": "
+        "\\\"f\\\",\\n\\t\\\"arguments\\\": {\\\"a\\\": "
+        "1}}\\r\\n</tool_call>\"}",
+    };
+    static const char text[] = "It says:\n<tool_call>{\"name\":\"f\", \"arguments\":{\"a\":1}}\n"
+                               "</tool_call>";
+    static const char other[] = "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":2}}</tool_call>";
+    for (size_t i = 0; i < SMA_COUNT_OF(requests); i++) {
+        asked = requests[i];
+        const struct sma_decoded *decoded = decode_text(text, "stop");
+        CHECK_INT(0, decoded->call_count);
+        CHECK_STR(text, decoded->text);
+        CHECK_INT(1, decode_text(other, "stop")->call_count); /* its own call still is one */
+    }
+    asked = "";
+}
+
 /* A platform takes calls out of the text itself: what stands there was meant to be read. */
 static void text_of_platforms_is_never_a_call(void)
 {
@@ -242,6 +267,7 @@ int main(void)
     RUN(only_the_head_of_a_long_cut_call_goes_back);
     RUN(calls_written_as_text_become_calls);
     RUN(words_about_calls_stay_words);
+    RUN(a_call_that_was_shown_to_the_model_is_quoted_not_made);
     RUN(text_of_platforms_is_never_a_call);
     RUN(a_call_in_a_cut_text_is_neither_run_nor_shown);
     RUN(calls_in_the_text_are_not_streamed);
