@@ -77,12 +77,13 @@ static const struct row ROWS[] = {
 struct cell
 {
     const char *name, *text;
-    const char *output;   /* what the person reads; NULL: a notice */
-    const char *never;    /* and what it must not be */
-    int request_count;    /* that the server took or failed; 0 = any */
-    int refusal_count;    /* wanted ones */
-    bool may_prefix_move; /* it is rebuilt */
-    bool may_fail;        /* as a run: what counts is what the person reads */
+    const char *output;    /* what the person reads; NULL: a notice */
+    const char *never;     /* and what it must not be */
+    int request_count;     /* that the server took or failed; 0 = any */
+    int refusal_count;     /* wanted ones */
+    bool may_prefix_move;  /* it is rebuilt */
+    bool may_drop_thought; /* one, where it is bound to what has been shortened */
+    bool may_fail;         /* as a run: what counts is what the person reads */
 };
 
 static const struct cell CELLS[] = {
@@ -142,7 +143,8 @@ static const struct cell TIGHT[] = {
      .text = "[[window 8000]] [[do: call read_file {\"path\":\"half.txt\"}; call read_file "
              "{\"path\":\"half.txt\",\"offset\":2}; text Both were too big.]]",
      .output = "Both were too big.",
-     .may_prefix_move = true},
+     .may_prefix_move = true,
+     .may_drop_thought = true},
 };
 /* With the session of "tool", at another provider. */
 static const struct cell SWITCHED = {.name = "tool",
@@ -173,28 +175,6 @@ static const struct cell WAITING = {.name = "waiting",
                                             "{\"path\":\"note.txt\"}; text It was worth it.]]",
                                     .output = "It was worth it.",
                                     .may_prefix_move = true};
-
-#define BOUND "run: thoughts behind a shortened result are left out"
-
-/* Cells that fail today, and what they wait for. Printed with each run; it must be empty in the end. */
-static const struct
-{
-    const char *row, *cell, *waits_for; /* "*" = all */
-} EXPECTED[] = {
-    {"anthropic-sonnet-5-5", "overflow-later", BOUND},
-    {"anthropic-opus-5-5", "overflow-later", BOUND},
-    {"anthropic-fable-5-2", "overflow-later", BOUND},
-    {"whole-anthropic", "overflow-later", BOUND},
-};
-
-static const char *expected_failure(const char *row, const char *cell)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(EXPECTED); i++)
-        if ((strcmp(EXPECTED[i].row, row) == 0 || strcmp(EXPECTED[i].row, "*") == 0) &&
-            (strcmp(EXPECTED[i].cell, cell) == 0 || strcmp(EXPECTED[i].cell, "*") == 0))
-            return EXPECTED[i].waits_for;
-    return NULL;
-}
 
 /* -- what the server saw --------------------------------------------------------------------------------------------- */
 static json_t *asked(const struct world *world, const char *part)
@@ -283,7 +263,8 @@ static bool is_traffic_right(const struct world *world, const struct row *row,
     }
     int request_count = (int)json_array_size(list) - refusal_count;
     bool is_right = refusal_count >= cell->refusal_count &&
-                    refusal_count <= cell->refusal_count + learns(row) && miss_count == 0 &&
+                    refusal_count <= cell->refusal_count + learns(row) &&
+                    miss_count <= (int)cell->may_drop_thought &&
                     (cell->request_count == 0 || cell->request_count == request_count) &&
                     (cell->may_prefix_move || learns(row) || only_grows(list));
     if (!is_right)
@@ -313,14 +294,9 @@ static int judge(const struct world *world, const struct row *row, const struct 
 {
     bool is_answered = is_answer_right(cell, answer),
          is_right = is_traffic_right(world, row, cell) && is_answered;
-    const char *waits_for = expected_failure(row->name, cell->name);
-    if (waits_for != NULL)
-        fprintf(stderr, "%s: %s x %s (%s)\n",
-                is_right ? "PASSES, take it off the list" : "expected failure", row->name,
-                cell->name, waits_for);
-    else if (!is_right)
+    if (!is_right)
         fprintf(stderr, "WRONG: %s x %s\n", row->name, cell->name);
-    return !is_right && waits_for == NULL;
+    return !is_right;
 }
 
 static void put_target(const struct world *world, const struct row *row, char *json, size_t size)

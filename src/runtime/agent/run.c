@@ -351,6 +351,10 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
         stop(run, event->is_by_user);
         break;
     case SMA_RUN_CLEARED:
+        if (run->state != RUN_FINISHING) {
+            run_mark_moved(run, 0);
+            run_rebuild(run);
+        }
         if (run->state == RUN_MODEL) {
             (void)run_act(run, SMA_RUN_CANCEL_MODEL);
             run_ask_model(run);

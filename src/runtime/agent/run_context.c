@@ -147,6 +147,8 @@ static size_t shorten_rounds(struct sma_run *run, size_t excess, size_t head, si
             }
         }
         more = largest == NULL ? 0 : shorten_result(largest, index, head, tail);
+        if (more > 0)
+            run_mark_moved(run, (uint32_t)(largest - run->rounds) + 1);
         saved += more;
     }
     if (saved > 0)
@@ -170,10 +172,14 @@ bool run_shrink(struct sma_run *run)
     size_t size = size_of(run), wanted = size / 5 * 3;
     bool has_changed =
         shorten_rounds(run, size - wanted, SMA_SHORT_HEAD_BYTES, SMA_SHORT_TAIL_BYTES) > 0;
+    bool has_moved = size_of(run) > wanted && sma_session_shorten(run->session);
     if (size_of(run) > wanted)
-        has_changed |= sma_session_shorten(run->session);
-    if (size_of(run) > wanted)
-        has_changed |= sma_session_shrink(run->sessions, run->session);
+        has_moved |= sma_session_shrink(run->sessions, run->session);
+    if (has_moved) {
+        run_mark_moved(run, 0);
+        run_rebuild(run);
+        has_changed = true;
+    }
     if (!has_changed)
         has_changed = shorten_rounds(run, size - wanted, TINY_HEAD_BYTES, TINY_TAIL_BYTES) > 0;
     return has_changed;

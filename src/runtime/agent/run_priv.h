@@ -132,6 +132,8 @@ struct sma_run
     enum run_form
         form; /* of the session and of the first form_round_count rounds; later ones: OWN */
     uint32_t form_round_count;
+    uint32_t moved_first,
+        moved_end; /* rounds before which something has changed since they were made */
     bool is_break; /* the session was refused as it was: the stored turn says so */
     uint32_t fragment_messages[FRAGMENT_COUNT_MAX];
     struct sma_buf tool_calls, sent_texts; /* for DONE; what the user has been sent */
@@ -220,6 +222,9 @@ struct run_round *run_add_round(struct sma_run *run, struct sma_str results);
 void run_drop_rounds(struct sma_run *run);
 /* Make the turn again: for another target, in another form. */
 void run_rebuild(struct sma_run *run);
+/* What stands before round `first` is not what its model has seen: of this and of later rounds so far, thinking that is bound to
+ * it is left out of the turn, when it is made again. */
+void run_mark_moved(struct sma_run *run, uint32_t first);
 /* Make the next request shorter. false: there is nothing left to leave out. */
 bool run_shrink(struct sma_run *run);
 /* Session and head are what the target takes, and the request is within the bounds. false: the run has ended. */

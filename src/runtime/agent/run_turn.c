@@ -219,9 +219,28 @@ static enum run_form form_of(const struct sma_run *run, const struct run_round *
     return round < run->rounds + run->form_round_count ? run->form : RUN_FORM_OWN;
 }
 
+static bool is_moved(const struct sma_run *run, const struct run_round *round)
+{
+    return round >= run->rounds + run->moved_first && round < run->rounds + run->moved_end;
+}
+
+void run_mark_moved(struct sma_run *run, uint32_t first)
+{
+    uint32_t end = run->round_count + (run->call_count > 0); /* and the one that is open */
+    if (first >= end)
+        return;
+    /* One range: to leave out too much is harmless, since what is before it moves with it. */
+    if (run->moved_end == 0 || first < run->moved_first)
+        run->moved_first = first;
+    if (end > run->moved_end)
+        run->moved_end = end;
+}
+
 static bool is_own(const struct sma_run *run, const struct run_round *round)
 {
     const struct sma_stored_answer *answer = &round->answer;
+    if (run->target->profile.binds_thinking && is_moved(run, round))
+        return false;
     return form_of(run, round) == RUN_FORM_OWN && answer->fragment.len > 0 &&
            sma_str_is_equal(answer->key, sma_str(run->target->key));
 }

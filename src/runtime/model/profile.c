@@ -202,6 +202,8 @@ static void settle_echo(struct sma_profile *profile, const struct sma_config_llm
                      (profile->host == SMA_HOST_OTHER && model != NULL &&
                       (model->vendor == SMA_HOST_DEEPSEEK || model->vendor == SMA_HOST_MOONSHOT));
     profile->has_call_signatures = profile->host == SMA_HOST_GEMINI;
+    profile->binds_thinking =
+        llm->api == SMA_LLM_MESSAGES && model != NULL && (model->flags & MODEL_BINDS) != 0;
     profile->has_hidden_reasoning = profile->host == SMA_HOST_GEMINI;
     if (llm->api != SMA_LLM_CHAT || !is_direct)
         return;

@@ -127,6 +127,8 @@ struct sma_profile
     bool has_stream_usage; /* stream_options.include_usage */
     bool has_cache_key;    /* prompt_cache_key */
     enum sma_cache cache;
+    bool
+        binds_thinking; /* Messages: thinking is refused when anything before it has changed since */
     bool has_images, has_pdf, has_audio;
     struct sma_prices prices;
     const char

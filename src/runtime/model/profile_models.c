@@ -27,6 +27,9 @@
 #define CLAUDE(name, context, most, sampled, effort_bits, switched, ...)                        \
     ROW("claude-" name, ANTHROPIC, context, most, CLAUDE_FLAGS, sampled, effort_bits, switched, \
         FREE, __VA_ARGS__)
+#define BINDING_CLAUDE(name, context, most, sampled, effort_bits, switched, ...)       \
+    ROW("claude-" name, ANTHROPIC, context, most, CLAUDE_FLAGS | MODEL_BINDS, sampled, \
+        effort_bits, switched, FREE, __VA_ARGS__)
 #define GPT(name, context, most, more, sampled, effort_bits, tools, ...)                     \
     ROW(name, OPENAI, context, most, GPT_FLAGS | (more), sampled, effort_bits, FIXED, tools, \
         __VA_ARGS__)
@@ -46,15 +49,16 @@
 
 static const struct model MODELS[] = {
     /* -- Anthropic: input, cache read, cache write for five minutes, output */
-    {CLAUDE("fable-5-2", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 8, .2, 10, 40)},
-    {CLAUDE("fable-5-1", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 10, .25, 12.5, 50)},
+    {BINDING_CLAUDE("fable-5-2", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 8, .2, 10, 40)},
+    {BINDING_CLAUDE("fable-5-1", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 10, .25, 12.5, 50)},
     {CLAUDE("fable-5", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 10, 1, 12.5, 50)},
     {CLAUDE("mythos-5", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 10, 1, 12.5, 50)},
-    {CLAUDE("opus-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 4, .2, 5, 20)},
+    {BINDING_CLAUDE("opus-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, FIXED, 4, .2, 5, 20)},
     {CLAUDE("opus-5", MILLION, 128000, NEVER, LOW_TO_MAX, ON, 5, .5, 6.25, 25)},
-    {CLAUDE("sonnet-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, BETWEEN, 2, .1, 2.5, 10)},
+    {BINDING_CLAUDE("sonnet-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, BETWEEN, 2, .1, 2.5, 10)},
     {CLAUDE("sonnet-5", MILLION, 128000, NEVER, LOW_TO_MAX, ON, 2, .2, 2.5, 10)},
-    {CLAUDE("haiku-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, ON, .1, .01, .125, .5, 100000, 5, 5)},
+    {BINDING_CLAUDE("haiku-5-5", MILLION, 128000, NEVER, LOW_TO_MAX, ON, .1, .01, .125, .5, 100000,
+                    5, 5)},
     {CLAUDE("opus-4-8", MILLION, 128000, NEVER, LOW_TO_MAX, ADAPTIVE, 5, .5, 6.25, 25)},
     {CLAUDE("opus-4-7", MILLION, 128000, NEVER, LOW_TO_MAX, ADAPTIVE, 5, .5, 6.25, 25)},
     {CLAUDE("opus-4-6", MILLION, 128000, ONE, LOW_TO_HIGH | EFFORT(MAX), ADAPTIVE, 5, .5, 6.25,
@@ -75,10 +79,10 @@ static const struct model MODELS[] = {
     {GONE("claude-3-5-haiku", ANTHROPIC, "2026-02-19", "claude-haiku-5-5")},
     {GONE("claude-3", ANTHROPIC, "2026-02-19", "claude-sonnet-5-5")},
     /* A Claude of later: what all of today's newest take. */
-    {CLAUDE("fable", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
-    {CLAUDE("opus", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
-    {CLAUDE("sonnet", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
-    {CLAUDE("haiku", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
+    {BINDING_CLAUDE("fable", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
+    {BINDING_CLAUDE("opus", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
+    {BINDING_CLAUDE("sonnet", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
+    {BINDING_CLAUDE("haiku", 200000, 64000, NEVER, LOW_TO_HIGH, FIXED, 0)},
 
     /* -- OpenAI: input, cached, written, output. Where writing is free its tokens cost what input costs. */
     {GPT("gpt-6-astra", 272000, 128000, MODEL_BREAKPOINTS, NEVER, LOW_TO_MAX, NEVER, 10, 1, 12.5,

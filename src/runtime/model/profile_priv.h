@@ -11,6 +11,7 @@ enum
     MODEL_READS_PDF = 4, /* natively */
     MODEL_HEARS = 8,
     MODEL_BREAKPOINTS = 16, /* OpenAI 5.6 and later: prompt_cache_breakpoint */
+    MODEL_BINDS = 32, /* Claude 5.1 and later: thinking is bound to all that stands before it */
 };
 
 struct model
