@@ -1,6 +1,7 @@
 /*
  * agent_judge.c — is this message the answer to a request? The words alone did not tell, so the model is asked, without
- * tools and without the conversation. What it cannot say in time is not an answer: the message is then an ordinary one.
+ * tools and without the conversation. When it fails, another target is asked, once and in the same time. What none can say in
+ * time is not an answer: the message is then an ordinary one.
  *
  *   waiting for a place -> asked the model -> ready to be told -> told (the store has it on its way to the disk)
  */
@@ -88,17 +89,16 @@ static const struct sma_judge *order_of(const struct agent_judge *judge)
 
 /* -- the question ------------------------------------------------------------------------------------------------- */
 /* OK: asked | FULL: no place at the model now | anything else: it cannot be asked. */
-static SMA_CHECKED enum sma_err ask_model(struct sma_agent *agent, struct agent_judge *judge,
-                                          const struct sma_request *request)
+static SMA_CHECKED enum sma_err ask_target(struct sma_agent *agent, struct agent_judge *judge,
+                                           const struct sma_target *target,
+                                           const struct sma_request *request)
 {
     const struct sma_judge *order = order_of(judge);
-    const struct sma_run_settings *settings = agent->settings;
     struct sma_buf question, body;
     sma_buf_init(&question, QUESTION_BYTES_MAX);
     sma_buf_init(&body, SMA_REQUEST_BYTES_MAX);
     sma_answer_put_question(&question, order->text, request);
     struct sma_str block = sma_buf_str(&question);
-    const struct sma_target *target = &settings->judge;
     target->wire->put_head(&body, target, sma_str(judge_text), NULL, 0);
     size_t start = body.len;
     target->wire->put_user(&body, target, &block, 1);
@@ -122,7 +122,8 @@ static SMA_CHECKED enum sma_err ask_model(struct sma_agent *agent, struct agent_
     return err;
 }
 
-static SMA_CHECKED enum sma_err begin(struct sma_agent *agent, struct agent_judge *judge)
+static SMA_CHECKED enum sma_err begin(struct sma_agent *agent, struct agent_judge *judge,
+                                      const struct sma_target *target)
 {
     struct sma_request request;
     if (!agent->settings->is_configured || sma_ctx_now(agent->ctx) >= judge->due_ns)
@@ -132,9 +133,32 @@ static SMA_CHECKED enum sma_err begin(struct sma_agent *agent, struct agent_judg
     enum sma_err err = sma_request_parse(order_of(judge)->request_json, &request);
     if (err != SMA_ERR_OK)
         return err;
-    err = ask_model(agent, judge, &request);
+    err = ask_target(agent, judge, target, &request);
     sma_request_fini(&request);
     return err;
+}
+
+/* The first that runs may ask now, and that is not the one which failed. NULL: there is none. */
+static const struct sma_target *other_target(const struct sma_agent *agent)
+{
+    const struct sma_run_settings *settings = agent->settings;
+    uint32_t tried = 0;
+    for (size_t i = 0; i < settings->target_count; i++)
+        if (strcmp(settings->targets[i].key, settings->judge.key) == 0)
+            tried |= UINT32_C(1) << i;
+    size_t index = sma_cooldown_pick(settings->cooldowns, settings->target_count, tried,
+                                     sma_ctx_now(agent->ctx));
+    return index == settings->target_count ? NULL : &settings->targets[index];
+}
+
+/* It stays where it is in the list, which is in the order of time. false: nobody is asked. */
+static bool ask_other(struct sma_agent *agent, struct agent_judge *judge)
+{
+    const struct sma_target *target = other_target(agent);
+    if (judge->has_failed || agent->is_draining || target == NULL)
+        return false;
+    judge->has_failed = true;
+    return begin(agent, judge, target) == SMA_ERR_OK;
 }
 
 /* -- the verdict -------------------------------------------------------------------------------------------------- */
@@ -218,7 +242,11 @@ bool agent_judge_answer(struct sma_agent *agent, struct sma_msg *msg)
     if (judge == NULL)
         return false;
     if (is_model) {
-        read_verdict(judge, SMA_MSG_BODY(msg, struct sma_model_answer));
+        const struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
+        bool has_failed = answer->status != SMA_MODEL_OK && answer->status != SMA_MODEL_CANCELLED;
+        if (has_failed && ask_other(agent, judge))
+            return true;
+        read_verdict(judge, answer);
         make_ready(agent, &agent->judges_asked, judge);
     } else {
         told(agent, judge, SMA_MSG_BODY(msg, struct sma_step_done));
@@ -246,7 +274,7 @@ void agent_judge_pump(struct sma_agent *agent)
     while (agent->judges_waiting.first != NULL &&
            agent->judges_asked.count < AGENT_JUDGE_COUNT_MAX) {
         struct agent_judge *judge = agent->judges_waiting.first;
-        enum sma_err err = begin(agent, judge);
+        enum sma_err err = begin(agent, judge, &agent->settings->judge);
         if (err == SMA_ERR_FULL)
             break;
         if (err == SMA_ERR_OK) {

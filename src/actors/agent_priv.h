@@ -63,6 +63,7 @@ struct agent_judge
     uint64_t due_ns;       /* when the model is not waited for any longer */
     uint64_t ask_id;       /* the open MODEL or JUDGED question */
     uint64_t retry_ns;     /* JUDGED is not asked before this */
+    bool has_failed;       /* its target: another one is asked */
     bool seems_to_agree;
     uint64_t refused_mask;
     struct sma_buf response;

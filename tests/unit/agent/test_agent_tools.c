@@ -205,6 +205,99 @@ static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
     world_fini(&w);
 }
 
+/* -- a judge that fails ------------------------------------------------------------------------------------------- */
+static const struct sma_config_llm small = {.api = SMA_LLM_CHAT,
+                                            .provider = "deepseek",
+                                            .model = "small",
+                                            .base_url = "http://one",
+                                            .api_key = "k"};
+static const struct sma_config_llm fallback = {.api = SMA_LLM_CHAT,
+                                               .provider = "openai",
+                                               .model = "fallback",
+                                               .base_url = "http://two",
+                                               .api_key = "k"};
+
+/* The judge of its own, or the first target, which is then the judge. */
+static void use_targets(struct world *w, struct sma_config *config, bool has_judge, size_t count)
+{
+    world_init(w, 1);
+    *config = w->config;
+    config->llm = has_judge ? fallback : small;
+    config->llm_targets[0] = &config->llm;
+    config->llm_targets[1] = &fallback;
+    config->llm_target_count = count;
+    config->llm_judge = has_judge ? &small : NULL;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 16);
+    SMA_MSG_BODY(msg, struct sma_reload)->config = config;
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w->system, SMA_ACTOR_SUPERVISOR), SMA_ACTOR_AGENT, &msg));
+    w->model_text = "{\"approved\":[1],\"refused\":[]}";
+    w->is_model_held = true;
+    judge(w, 7, "perhaps");
+    settle_until(w, NS_PER_S);
+    CHECK_INT(1, w->held_count);
+}
+
+/* The newest question, which goes to this model, is answered. */
+static void answer_as(struct world *w, const char *model, uint8_t status)
+{
+    struct sma_msg **held = &w->held[w->held_count - 1];
+    CHECK_TEXT(model, SMA_MSG_BODY(*held, struct sma_model_ask)->llm->model);
+    answer_model(w, *held, sma_system_ctx(w->system, SMA_ACTOR_MODEL), status);
+    sma_msg_destroyp(held);
+    settle_until(w, NS_PER_S);
+}
+
+static void when_the_judge_fails_another_target_is_asked_once(void)
+{
+    struct world w;
+    struct sma_config config;
+    for (int has_judge = 0; has_judge < 2; has_judge++) {
+        for (int is_good = 0; is_good < 2; is_good++) {
+            use_targets(&w, &config, has_judge, has_judge ? 1 : 2);
+            answer_as(&w, "small", SMA_MODEL_FAILED);
+            CHECK_INT(0, w.judged_count);
+            CHECK_INT(2, w.held_count);
+            CHECK(strstr(w.last_request, "perhaps") != NULL);
+            answer_as(&w, "fallback", is_good ? SMA_MODEL_OK : SMA_MODEL_FAILED);
+            rest(&w);
+            CHECK_INT(2, w.held_count); /* nobody else */
+            CHECK_INT(1, w.judged_count);
+            CHECK_INT(is_good, w.judged.seems_to_agree);
+            world_fini(&w);
+        }
+    }
+    use_targets(&w, &config, false, 1); /* there is no other */
+    answer_as(&w, "small", SMA_MODEL_FAILED);
+    rest(&w);
+    CHECK_INT(1, w.held_count);
+    CHECK_INT(1, w.judged_count);
+    world_fini(&w);
+    use_targets(&w, &config, true, 1); /* what it answers is an answer */
+    w.model_text = "I cannot tell";
+    answer_as(&w, "small", SMA_MODEL_OK);
+    rest(&w);
+    CHECK_INT(1, w.held_count);
+    CHECK(w.judged_count == 1 && !w.judged.seems_to_agree);
+    world_fini(&w);
+}
+
+static void both_judges_have_one_time(void)
+{
+    struct world w;
+    struct sma_config config;
+    use_targets(&w, &config, true, 1);
+    uint64_t start = sma_sim_now(w.system);
+    settle_until(&w, 40 * NS_PER_S);
+    answer_as(&w, "small", SMA_MODEL_FAILED);
+    CHECK_INT(2, w.held_count);
+    rest(&w); /* the second one is silent */
+    CHECK_INT(1, w.judged_count);
+    CHECK(!w.judged.seems_to_agree);
+    CHECK_INT(1, w.cancel_count);
+    CHECK(sma_sim_now(w.system) < start + 50 * NS_PER_S);
+    world_fini(&w);
+}
+
 static void many_judges_wait_for_each_other(void)
 {
     struct world w;
@@ -235,6 +328,8 @@ int main(void)
     RUN(without_a_tools_actor_calls_fail_and_the_run_goes_on);
     RUN(the_model_says_whether_a_message_is_an_answer);
     RUN(a_judge_that_does_not_come_to_a_verdict_says_no);
+    RUN(when_the_judge_fails_another_target_is_asked_once);
+    RUN(both_judges_have_one_time);
     RUN(many_judges_wait_for_each_other);
     return check_summary();
 }

@@ -204,6 +204,30 @@ static void refuse_member(struct driver *d, const char *member)
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
 }
 
+/* Another chat learns it while this one's request, made before that, is on its way. */
+static void what_another_chat_has_just_learned_is_left_out_once(void)
+{
+    struct driver d;
+    begin(&d, 1, 900);
+    CHECK(request_has(&d, "\"temperature\""));
+    CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("temperature")));
+    refuse_member(&d, "temperature");
+    CHECK(driver_find(&d, SMA_RUN_LEARN) == NULL); /* the other one has told of it */
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
+    CHECK(!request_has(&d, "\"temperature\""));
+    answer(&d, "a");
+    driver_next(&d);
+    driver_start(&d);
+    CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("stream_options")));
+    refuse_member(
+        &d, "temperature"); /* what is left out already: asked again for the sake of the other */
+    CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
+    refuse_member(&d, "temperature"); /* and never more */
+    driver_done(&d, true);
+    CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+    driver_fini(&d);
+}
+
 static void a_refused_member_is_left_out_and_remembered(void)
 {
     struct driver d;
@@ -672,6 +696,7 @@ int main(void)
     RUN(a_session_fits_whoever_is_asked);
     RUN(a_request_that_will_not_pass_ends_the_run);
     RUN(a_refused_member_is_left_out_and_remembered);
+    RUN(what_another_chat_has_just_learned_is_left_out_once);
     RUN(what_one_run_learns_the_others_use);
     RUN(a_refused_session_goes_plain_and_stays_so);
     RUN(plain_form_that_does_not_help_is_given_up);
