@@ -75,6 +75,25 @@ static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
+/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its last step did not tell
+ * of was used, too. Nobody waits for it. A repeated one brings nothing. */
+void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done)
+{
+    if (done->outcome != SMA_OUTCOME_CANCELLED || done->turn.len == 0 || store->disk_level >= 2)
+        return;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_late_turn(store->state,
+                                  &(struct sma_state_finish){.seq = done->seq,
+                                                             .wire = done->wire,
+                                                             .turn = done->turn,
+                                                             .message_id = SMA_STR("")});
+    if (err == SMA_ERR_OK)
+        err = sma_store_count_usage_of(store, done->seq, &done->usage, done->target);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND && err != SMA_ERR_EXISTS)
+        sma_store_fail_batch(store, err);
+}
+
 /* Under every key the chat has had: what was handed out before a move is known by a former one. */
 static void tell_agent(struct sma_store *store, const struct store_chat *chat,
                        enum sma_control control, uint64_t mark)

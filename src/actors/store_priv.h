@@ -706,6 +706,8 @@ SMA_CHECKED enum sma_err sma_store_finish_move(struct sma_store *store, struct s
 /** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
 SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                            const struct sma_ingress *ingress, uint64_t seq);
+/** The turn of a run that was ended by /stop comes. Errors fail the batch. */
+void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done);
 
 /* -- store_runs.c ----------------------------------------------------------------------------------------------- */
 /** May a message of this chat start before its commit? */

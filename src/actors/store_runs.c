@@ -753,31 +753,12 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                                  .trace = done->trace});
 }
 
-/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its last step did not tell
- * of was used, too. Nobody waits for it. A repeated one brings nothing. */
-static void keep_late_turn(struct sma_store *store, const struct sma_done *done)
-{
-    if (done->outcome != SMA_OUTCOME_CANCELLED || done->turn.len == 0 || store->disk_level >= 2)
-        return;
-    enum sma_err err = sma_store_begin(store);
-    if (err == SMA_ERR_OK)
-        err = sma_state_late_turn(store->state,
-                                  &(struct sma_state_finish){.seq = done->seq,
-                                                             .wire = done->wire,
-                                                             .turn = done->turn,
-                                                             .message_id = SMA_STR("")});
-    if (err == SMA_ERR_OK)
-        err = sma_store_count_usage_of(store, done->seq, &done->usage, done->target);
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND && err != SMA_ERR_EXISTS)
-        sma_store_fail_batch(store, err);
-}
-
 void sma_store_done(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_done *done = SMA_MSG_BODY(*msg, struct sma_done);
     struct store_run *run = sma_store_run_find(store, done->seq);
     if (run == NULL) {
-        keep_late_turn(store, done);
+        sma_store_keep_late_turn(store, done);
         answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_STOPPED);
         return;
     }
