@@ -112,6 +112,7 @@ struct sma_run
     const struct sma_buf *head;
     bool is_draining, has_delivered;
     bool has_shown;  /* a file or a reaction: an answer without words */
+    bool tells_time; /* resumed long after the message: the next results say what time it is */
     bool has_worked; /* tools have given results since the user was last sent a text */
     bool
         is_answered; /* the last round only sent to this chat: that no model closes it is no news */
@@ -319,7 +320,7 @@ void run_tool(struct sma_run *run, uint32_t index, const struct sma_tool_answer 
 bool run_build_request(struct sma_run *run);
 void run_store_note(struct sma_run *run);
 void run_note_durable(struct sma_run *run, const struct sma_step_done *step);
-/* Words that came with the consent go to the model with the result. */
+/* Words that came with the consent, and what time it is by now, go to the model with the result. */
 void run_add_words(struct sma_run *run, uint32_t index);
 /* Has this very call failed too often? Count how a call ended. */
 bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call);

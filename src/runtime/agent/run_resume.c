@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define LATE_MS (60 * 60 * 1000) /* the model does not know that so much time has passed */
+
 /* The facts as they were sent the first time, from the first answer; empty when there is none. Slices into the step. */
 static struct sma_str stored_facts(const struct sma_run_order *order)
 {
@@ -192,6 +194,7 @@ static void resume_calls(struct sma_run *run)
     bool is_fresh = order->is_decided && run->has_decisions &&
                     order->steps[order->step_count - 1].kind == SMA_STEP_DECISION;
     run->state = RUN_TOOLS;
+    run->tells_time = run->wall_ms - order->wall_ms >= LATE_MS;
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct sma_stored_call *stored = &run->answer.calls[i];
         struct run_call *call = &run->calls[i];

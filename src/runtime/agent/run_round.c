@@ -312,6 +312,7 @@ bool run_put_results(struct sma_run *run)
                                                 sma_buf_str(&call->result), call->is_error,
                                                 call->is_delivered};
     }
+    run->tells_time = false;
     sma_buf_clear(&run->results_data);
     sma_codec_put_results(&run->results_data, results, run->call_count);
     free(results);

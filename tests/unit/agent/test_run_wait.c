@@ -3,6 +3,7 @@
  * every effect exactly once. Method: as test_run_resume.c, with a model that fails by a script of its own, and a store that
  * parks waits and hands them out when they are due.
  */
+#include "runtime/agent/prompt.h"
 #include "unit/agent/run_driver.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -273,6 +274,31 @@ static void consent_behind_and_before_a_wait_starts_its_call_once(void)
     driver_fini(&d);
 }
 
+static void a_decision_of_days_later_tells_what_time_it_is(void)
+{
+    for (int is_late = 0; is_late < 2; is_late++) {
+        struct driver d;
+        begin(&d);
+        d.order.wall_ms = d.wall_ms;
+        driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
+        driver_tool(&d, 0, SMA_TOOL_ASKS, "A");
+        park(&d, is_late ? 3 * 86400 : 60);
+        driver_decide(&d, yes, 1);
+        driver_start(&d);
+        driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"output\":\"built\"}");
+        struct sma_buf time;
+        sma_buf_init(&time, 100);
+        sma_prompt_put_time(&time, d.wall_ms);
+        struct sma_model_ask ask;
+        char *bytes = driver_request(&d, &ask);
+        CHECK_INT(is_late, strstr(bytes, "timeNow") != NULL);
+        CHECK(!is_late || memmem(bytes, strlen(bytes), time.ptr, time.len) != NULL);
+        free(bytes);
+        sma_buf_fini(&time);
+        driver_fini(&d);
+    }
+}
+
 /* -- crashes and damage ------------------------------------------------------------------------------------------- */
 static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
 {
@@ -327,6 +353,7 @@ int main(void)
 {
     RUN(a_run_with_waits_cut_anywhere_comes_to_the_same_end);
     RUN(consent_behind_and_before_a_wait_starts_its_call_once);
+    RUN(a_decision_of_days_later_tells_what_time_it_is);
     RUN(a_suspect_run_that_waited_goes_on_until_its_attempts_are_over);
     RUN(a_damaged_wait_ends_visibly_or_goes_on);
     return check_summary();
