@@ -30,7 +30,8 @@ static uint64_t silence_end(const struct model_request *request)
         return request->attempt_ns + target->connect_ns + target->first_byte_ns;
     if (request->event_ns == 0)
         return request->sent_ns + target->first_byte_ns;
-    if (sma_decoder_is_finishing(request->decoder)) {
+    /* Of an error the status says the most: a slow body must not hold the run's slot. */
+    if (request->error_body.len > 0 || sma_decoder_is_finishing(request->decoder)) {
         uint64_t limit_ns = MODEL_FINISHING_S * SECOND;
         return request->event_ns + (limit_ns < target->idle_ns ? limit_ns : target->idle_ns);
     }
@@ -364,7 +365,9 @@ void model_go_on(struct model_request *request, uint64_t now_ns)
     } else if (request->state == MODEL_WAITING) {
         begin_attempt(request);
     } else if (now_ns >= silence_end(request)) {
-        if (sma_decoder_is_finishing(request->decoder)) {
+        if (request->error_body.len > 0) {
+            model_fail_http(request);
+        } else if (sma_decoder_is_finishing(request->decoder)) {
             /* All there but the formal end: good, yet the connection is not. */
             model_net_stop(request);
             model_conclude(request, true);

@@ -28,7 +28,7 @@ static bool is_success(const struct model_request *request)
     return request->http_status >= 200 && request->http_status < 300;
 }
 
-static void fail_http(struct model_request *request)
+void model_fail_http(struct model_request *request)
 {
     struct sma_failure failure = {
         .trouble = SMA_TROUBLE_HTTP,
@@ -78,7 +78,7 @@ static void on_ended(void *user, int result)
     else if (is_success(request))
         model_conclude(request, true);
     else
-        fail_http(request);
+        model_fail_http(request);
 }
 
 static void show(struct model_request *request, uint64_t now_ns)
@@ -99,7 +99,11 @@ static void on_pass(void *user)
         request->is_ready = false;
         if (request->state != MODEL_RUNNING)
             continue;
-        if (sma_decoder_is_done(request->decoder))
+        if (request->error_body.len >= MODEL_ERROR_BODY_BYTES_MAX)
+            model_fail_http(request); /* the rest says no more, and may have no end */
+        else if (request->error_body.len > 0)
+            model_wake_by(net->model, model_due(request));
+        else if (sma_decoder_is_done(request->decoder))
             model_conclude(request, false);
         else
             show(request, now_ns);
@@ -184,7 +188,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
     if (!is_success(request)) {
         size_t room = MODEL_ERROR_BODY_BYTES_MAX - request->error_body.len;
         sma_buf_put(&request->error_body, bytes, len < room ? len : room);
-        request->event_ns = now_ns;
+        request->event_ns = request->event_ns == 0 ? now_ns : request->event_ns;
+        mark_ready(request);
         return len;
     }
     sma_decoder_feed(request->decoder, bytes, len);

@@ -26,8 +26,9 @@
 
 #define MODEL_DELTA_NS 50000000u /* between two streamed texts of one request */
 #define MODEL_DELTA_STEP_BYTES \
-    65536                   /* per this much text the pause grows by one more MODEL_DELTA_NS */
-#define MODEL_FINISHING_S 5 /* from the reason to stop to the end of the stream */
+    65536 /* per this much text the pause grows by one more MODEL_DELTA_NS */
+#define MODEL_FINISHING_S \
+    5 /* from the reason to stop to the end of the stream; for the body of an error */
 #define MODEL_LINGER_NS 1000000000u /* to read the rest of an answered response */
 #define MODEL_POOL_COUNT_MAX 64     /* idle request objects kept */
 #define MODEL_TARGET_COUNT_MAX 32 /* two configurations of SMA_TARGET_COUNT_MAX and their judges */
@@ -220,6 +221,8 @@ SMA_CHECKED enum sma_err model_net_prepare(struct model_target *target);
 void model_net_forget(struct model_target *target);
 /** Start the transfer of the request's question. NOMEM | IO. */
 SMA_CHECKED enum sma_err model_net_start(struct model_request *request);
+/** An error status has come, and as much of its body as will be read. */
+void model_fail_http(struct model_request *request);
 /** End the transfer if there is one; an unfinished one closes its connection. */
 void model_net_stop(struct model_request *request);
 /** Free what the request holds of the network. */

@@ -74,7 +74,7 @@ static void serve(struct connection *connection)
     for (;;) {
         size_t whole = request_len(connection);
         if (whole > 0) {
-            static const size_t size = 65536;
+            static const size_t size = 1 << 17;
             char *response = calloc(1, size);
             CHECK(response != NULL);
             pthread_mutex_lock(&server->lock);

@@ -485,6 +485,49 @@ static void status_tells_the_trouble_of_a_target_until_it_answers(void)
     harness_destroy(harness);
 }
 
+/* The body of an error that never ends; user: how much of it comes. */
+static void answer_endless_error(void *user, size_t number, const char *request, char *response,
+                                 size_t size)
+{
+    const size_t *body_len = user;
+    (void)number, (void)request;
+    int len = snprintf(response, size,
+                       "HTTP/1.1 401 No\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 900000\r\n\r\n"
+                       "{\"error\":{\"message\":\"This key is unknown here.\"}}");
+    CHECK(len > 0 && (size_t)len + *body_len < size);
+    memset(response + len, ' ', *body_len);
+    response[(size_t)len + *body_len] = '\0';
+}
+
+/* Of an error the status says the most: neither a slow body nor an endless one holds the slot of the run. */
+static void an_error_without_an_end_is_an_error_all_the_same(void)
+{
+    static const struct
+    {
+        size_t body_len;
+        int64_t idle_ms;
+    } rows[] = {{0, 300}, {70000, 60000}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char url[64];
+        size_t body_len = rows[i].body_len;
+        struct raw_server *server = raw_server_create(answer_endless_error, &body_len);
+        struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
+        llm.idle_ms = rows[i].idle_ms;
+        struct sma_config_llm plain = harness_llm(SMA_LLM_CHAT);
+        struct harness *harness = harness_create(&plain, NULL);
+        const struct harness_record *record =
+            harness_wait(harness, harness_ask_at(harness, &llm, "one", "hi"));
+        CHECK_INT(SMA_MODEL_FAILED, record->status);
+        CHECK_INT(SMA_MODEL_TROUBLE_AUTH, record->trouble);
+        CHECK(strstr(record->error, "This key is unknown here.") != NULL);
+        CHECK(record->answered_ns - record->asked_ns < 3000 * MS * PATIENCE);
+        CHECK_INT(1, raw_server_count(server));
+        harness_destroy(harness);
+        raw_server_destroy(server);
+    }
+}
+
 int main(void)
 {
     RUN(status_tells_the_trouble_of_a_target_until_it_answers);
@@ -502,6 +545,7 @@ int main(void)
     RUN(the_environment_s_proxy_is_never_taken);
     RUN(what_runs_on_this_machine_needs_no_proxy);
     RUN(a_hang_is_repeated_once_on_a_new_connection);
+    RUN(an_error_without_an_end_is_an_error_all_the_same);
     RUN(usage_is_of_all_attempts_together);
     RUN(every_call_leaves_one_line);
     return check_summary();
