@@ -51,6 +51,14 @@ struct client
     char chat[SMA_TERMINAL_CHAT_BYTES_MAX + 1], user[SMA_TERMINAL_CHAT_BYTES_MAX + 1];
     struct run runs[TERMINAL_RUN_COUNT_MAX];
 };
+/* What went to the clients, and how it ended: of a run with several texts only the last ends like its output. */
+struct delivered
+{
+    uint64_t seq;
+    char tail[64];
+    size_t tail_len;
+};
+
 struct terminal
 {
     uint32_t magic;
@@ -59,7 +67,7 @@ struct terminal
     uv_pipe_t listener;
     bool is_listening, is_intake_off, is_intake_told;
     size_t ingress_open_count;
-    uint64_t delivered[TERMINAL_DELIVERED_COUNT]; /* seqs with a delivery, the last ones */
+    struct delivered delivered[TERMINAL_DELIVERED_COUNT]; /* the last ones */
     size_t delivered_next;
     struct client clients[SMA_TERMINAL_CLIENT_COUNT_MAX];
     char read_bytes[TERMINAL_READ_BYTES];
@@ -102,7 +110,7 @@ void sma_terminal_take_accepted(struct terminal *terminal, const struct sma_msg 
 /** Takes *msg when it has to wait for the run's delivery. */
 void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg);
 /** A delivery of this run is in the sockets: what waited for it goes out. */
-void sma_terminal_note_delivered(struct terminal *terminal, uint64_t seq);
+void sma_terminal_note_delivered(struct terminal *terminal, uint64_t seq, struct sma_str text);
 /** "done" for held runs whose time is over. @return whether any is still held. */
 bool sma_terminal_release_held(struct terminal *terminal, uint64_t now);
 void sma_terminal_drop_runs(struct client *client);

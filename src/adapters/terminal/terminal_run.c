@@ -6,6 +6,8 @@
  */
 #include "terminal_priv.h"
 
+#include "sma/text.h"
+
 #include <stdio.h>
 
 static struct run *find_run(struct terminal *terminal, uint64_t ask_id, struct client **ret_client)
@@ -138,10 +140,26 @@ static void put_accepted(struct client *client, const struct run *run,
     sma_buf_fini(&buf);
 }
 
-static bool was_delivered(const struct terminal *terminal, uint64_t seq)
+/* Is this the delivery that ends the run? chat_send of before is not: the client would leave without the answer. */
+static bool is_last(const struct delivered *delivered, const struct run *run)
+{
+    if (delivered->seq != run->seq)
+        return false;
+    if (run->result == NULL)
+        return true; /* the notice of a command */
+    const struct sma_result *result = SMA_MSG_BODY(run->result, struct sma_result);
+    struct sma_str output = sma_str_trim(result->output);
+    if (output.len == 0 || result->state == SMA_RUN_PARKED)
+        return true;
+    return delivered->tail_len <= output.len &&
+           memcmp(output.ptr + output.len - delivered->tail_len, delivered->tail,
+                  delivered->tail_len) == 0;
+}
+
+static bool was_delivered(const struct terminal *terminal, const struct run *run)
 {
     for (size_t i = 0; i < TERMINAL_DELIVERED_COUNT; i++)
-        if (terminal->delivered[i] == seq)
+        if (is_last(&terminal->delivered[i], run))
             return true;
     return false;
 }
@@ -183,7 +201,7 @@ static void put_done(struct client *client, struct run *run)
 
 static void hold(struct terminal *terminal, struct client *client, struct run *run)
 {
-    if (was_delivered(terminal, run->seq)) {
+    if (was_delivered(terminal, run)) {
         put_done(client, run);
         return;
     }
@@ -278,16 +296,21 @@ void sma_terminal_take_result(struct terminal *terminal, struct sma_msg **msg)
         put_done(client, run);
 }
 
-void sma_terminal_note_delivered(struct terminal *terminal, uint64_t seq)
+void sma_terminal_note_delivered(struct terminal *terminal, uint64_t seq, struct sma_str text)
 {
     if (seq == 0)
         return;
-    terminal->delivered[terminal->delivered_next] = seq;
+    struct delivered *delivered = &terminal->delivered[terminal->delivered_next];
+    text = sma_str_trim(text);
+    delivered->seq = seq;
+    delivered->tail_len = text.len < sizeof delivered->tail ? text.len : sizeof delivered->tail;
+    if (delivered->tail_len > 0)
+        memcpy(delivered->tail, text.ptr + text.len - delivered->tail_len, delivered->tail_len);
     terminal->delivered_next = (terminal->delivered_next + 1) % TERMINAL_DELIVERED_COUNT;
     for (size_t i = 0; i < SMA_TERMINAL_CLIENT_COUNT_MAX; i++) {
         struct client *client = &terminal->clients[i];
         for (size_t j = 0; sma_terminal_is_live(client) && j < TERMINAL_RUN_COUNT_MAX; j++)
-            if (client->runs[j].phase == RUN_HELD && client->runs[j].seq == seq)
+            if (client->runs[j].phase == RUN_HELD && is_last(delivered, &client->runs[j]))
                 put_done(client, &client->runs[j]);
     }
 }

@@ -214,7 +214,7 @@ void sma_terminal_take_attempt(struct terminal *terminal, const struct sma_msg *
                                    delivery); /* counted in the delivery */
     sma_buf_fini(&buf);
     release(delivery);
-    sma_terminal_note_delivered(terminal, attempt->seq);
+    sma_terminal_note_delivered(terminal, attempt->seq, attempt->part_bytes);
 }
 
 void sma_terminal_take_progress(struct terminal *terminal, const struct sma_progress *progress)

@@ -22,7 +22,7 @@
 #define NOBODY 65534
 
 /* The store: accepts everything; "busy" is refused; "/..." is carried out; else the answer "you said: ..." is
- * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "fail:" failed run; "big:" a
+ * delivered and is the result. Prefixes: "late:" result before the delivery is begun; "sent:" the same, and a message long before it; "fail:" failed run; "big:" a
  * delivery of a megabyte; "stream:" progress first. */
 struct store
 {
@@ -120,6 +120,8 @@ static void take_ingress(struct sma_ctx *ctx, struct sma_msg *question)
         deliver(ctx, seq, store.chats[seq], "carried out", 11);
         return;
     }
+    if (starts(store.texts[seq], "sent:"))
+        deliver(ctx, seq, store.chats[seq], "working on it", 13);
     if (starts(store.texts[seq], "stream:")) {
         struct sma_route route = route_to(store.chats[seq]);
         struct sma_msg *run =
@@ -135,7 +137,8 @@ static void take_await(struct sma_ctx *ctx, struct sma_msg *question)
     uint64_t seq = SMA_MSG_BODY(question, struct sma_await)->seq;
     char text[64];
     snprintf(text, sizeof text, "you said: %s", store.texts[seq]);
-    bool is_failed = starts(store.texts[seq], "fail:"), is_late = starts(store.texts[seq], "late:");
+    bool is_failed = starts(store.texts[seq], "fail:"),
+         is_late = starts(store.texts[seq], "late:") || starts(store.texts[seq], "sent:");
     bool is_card = starts(store.texts[seq], "card:");
     if (is_card)
         deliver_card(ctx, seq);
@@ -434,6 +437,27 @@ static void cards_reach_the_client_with_their_members(void)
     close_service();
 }
 
+/* A client in a pipe leaves when it is done: what is delivered then is lost. */
+static void the_end_waits_for_the_last_text_of_a_run(void)
+{
+    open_service();
+    struct client client = greeted_client("a");
+    bool has_answer = false, is_done = false;
+    say_line(&client, "{\"type\":\"message\",\"id\":\"1\",\"text\":\"sent:x\"}");
+    wait_for(&client, "accepted", "id", "1");
+    wait_for(&client, "message", "text", "working on it");
+    while (!is_done) {
+        json_t *root = next_line(&client);
+        const char *text = json_string_value(json_object_get(root, "text"));
+        has_answer |= text != NULL && strcmp(text, "you said: sent:x") == 0;
+        is_done = strcmp(json_string_value(json_object_get(root, "type")), "done") == 0;
+        json_decref(root);
+    }
+    CHECK(has_answer);
+    close_client(&client);
+    close_service();
+}
+
 static void a_failed_run_is_done_without_success(void)
 {
     open_service();
@@ -723,6 +747,7 @@ int main(void)
     RUN(a_message_is_accepted_answered_and_done);
     RUN(progress_reaches_the_client);
     RUN(cards_reach_the_client_with_their_members);
+    RUN(the_end_waits_for_the_last_text_of_a_run);
     RUN(a_failed_run_is_done_without_success);
     RUN(commands_and_stop_are_controls);
     RUN(a_refused_message_is_an_error_with_its_reason);
