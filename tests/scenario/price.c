@@ -43,6 +43,33 @@ static struct price sum_up(const struct world *world)
     return price;
 }
 
+static long long number_of(const json_t *object, const char *member)
+{
+    return json_integer_value(json_object_get(object, member));
+}
+
+/* What the service says it has used is what the model server has counted: each request once. */
+static void compare_usage(const struct world *world)
+{
+    long long requests = 0, tokens = 0, read = 0;
+    json_t *list = world_asked(world, "price: ");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        requests++;
+        tokens += number_of(entry, "tokens");
+        read += number_of(entry, "read");
+    }
+    json_t *usage = talk_get(world->service.port, "/api/usage?days=2"); /* midnight may pass */
+    const json_t *total = json_object_get(usage, "total");
+    CHECK(requests > 0 && tokens > 0);
+    CHECK_INT(requests, number_of(total, "requests"));
+    CHECK_INT(read, number_of(total, "cached"));
+    CHECK_INT(tokens,
+              number_of(total, "input") + number_of(total, "cached") + number_of(total, "written"));
+    json_decref(usage);
+    json_decref(list);
+}
+
 struct price price_measure(const char *binary, const char *fake_model,
                            const struct price_case *wanted)
 {
@@ -62,6 +89,7 @@ struct price price_measure(const char *binary, const char *fake_model,
                  "call read_file {\"path\":\"part%d.txt\"}; ", i);
     snprintf(text + strlen(text), sizeof text - strlen(text), "text All is read.]]");
     talk_expect(world.service.port, "price", text, "All is read.");
+    compare_usage(&world);
     struct price price = sum_up(&world);
     world_stop(&world);
     return price;
