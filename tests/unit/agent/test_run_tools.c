@@ -699,37 +699,6 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     driver_fini(&d);
 }
 
-/* "Stopped" is for the log: the model would read it when the program has long been running again. */
-static void what_the_end_of_the_program_stops_is_no_result(void)
-{
-    struct driver d;
-    begin(&d, shell);
-    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
-    driver_durable(&d);
-    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
-    check_kinds(&d, "gE");
-    driver_cut(&d);
-    driver_start(&d);
-    CHECK(request_has(&d, "Interrupted by a restart"));
-    driver_fini(&d);
-
-    begin(&d, shell); /* a check: the model is asked anew */
-    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
-    check_kinds(&d, "gE");
-    CHECK_INT(0, d.step_count);
-    driver_fini(&d);
-
-    begin(&d, shell); /* while the program goes on it is one */
-    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
-    driver_durable(&d);
-    driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "Stopped before it was finished"));
-    driver_fini(&d);
-}
-
 /* -- calls that keep failing -------------------------------------------------------------------------------------- */
 static const struct driver_call twice_spelled[2][2] = {
     {{"r", "exec_shell", "{\"command\":\"make\",\"timeout\":5}"}, {0}},
@@ -807,7 +776,6 @@ int main(void)
     RUN(damaged_decisions_allow_nothing);
     RUN(stop_ends_what_the_tools_do);
     RUN(draining_waits_for_tools_and_then_leaves_them);
-    RUN(what_the_end_of_the_program_stops_is_no_result);
     RUN(the_fourth_identical_failing_call_is_not_carried_out);
     RUN(a_success_or_a_changed_file_counts_anew);
     return check_summary();

@@ -299,6 +299,31 @@ static void a_decision_of_days_later_tells_what_time_it_is(void)
     }
 }
 
+/* "Stopped" is for the log: the model would read it when the program has long been running again. */
+static void what_the_end_of_the_program_stops_is_no_result(void)
+{
+    for (int is_running = 0; is_running < 2; is_running++) { /* a check; the command itself */
+        struct driver d;
+        begin(&d);
+        driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
+        if (is_running) {
+            driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+            driver_durable(&d);
+        }
+        driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
+        driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
+        CHECK(driver_find(&d, SMA_RUN_END) != NULL);
+        CHECK(driver_find(&d, SMA_RUN_STORE_STEP) == NULL);
+        driver_cut(&d);
+        driver_start(&d);
+        struct sma_model_ask ask;
+        char *bytes = driver_request(&d, &ask);
+        CHECK_INT(is_running, strstr(bytes, "Interrupted by a restart") != NULL);
+        free(bytes);
+        driver_fini(&d);
+    }
+}
+
 /* -- crashes and damage ------------------------------------------------------------------------------------------- */
 static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
 {
@@ -354,6 +379,7 @@ int main(void)
     RUN(a_run_with_waits_cut_anywhere_comes_to_the_same_end);
     RUN(consent_behind_and_before_a_wait_starts_its_call_once);
     RUN(a_decision_of_days_later_tells_what_time_it_is);
+    RUN(what_the_end_of_the_program_stops_is_no_result);
     RUN(a_suspect_run_that_waited_goes_on_until_its_attempts_are_over);
     RUN(a_damaged_wait_ends_visibly_or_goes_on);
     return check_summary();
