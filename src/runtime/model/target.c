@@ -135,6 +135,9 @@ static bool try_name(struct sma_target *target, struct sma_str name, bool is_alo
     bool is_mark = sma_str_is_equal(name, SMA_STR(SMA_MEMBER_CACHE));
     if ((!is_mark || is_alone) && try_refuse(target, name))
         return true;
+    /* A cap that is too large is called by its first name also when the other one was sent. */
+    if (sma_str_is_equal(name, SMA_STR("max_tokens")))
+        return try_refuse(target, SMA_STR("max_completion_tokens"));
     return is_mark && try_refuse(target, SMA_STR(SMA_MEMBER_MARK));
 }
 

@@ -288,6 +288,14 @@ static void a_refused_cap_takes_its_other_name(void)
     CHECK(sma_target_refuse(&target, SMA_STR("max_completion_tokens")));
     render(&buf, &target);
     CHECK(strstr(buf.ptr, "_tokens") == NULL);
+    /* Too large it is called by its first name, whichever was sent. */
+    sma_target_init(&target, &llm);
+    CHECK(sma_target_refuse(&target, SMA_STR("max_tokens")));
+    CHECK(sma_target_refuse(&target, SMA_STR("max_tokens")));
+    sma_buf_clear(&buf);
+    render(&buf, &target);
+    CHECK(strstr(buf.ptr, "_tokens") == NULL);
+    CHECK(!sma_target_refuse(&target, SMA_STR("max_tokens")));
     sma_buf_fini(&buf);
 }
 
