@@ -35,6 +35,8 @@
       "暂时联系不上语言模型。我会在 %u 分钟内继续尝试，恢复后马上回复。发送 /停止 可取消。")                               \
     X(MODEL_AWAY, "The language model cannot be reached just now. What you asked and what I did is kept: send \"continue\" in a while.", \
       "暂时联系不上语言模型。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
+    X(MAYBE_MORE, "The language model went away before it said whether that was all. If something is missing, send \"continue\" in a while.", \
+      "语言模型在确认是否说完之前断开了。如果上面的内容不完整，请稍后发送“继续”。")                                      \
     X(MODEL_BUSY, "The language model takes no more requests just now. What you asked and what I did is kept: send \"continue\" in a while.", \
       "语言模型当前请求过多。你的请求和已完成的部分都已保留，稍后发送“继续”即可。")                                     \
     X(MODEL_QUOTA, "The allowance for the language model is used up. Please tell whoever runs me.",                   \

@@ -314,9 +314,13 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char
     finish(run, outcome);
 }
 
-/* The user has been sent an answer, and only the model's closing word is missing: nobody needs to read about that. */
-static void finish_quietly(struct sma_run *run, enum turn_form form)
+/* The user has been sent something, and the model's closing word is missing. Mostly that was the answer, but "one moment" looks
+ * just so: whoever waits for more must not wait for ever. */
+static void finish_unclosed(struct sma_run *run, enum turn_form form)
 {
+    sma_buf_clear(&run->done_text);
+    put_notice(run, SMA_NOTICE_MAYBE_MORE);
+    deliver(run, SMA_INTENT_NOTICE);
     keep_ended_as(run, "the model could not be asked after what was sent", form);
     finish(run, SMA_OUTCOME_OK);
 }
@@ -329,7 +333,7 @@ void run_finish_too_long(struct sma_run *run)
     sma_buf_fini(&run->turn); /* what was too long once would be so again: in plain form */
     run->turn.err = SMA_ERR_TOOBIG;
     if (run->is_answered)
-        finish_quietly(run, TURN_OPEN);
+        finish_unclosed(run, TURN_OPEN);
     else
         run_finish_notice(run, SMA_OUTCOME_FAILED, "it became too long for the model");
 }
@@ -410,7 +414,7 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
 {
     enum turn_form form = is_refused_for_good(answer) ? TURN_REFUSED : TURN_OPEN;
     if (run->is_answered) {
-        finish_quietly(run, form);
+        finish_unclosed(run, form);
         return;
     }
     bool is_set_up = answer != NULL;

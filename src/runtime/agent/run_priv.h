@@ -330,7 +330,7 @@ void run_count_result(struct sma_run *run, const struct sma_stored_call *call, b
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);
 /* The end with a notice, which the caller has formatted into run->done_text. why: for the model, of its next turn. */
 void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char *why);
-/* No model could be reached, or none took the request. Quiet when run->is_answered. */
+/* No model could be reached, or none took the request. OK and one soft line when run->is_answered. */
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer);
 /* The user has stopped it, the store knows: what was done stays for the next turn. */
 void run_finish_stopped(struct sma_run *run);
