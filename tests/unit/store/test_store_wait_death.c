@@ -1,16 +1,11 @@
 /*
  * Aim: killed at any write or sync while a run waits for a model, twice, and is answered: the message is kept, it is answered
  * once, its use of models is counted once, and what was acknowledged as waiting does not run before its time.
- * Method: a child plays the story and dies at its n-th call below SQLite, for every n; it notes in shared memory what it
- * heard. The parent opens what is left and plays it to the end. An argument k looks at every k-th n only.
+ * Method: store_death.h.
  */
-#include "approval_support.h"
+#include "store_death.h"
 
 #include "actors/store_model.h"
-#include "runtime/chat/state_vfs.h"
-
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #define WAIT_MS 5000
 
@@ -22,18 +17,6 @@ struct heard
 
 static struct world w;
 static struct heard *heard;
-static long calls_until_death;
-static bool is_torn;
-
-static enum sma_state_vfs_action die_at(enum sma_state_vfs_role role, enum sma_state_vfs_call call,
-                                        bool is_wal)
-{
-    (void)role;
-    (void)is_wal;
-    if (--calls_until_death > 0)
-        return SMA_STATE_VFS_PASS;
-    return is_torn && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_TEAR_DIE : SMA_STATE_VFS_DIE;
-}
 
 static void wait_step(uint64_t seq, uint32_t number)
 {
@@ -141,55 +124,23 @@ static void play_to_the_end(void)
     end_world(&w);
 }
 
-/* @return false: the child came to the end alive */
-static bool die_and_go_on(long at, bool is_half)
+static void take_memory(void *memory)
 {
-    memset(heard, 0, sizeof *heard);
-    make_world(&w);
-    open_world(&w); /* the schema and the first marks are not the story */
-    stop_world(&w);
-    close_system(&w);
-    fflush(NULL);
-    pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        calls_until_death = at;
-        is_torn = is_half;
-        sma_state_vfs_set_hook(die_at);
-        play();
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
-    bool is_dead = WEXITSTATUS(status) == SMA_STATE_VFS_EXIT_STATUS;
-    CHECK(is_dead || WEXITSTATUS(status) == 0);
-    if (is_dead) {
-        play_to_the_end();
-    } else {
-        CHECK(heard->parked == 2 && heard->answered == 1 && heard->shown == 1);
-        remove_tree(w.dir);
-    }
-    return is_dead;
+    heard = memory;
 }
 
-static long stride = 1;
-
-static void dead_at_every_call(void)
+static void check_alive(void)
 {
-    long deaths = 0;
-    for (long at = 1; die_and_go_on(at, at % 2 == 0); at += stride)
-        deaths++;
-    CHECK(deaths > 5);
-    fprintf(stderr, "   %ld deaths\n", deaths);
+    CHECK(heard->parked == 2 && heard->answered == 1 && heard->shown == 1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        stride = strtol(argv[1], NULL, 10);
-    heard = mmap(NULL, sizeof *heard, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(heard != MAP_FAILED);
-    RUN(dead_at_every_call);
-    munmap(heard, sizeof *heard);
-    return check_summary();
+    static const struct store_death story = {.world = &w,
+                                             .take = take_memory,
+                                             .memory_bytes = sizeof *heard,
+                                             .play = play,
+                                             .play_to_the_end = play_to_the_end,
+                                             .check_alive = check_alive};
+    return die_everywhere(argc, argv, &story);
 }
