@@ -41,6 +41,7 @@ void sma_buf_put_json_escaped(struct sma_buf *buf, struct sma_str text);
 void sma_buf_put_json_key(struct sma_buf *buf, const char *key);
 /** A key and a text: `,"key":"text"`, escaped. */
 void sma_buf_put_json_member(struct sma_buf *buf, const char *key, struct sma_str text);
+void sma_buf_put_json_number(struct sma_buf *buf, const char *key, uint64_t number);
 static inline struct sma_str sma_buf_str(const struct sma_buf *buf)
 {
     return (struct sma_str){buf->ptr, buf->len};

@@ -285,6 +285,21 @@ struct sma_usage
     uint64_t reasoning; /* of output; 0 where the provider does not tell */
     uint64_t cost_nano; /* 1e-9 of the prices' currency (US dollars by default); 0 = no price is known */
 };
+static inline void sma_usage_add(struct sma_usage *sum, const struct sma_usage *more)
+{
+    sum->request_count += more->request_count;
+    sum->input += more->input;
+    sum->cached += more->cached;
+    sum->written += more->written;
+    sum->output += more->output;
+    sum->reasoning += more->reasoning;
+    sum->cost_nano += more->cost_nano;
+}
+static inline bool sma_usage_is_empty(const struct sma_usage *usage)
+{
+    return (usage->request_count | usage->input | usage->cached | usage->written | usage->output |
+            usage->reasoning | usage->cost_nano) == 0;
+}
 
 /* The result of a run, as stored. An AWAIT stays open until the run is finished, or is answered at once if is_peek. */
 struct sma_await

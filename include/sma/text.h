@@ -14,6 +14,10 @@ size_t sma_utf8_cut(struct sma_str text, size_t max_bytes);
 /** Length in UTF-16 code units (what the platforms count). Invalid bytes count one each. */
 size_t sma_utf16_length(struct sma_str text);
 struct sma_str sma_str_trim(struct sma_str text); /* ASCII white space at both ends */
+/** Of an address: the host with its port, without scheme, credentials and path. */
+struct sma_str sma_url_host(const char *url);
+/** The address without credentials and query, which may hold secrets. */
+void sma_url_put_bare(struct sma_buf *buf, const char *url);
 bool sma_str_starts_with(struct sma_str text, struct sma_str prefix);
 bool sma_str_is_equal_nocase(struct sma_str a, struct sma_str b); /* ASCII only */
 /** enc(x) of the reference §1.3: percent-encoding with the unreserved set A-Za-z0-9-_.!~*'() and uppercase hex. */

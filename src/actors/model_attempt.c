@@ -230,16 +230,6 @@ static bool try_again(struct model_request *request, const struct sma_failure_ve
     return true;
 }
 
-/* What an attempt cost although it failed: a provider bills what it has read. */
-static void add_usage(struct sma_usage *sum, const struct sma_usage *usage)
-{
-    sum->input += usage->input;
-    sum->cached += usage->cached;
-    sum->written += usage->written;
-    sum->output += usage->output;
-    sum->reasoning += usage->reasoning;
-}
-
 void model_fail(struct model_request *request, const struct sma_failure *failure)
 {
     bool is_hang = failure->trouble == SMA_TROUBLE_SILENT && request->event_ns == 0;
@@ -257,7 +247,8 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     struct sma_str text = said.err == SMA_ERR_OK && line.err == SMA_ERR_OK
                               ? sma_buf_str(&line)
                               : SMA_STR("the model request failed");
-    add_usage(&request->usage, &sma_decoder_finish(request->decoder)->usage);
+    /* a provider bills what it has read, although the attempt failed */
+    sma_usage_add(&request->usage, &sma_decoder_finish(request->decoder)->usage);
     if (verdict.retry != SMA_RETRY_CONTEXT_LENGTH && is_of_key(request, verdict.trouble)) {
         change_key(request, &verdict, text);
     } else if (verdict.retry == SMA_RETRY_YES && try_again(request, &verdict)) {
@@ -298,7 +289,7 @@ static void answer_decoded(struct model_request *request, const struct sma_decod
         .retry_after_ms = -1,
         .usage = request->usage,
     };
-    add_usage(&outcome.usage, &decoded->usage);
+    sma_usage_add(&outcome.usage, &decoded->usage);
     if (request->target->key_count > 1)
         sma_keys_praise(&request->model->keys, request->target->key_ids[request->key],
                         request->target->model_id, request->attempt_ns);

@@ -119,17 +119,6 @@ static void put_cut(struct sma_model *model, struct sma_buf *out, struct sma_str
     put_end(model, out, text, text.len - end);
 }
 
-/* Without credentials and query, which may hold secrets. */
-static void put_url(struct sma_buf *out, const char *url)
-{
-    const char *rest = strstr(url, "://");
-    rest = rest == NULL ? url : rest + 3;
-    const char *at = memrchr(rest, '@', strcspn(rest, "/?#"));
-    const char *start = at == NULL ? rest : at + 1;
-    sma_buf_put(out, url, (size_t)(rest - url));
-    sma_buf_put(out, start, strcspn(start, "?#"));
-}
-
 static void put_id(struct model_blocks *blocks, struct sma_buf *out, uint64_t number)
 {
     sma_buf_printf(out, "llm-%s-%llu", blocks->start, (unsigned long long)number);
@@ -210,7 +199,7 @@ static void put_request_details(const struct model_request *request,
     struct model_blocks *blocks = model->blocks;
     struct sma_buf *out = &blocks->details;
     sma_buf_clear(&blocks->scratch);
-    put_url(&blocks->scratch, request->target->url);
+    sma_url_put_bare(&blocks->scratch, request->target->url);
     sma_buf_put_text(out, "{\"kind\":\"llm_request\"");
     put_member(out, "url", sma_buf_str(&blocks->scratch));
     put_member(out, "method", SMA_STR("POST"));
@@ -248,7 +237,7 @@ void model_block_request(struct model_request *request)
     request->block_id = ++blocks->count;
     sma_request_scan(ask->body, &facts);
     sma_buf_put_text(out, "===== LLM REQUEST BEGIN =====\nPOST ");
-    put_url(out, request->target->url);
+    sma_url_put_bare(out, request->target->url);
     sma_buf_printf(out, "\nmodel: %s, tools: %zu, messages: %zu, bytes: %zu\n",
                    request->target->llm->model, facts.tool_count, facts.message_count,
                    ask->body.len);

@@ -14,12 +14,6 @@
 #define SEARCH_TIME_NS UINT64_C(2000000)
 
 /* -- STATUS ----------------------------------------------------------------------------------------------------- */
-static void put_number(struct sma_buf *buf, const char *key, uint64_t number)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_u64(buf, number);
-}
-
 static void put_object(struct sma_buf *buf, const char *key)
 {
     sma_buf_put_json_key(buf, key);
@@ -54,33 +48,33 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_key(buf, "version");
     sma_buf_put_json_string(buf, sma_str(SMA_VERSION));
-    put_number(buf, "uptimeMs", (sma_ctx_now(store->ctx) - store->start_ns) / 1000000);
+    sma_buf_put_json_number(buf, "uptimeMs", (sma_ctx_now(store->ctx) - store->start_ns) / 1000000);
     put_object(buf, "queue");
-    put_number(buf, "waiting", sma_queue_waiting(store->queue));
+    sma_buf_put_json_number(buf, "waiting", sma_queue_waiting(store->queue));
     uint32_t asked, unasked;
     sma_store_count_questions(store, &asked, &unasked);
-    put_number(buf, "preparing", asked);
-    put_number(buf, "waitingToPrepare", unasked);
-    put_number(buf, "albums", store->group_count);
+    sma_buf_put_json_number(buf, "preparing", asked);
+    sma_buf_put_json_number(buf, "waitingToPrepare", unasked);
+    sma_buf_put_json_number(buf, "albums", store->group_count);
     sma_buf_put_char(buf, '}');
     put_object(buf, "runs");
-    put_number(buf, "open", store->runs_open);
-    put_number(buf, "concurrency", (uint64_t)store->config->agent_concurrency);
-    put_number(buf, "answered", store->answered_count);
-    put_number(buf, "suspect", store->suspect_count);
-    put_number(buf, "parked", store->approval_count);
-    put_number(buf, "waitingForModel", store->wait_count);
+    sma_buf_put_json_number(buf, "open", store->runs_open);
+    sma_buf_put_json_number(buf, "concurrency", (uint64_t)store->config->agent_concurrency);
+    sma_buf_put_json_number(buf, "answered", store->answered_count);
+    sma_buf_put_json_number(buf, "suspect", store->suspect_count);
+    sma_buf_put_json_number(buf, "parked", store->approval_count);
+    sma_buf_put_json_number(buf, "waitingForModel", store->wait_count);
     sma_buf_put_char(buf, '}');
     put_object(buf, "outbox");
-    put_number(buf, "open", store->outbox_open);
-    put_number(buf, "held", store->held_count);
+    sma_buf_put_json_number(buf, "open", store->outbox_open);
+    sma_buf_put_json_number(buf, "held", store->held_count);
     sma_buf_put_char(buf, '}');
-    put_number(buf, "chats", counts.chats);
-    put_number(buf, "claims", counts.claims);
-    put_number(buf, "commits", counts.commits);
-    put_number(buf, "lazyCommits", counts.lazy_commits);
+    sma_buf_put_json_number(buf, "chats", counts.chats);
+    sma_buf_put_json_number(buf, "claims", counts.claims);
+    sma_buf_put_json_number(buf, "commits", counts.commits);
+    sma_buf_put_json_number(buf, "lazyCommits", counts.lazy_commits);
     put_object(buf, "disk");
-    put_number(buf, "freeBytes", store->disk_free);
+    sma_buf_put_json_number(buf, "freeBytes", store->disk_free);
     sma_buf_put_json_key(buf, "isDegraded");
     sma_buf_put_text(buf, sma_store_is_degraded(store) ? "true" : "false");
     sma_buf_put_char(buf, '}');

@@ -16,12 +16,6 @@ struct trace_facts
     uint32_t count;
 };
 
-static void put_number(struct sma_buf *json, const char *key, uint64_t number)
-{
-    sma_buf_put_json_key(json, key);
-    sma_buf_put_u64(json, number);
-}
-
 static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
 {
     if (wall_ms == 0)
@@ -74,7 +68,8 @@ static enum sma_err put_result(void *user, const struct sma_state_result *result
     struct sma_buf *json = facts->json;
     put_time(json, "endedAt", result->wall_ms);
     if (facts->accepted_ms != 0 && result->wall_ms >= facts->accepted_ms)
-        put_number(json, "durationMs", (uint64_t)(result->wall_ms - facts->accepted_ms));
+        sma_buf_put_json_number(json, "durationMs",
+                                (uint64_t)(result->wall_ms - facts->accepted_ms));
     if (result->usage == NULL || sma_usage_is_empty(result->usage))
         return json->err;
     sma_buf_put_json_key(json, "usage");
@@ -96,18 +91,18 @@ static enum sma_err put_delivery(void *user, const struct sma_state_delivery *de
     bool is_failure =
         delivery->state == SMA_DELIVERY_FAILED || delivery->state == SMA_DELIVERY_UNKNOWN;
     sma_buf_put_text(json, facts->count++ == 0 ? "{" : ",{");
-    put_number(json, "outboxId", delivery->outbox_id);
-    put_number(json, "step", sma_state_outbox_step(delivery->outbox_id));
+    sma_buf_put_json_number(json, "outboxId", delivery->outbox_id);
+    sma_buf_put_json_number(json, "step", sma_state_outbox_step(delivery->outbox_id));
     sma_buf_put_json_member(json, "platform", delivery->channel);
     sma_buf_put_json_member(
         json, "state",
         sma_str(delivery->state < SMA_COUNT_OF(states) ? states[delivery->state] : "unknown"));
-    put_number(json, "attempts", delivery->attempt_count);
-    put_number(json, "parts", delivery->part_count);
+    sma_buf_put_json_number(json, "attempts", delivery->attempt_count);
+    sma_buf_put_json_number(json, "parts", delivery->part_count);
     put_time(json, "madeAt", delivery->made_ms);
     put_time(json, "endedAt", delivery->ended_ms);
     if (delivery->made_ms != 0 && delivery->ended_ms >= delivery->made_ms)
-        put_number(json, "ms", (uint64_t)(delivery->ended_ms - delivery->made_ms));
+        sma_buf_put_json_number(json, "ms", (uint64_t)(delivery->ended_ms - delivery->made_ms));
     if (is_failure)
         sma_buf_put_json_member(json, "error", delivery->error);
     sma_buf_put_char(json, '}');
@@ -149,7 +144,7 @@ static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_bu
     sma_buf_put_text(json, "{\"runId\":");
     sma_buf_printf(json, "\"%llu\"", (unsigned long long)run);
     if (run != seq)
-        put_number(json, "messageSeq", seq);
+        sma_buf_put_json_number(json, "messageSeq", seq);
     sma_buf_put_json_member(json, "status", sma_str(state_name(store, &head, run)));
     err = sma_state_message_get(store->state, seq, put_message, &facts);
     if (err == SMA_ERR_OK)

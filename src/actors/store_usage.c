@@ -47,22 +47,16 @@ enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *ru
     return sma_store_count_usage_of(store, run->seq, usage, target);
 }
 
-static void put_number(struct sma_buf *buf, const char *key, uint64_t number)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_u64(buf, number);
-}
-
 /* Members of an object that is open. */
 void sma_store_put_usage_members(struct sma_buf *buf, const struct sma_usage *usage)
 {
-    put_number(buf, "requests", usage->request_count);
-    put_number(buf, "input", usage->input);
-    put_number(buf, "cached", usage->cached);
-    put_number(buf, "written", usage->written);
-    put_number(buf, "output", usage->output);
-    put_number(buf, "reasoning", usage->reasoning);
-    put_number(buf, "costNano", usage->cost_nano);
+    sma_buf_put_json_number(buf, "requests", usage->request_count);
+    sma_buf_put_json_number(buf, "input", usage->input);
+    sma_buf_put_json_number(buf, "cached", usage->cached);
+    sma_buf_put_json_number(buf, "written", usage->written);
+    sma_buf_put_json_number(buf, "output", usage->output);
+    sma_buf_put_json_number(buf, "reasoning", usage->reasoning);
+    sma_buf_put_json_number(buf, "costNano", usage->cost_nano);
 }
 
 struct usage_json

@@ -220,6 +220,12 @@ void sma_buf_put_json_member(struct sma_buf *buf, const char *key, struct sma_st
     sma_buf_put_json_string(buf, text);
 }
 
+void sma_buf_put_json_number(struct sma_buf *buf, const char *key, uint64_t number)
+{
+    sma_buf_put_json_key(buf, key);
+    sma_buf_put_u64(buf, number);
+}
+
 char *sma_buf_take(struct sma_buf *buf)
 {
     if (!grow(buf, 0))

@@ -287,3 +287,23 @@ unsigned sma_text_distance(struct sma_str a, struct sma_str b)
     }
     return row[b.len] < DISTANCE_MAX ? row[b.len] : DISTANCE_MAX;
 }
+
+/* -- addresses ---------------------------------------------------------------------------------------------------- */
+struct sma_str sma_url_host(const char *url)
+{
+    const char *rest = strstr(url, "://");
+    rest = rest == NULL ? url : rest + 3;
+    size_t len = strcspn(rest, "/?#");
+    const char *at = memrchr(rest, '@', len);
+    const char *start = at == NULL ? rest : at + 1;
+    return (struct sma_str){start, len - (size_t)(start - rest)};
+}
+
+void sma_url_put_bare(struct sma_buf *buf, const char *url)
+{
+    const char *scheme_end = strstr(url, "://");
+    const char *start = sma_url_host(url).ptr;
+    if (scheme_end != NULL)
+        sma_buf_put(buf, url, (size_t)(scheme_end + 3 - url));
+    sma_buf_put(buf, start, strcspn(start, "?#"));
+}

@@ -82,7 +82,7 @@ struct cell
     int request_count;     /* that the server took or failed; 0 = any */
     int refusal_count;     /* wanted ones */
     bool may_prefix_move;  /* it is rebuilt */
-    bool may_drop_thought; /* one, where it is bound to what has been shortened */
+    bool may_drop_thought; /* one, of models that bind it to what has been shortened */
     bool may_fail;         /* as a run: what counts is what the person reads */
 };
 
@@ -243,6 +243,17 @@ static bool learns(const struct row *row)
     return strcmp(row->name, "strict") == 0;
 }
 
+/* Whose thinking is good only behind the very words it came after. Source: protocols/models.md §5. */
+static bool binds_thinking(const struct row *row)
+{
+    static const char *const models[] = {"claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5-2",
+                                         "claude-haiku-5-5"};
+    for (size_t i = 0; i < SMA_COUNT_OF(models); i++)
+        if (strcmp(row->model, models[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_traffic_right(const struct world *world, const struct row *row,
                              const struct cell *cell)
 {
@@ -264,7 +275,7 @@ static bool is_traffic_right(const struct world *world, const struct row *row,
     int request_count = (int)json_array_size(list) - refusal_count;
     bool is_right = refusal_count >= cell->refusal_count &&
                     refusal_count <= cell->refusal_count + learns(row) &&
-                    miss_count <= (int)cell->may_drop_thought &&
+                    miss_count <= (int)(cell->may_drop_thought && binds_thinking(row)) &&
                     (cell->request_count == 0 || cell->request_count == request_count) &&
                     (cell->may_prefix_move || learns(row) || only_grows(list));
     if (!is_right)

@@ -32,12 +32,6 @@ static void put_seq(struct sma_buf *buf, uint64_t seq)
     sma_buf_printf(buf, "\"%llu\"", (unsigned long long)seq);
 }
 
-static void put_number(struct sma_buf *buf, const char *key, uint64_t number)
-{
-    sma_buf_put_json_key(buf, key);
-    sma_buf_put_u64(buf, number);
-}
-
 /* What the models used for it; nothing where no model was asked. */
 static void put_usage(struct sma_buf *buf, const struct sma_usage *usage)
 {
@@ -45,13 +39,13 @@ static void put_usage(struct sma_buf *buf, const struct sma_usage *usage)
         return;
     sma_buf_put_json_key(buf, "usage");
     sma_buf_put_char(buf, '{');
-    put_number(buf, "requests", usage->request_count);
-    put_number(buf, "input", usage->input);
-    put_number(buf, "cached", usage->cached);
-    put_number(buf, "written", usage->written);
-    put_number(buf, "output", usage->output);
-    put_number(buf, "reasoning", usage->reasoning);
-    put_number(buf, "costNano", usage->cost_nano);
+    sma_buf_put_json_number(buf, "requests", usage->request_count);
+    sma_buf_put_json_number(buf, "input", usage->input);
+    sma_buf_put_json_number(buf, "cached", usage->cached);
+    sma_buf_put_json_number(buf, "written", usage->written);
+    sma_buf_put_json_number(buf, "output", usage->output);
+    sma_buf_put_json_number(buf, "reasoning", usage->reasoning);
+    sma_buf_put_json_number(buf, "costNano", usage->cost_nano);
     sma_buf_put_char(buf, '}');
 }
 

@@ -359,9 +359,9 @@ void run_finish_stopped(struct sma_run *run)
 /* What the provider said, its address and, last, the remedy: a shorter line would lose just that. */
 #define MODEL_REASON_BYTES_MAX 1000
 
-enum sma_notice run_error_for_people(const struct sma_run *run, enum sma_model_trouble trouble)
+/* The plain sentence for this kind of trouble: no address, model or key, nothing about our files. */
+static enum sma_notice error_for_people(enum sma_model_trouble trouble)
 {
-    (void)run;
     switch (trouble) {
     case SMA_MODEL_TROUBLE_TRANSIENT:
         return SMA_NOTICE_MODEL_AWAY;
@@ -418,9 +418,8 @@ void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer 
         return;
     }
     bool is_set_up = answer != NULL;
-    enum sma_notice notice =
-        is_set_up ? run_error_for_people(run, (enum sma_model_trouble)answer->trouble)
-                  : SMA_NOTICE_MODEL_SETUP;
+    enum sma_notice notice = is_set_up ? error_for_people((enum sma_model_trouble)answer->trouble)
+                                       : SMA_NOTICE_MODEL_SETUP;
     put_notice(run, notice);
     put_details(run, is_set_up ? answer->error
                                : SMA_STR("No language model is configured. Set llm.model and "

@@ -196,17 +196,6 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
 }
 
 /* -- answers ------------------------------------------------------------------------------------------------------ */
-static void add_usage(struct sma_usage *sum, const struct sma_usage *more)
-{
-    sum->request_count += more->request_count;
-    sum->input += more->input;
-    sum->cached += more->cached;
-    sum->written += more->written;
-    sum->output += more->output;
-    sum->reasoning += more->reasoning;
-    sum->cost_nano += more->cost_nano;
-}
-
 /* The target has answered: it is well, and what it was sent it takes. */
 static void note_success(struct sma_run *run)
 {
@@ -238,7 +227,7 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         run->stamps.model_out_ns = answer->out_ns;
         run->stamps.first_token_ns = answer->first_token_ns;
     }
-    add_usage(&run->usage, &answer->usage);
+    sma_usage_add(&run->usage, &answer->usage);
     if (answer->status == SMA_MODEL_OK) {
         note_success(run);
         if (run_nudge(run, answer))

@@ -334,8 +334,6 @@ void run_finish_notice(struct sma_run *run, enum sma_outcome outcome, const char
 void run_finish_model_failed(struct sma_run *run, const struct sma_model_answer *answer);
 /* The user has stopped it, the store knows: what was done stays for the next turn. */
 void run_finish_stopped(struct sma_run *run);
-/* The plain sentence for this kind of trouble: no address, model or key, nothing about our files. */
-enum sma_notice run_error_for_people(const struct sma_run *run, enum sma_model_trouble trouble);
 void run_finish_too_long(struct sma_run *run);
 void run_finish_failed(struct sma_run *run, const char *why);
 void run_store_done(struct sma_run *run);

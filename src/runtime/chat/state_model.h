@@ -87,8 +87,6 @@ SMA_CHECKED enum sma_err sma_state_each_usage(struct sma_state *state,
 
 /* ---- usage of one run ------------------------------------------------------------------------------------------ */
 
-void sma_usage_add(struct sma_usage *sum, const struct sma_usage *more);
-bool sma_usage_is_empty(const struct sma_usage *usage);
 /** What the stored steps of an open run have used, added to *sum. */
 SMA_CHECKED enum sma_err sma_state_steps_usage(struct sma_state *state, uint64_t seq,
                                                struct sma_usage *sum);

@@ -27,25 +27,6 @@ static struct sma_usage gather(const uint64_t numbers[NUMBER_COUNT])
                               .cost_nano = numbers[6]};
 }
 
-bool sma_usage_is_empty(const struct sma_usage *usage)
-{
-    uint64_t numbers[NUMBER_COUNT], any = 0;
-    spread(usage, numbers);
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        any |= numbers[i];
-    return any == 0;
-}
-
-void sma_usage_add(struct sma_usage *sum, const struct sma_usage *more)
-{
-    uint64_t numbers[NUMBER_COUNT], added[NUMBER_COUNT];
-    spread(sum, numbers);
-    spread(more, added);
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        numbers[i] += added[i];
-    *sum = gather(numbers);
-}
-
 struct sma_str sma_state_usage_put(const struct sma_usage *usage, char bytes[SMA_STATE_USAGE_BYTES])
 {
     uint64_t numbers[NUMBER_COUNT];

@@ -5,6 +5,7 @@
 #include "runtime/model/profile.h"
 
 #include "sma/buf.h"
+#include "sma/text.h"
 
 #include <strings.h>
 
@@ -117,16 +118,6 @@ const char *sma_provider_names(void)
 }
 
 /* -- whose rules an address follows ------------------------------------------------------------------------------- */
-static struct sma_str host_of(const char *url)
-{
-    const char *rest = strstr(url, "://");
-    rest = rest == NULL ? url : rest + 3;
-    size_t len = strcspn(rest, "/?#");
-    const char *at = memrchr(rest, '@', len);
-    const char *start = at == NULL ? rest : at + 1;
-    return (struct sma_str){start, len - (size_t)(start - rest)};
-}
-
 static bool is_host(struct sma_str host, const char *suffix)
 {
     size_t len = strlen(suffix);
@@ -172,7 +163,7 @@ static enum sma_host host_by_address(const char *base_url)
         {"openrouter.ai", SMA_HOST_OPENROUTER},
         {"api.groq.com", SMA_HOST_GROQ},
     };
-    struct sma_str host = host_of(base_url);
+    struct sma_str host = sma_url_host(base_url);
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
         if (is_host(host, rows[i].name))
             return rows[i].host;

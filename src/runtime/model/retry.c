@@ -91,18 +91,6 @@ uint64_t sma_retry_delay_ms(unsigned attempt, int64_t retry_after_ms, uint64_t r
 /* Shorter keys are those of local servers: "none", "x". */
 #define SECRET_BYTES_MIN 4
 
-/* The address without credentials and query, which may hold secrets. */
-static void put_url(struct sma_buf *buf, const char *url)
-{
-    const char *rest = strstr(url, "://");
-    rest = rest == NULL ? url : rest + 3;
-    size_t host_len = strcspn(rest, "/?#");
-    const char *at = memrchr(rest, '@', host_len);
-    const char *start = at == NULL ? rest : at + 1;
-    sma_buf_put(buf, url, (size_t)(rest - url));
-    sma_buf_put(buf, start, strcspn(start, "?#"));
-}
-
 static const char *remedy_for_status(int status)
 {
     if (status == 401)
@@ -165,7 +153,7 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
         sma_buf_printf(buf, "HTTP %d from ", failure->http_status);
     else
         sma_buf_put_text(buf, "error in the answer from ");
-    put_url(buf, url);
+    sma_url_put_bare(buf, url);
     put_said(buf, &failure->error, llm->api_key);
     struct sma_failure_verdict verdict;
     sma_failure_judge(failure, &verdict);
@@ -189,27 +177,27 @@ static void describe(struct sma_buf *buf, const struct sma_failure *failure,
     case SMA_TROUBLE_UNREACHABLE:
     case SMA_TROUBLE_SETUP:
         sma_buf_put_text(buf, "cannot reach ");
-        put_url(buf, url);
+        sma_url_put_bare(buf, url);
         sma_buf_printf(buf, ": %s; check llm.baseUrl in ship.json and the network", detail);
         return;
     case SMA_TROUBLE_SILENT:
-        put_url(buf, url);
+        sma_url_put_bare(buf, url);
         sma_buf_printf(buf, " %s; try again later, or raise llm.timeouts in ship.json", detail);
         return;
     case SMA_TROUBLE_TRUNCATED:
         sma_buf_put_text(buf, "the answer from ");
-        put_url(buf, url);
+        sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " broke off in the middle; try again later");
         return;
     case SMA_TROUBLE_GARBAGE:
-        put_url(buf, url);
+        sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " did not answer in the expected format");
         put_said(buf, &failure->error, llm->api_key);
         sma_buf_put_text(buf, "; check llm.baseUrl and llm.api in ship.json");
         return;
     case SMA_TROUBLE_TOOBIG:
         sma_buf_put_text(buf, "the answer from ");
-        put_url(buf, url);
+        sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " is larger than 4 MB; set llm.maxTokens in ship.json");
         return;
     case SMA_TROUBLE_NOMEM:

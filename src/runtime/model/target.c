@@ -1,25 +1,15 @@
 /* target.c — see target.h. */
 #include "runtime/model/target.h"
 
+#include "sma/text.h"
 #include "wire_priv.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The host with its port, without scheme, credentials and path. */
-static struct sma_str host_of(const char *url)
-{
-    const char *rest = strstr(url, "://");
-    rest = rest == NULL ? url : rest + 3;
-    size_t len = strcspn(rest, "/?#");
-    const char *at = memrchr(rest, '@', len);
-    const char *start = at == NULL ? rest : at + 1;
-    return (struct sma_str){start, len - (size_t)(start - rest)};
-}
-
 void sma_target_init(struct sma_target *target, const struct sma_config_llm *llm)
 {
-    struct sma_str host = host_of(llm->base_url);
+    struct sma_str host = sma_url_host(llm->base_url);
     *target = (struct sma_target){.llm = llm, .wire = sma_wire_get(llm->api)};
     sma_profile_find(llm, &target->profile);
     snprintf(target->key, sizeof target->key, "%s %.*s %s", target->wire->name, (int)host.len,

@@ -124,8 +124,8 @@ void driver_start(struct driver *driver)
                                       .settings = driver->settings,
                                       .has_files = true,
                                       .has_reactions = true,
-                                      .wall_ms =
-                                          driver->wall_ms + (int64_t)driver->random * driver->start_ms,
+                                      .wall_ms = driver->wall_ms +
+                                                 (int64_t)driver->random * driver->start_ms,
                                       .random = {driver->random++, 7}};
     CHECK_OK(sma_run_create(&options, &driver->run));
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_START});
@@ -355,4 +355,33 @@ void driver_check_facts(const struct driver *driver)
     CHECK(strstr(bytes, facts.ptr) != NULL);
     sma_buf_fini(&facts);
     free(bytes);
+}
+
+void driver_check_kinds(const struct driver *driver, const char *wanted)
+{
+    char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
+    for (uint32_t i = 0; i < driver->actions.count; i++)
+        actual[i] = "LMXCHSPDgWETK"[driver->actions.list[i].kind];
+    actual[driver->actions.count] = '\0';
+    CHECK_TEXT(wanted, actual);
+}
+
+bool driver_request_has(const struct driver *driver, const char *text)
+{
+    struct sma_model_ask ask;
+    char *bytes = driver_request(driver, &ask);
+    bool has = strstr(bytes, text) != NULL;
+    free(bytes);
+    return has;
+}
+
+const struct sma_tool_ask *driver_tool_ask(const struct driver *d, uint32_t call)
+{
+    for (uint32_t i = 0; i < d->actions.count; i++) {
+        const struct sma_run_action *action = &d->actions.list[i];
+        if (action->kind == SMA_RUN_ASK_TOOL && action->call == call)
+            return &action->tool;
+    }
+    CHECK(false);
+    return NULL;
 }

@@ -88,4 +88,11 @@ void driver_check_facts(const struct driver *driver);
 /* The request as bytes; malloc'ed, NUL-terminated. */
 char *driver_request(const struct driver *driver, struct sma_model_ask *ret_ask);
 
+/* The kinds of the actions, one letter each, in order. */
+void driver_check_kinds(const struct driver *driver, const char *wanted);
+/* Is this in the request that would be asked now? */
+bool driver_request_has(const struct driver *driver, const char *text);
+/* The question about this call among the actions. */
+const struct sma_tool_ask *driver_tool_ask(const struct driver *driver, uint32_t call);
+
 #endif

@@ -5,38 +5,19 @@
 
 static const struct driver_call send_hi[] = {{"c1", "chat_send", "{\"text\":\"hi\"}"}, {0}};
 
-static void check_kinds(const struct driver *driver, const char *wanted)
-{
-    static const char letters[] = {'L', 'M', 'X', 'C', 'H', 'S', 'P', 'D', 'g', 'W', 'E', 'T', 'K'};
-    char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
-    for (uint32_t i = 0; i < driver->actions.count; i++)
-        actual[i] = letters[driver->actions.list[i].kind];
-    actual[driver->actions.count] = '\0';
-    CHECK_TEXT(wanted, actual);
-}
-
-static bool request_has(const struct driver *driver, const char *text)
-{
-    struct sma_model_ask ask;
-    char *bytes = driver_request(driver, &ask);
-    bool has = strstr(bytes, text) != NULL;
-    free(bytes);
-    return has;
-}
-
 /* One request, one row, one turn. */
 static void a_plain_answer_costs_one_request_and_is_delivered_once(void)
 {
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
-    check_kinds(&d, "gM");
-    CHECK(request_has(&d, "\"text\":\"hello \\\"there\\\"\\n\""));
+    driver_check_kinds(&d, "gM");
+    CHECK(driver_request_has(&d, "\"text\":\"hello \\\"there\\\"\\n\""));
     driver_answer(&d, "the answer", SMA_FINISH_STOP, NULL);
-    check_kinds(&d, "D");
+    driver_check_kinds(&d, "D");
     CHECK_INT(3, driver_find(&d, SMA_RUN_STORE_DONE)->done.stamps.model_out_ns);
     driver_done(&d, true);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
     CHECK_TEXT("the answer", d.done_text);
     CHECK_TEXT("the answer", d.done_output);
@@ -54,7 +35,7 @@ static void no_effect_before_the_step_is_durable(void)
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "thinking aloud", SMA_FINISH_TOOLS, send_hi);
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(1, step->number);
     CHECK_INT(SMA_STEP_ANSWER, step->kind);
@@ -62,11 +43,11 @@ static void no_effect_before_the_step_is_durable(void)
     CHECK_STR("hi", step->deliveries[0].text);
     CHECK_STR("t:1", step->deliveries[0].route.chat_key);
     driver_durable(&d);
-    check_kinds(&d, "gS");
+    driver_check_kinds(&d, "gS");
     CHECK_INT(100, driver_find(&d, SMA_RUN_ASK_SEND)->outbox_id);
     driver_sent(&d, 0, SMA_SEND_SENT, "");
-    check_kinds(&d, "M"); /* the row is the result: no step of its own */
-    CHECK(request_has(&d, "{\\\"success\\\":true}"));
+    driver_check_kinds(&d, "M"); /* the row is the result: no step of its own */
+    CHECK(driver_request_has(&d, "{\\\"success\\\":true}"));
     driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK_TEXT("done", d.done_text); /* the final text is the answer; the one beside calls is not */
@@ -100,7 +81,7 @@ static void each_send_state_is_told_and_counts(void)
         driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
         driver_durable(&d);
         driver_sent(&d, 0, rows[i].state, "bot was blocked");
-        CHECK(request_has(&d, rows[i].told));
+        CHECK(driver_request_has(&d, rows[i].told));
         driver_answer(&d, "**Hi.**", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
         CHECK_INT(rows[i].is_wanted_again, d.done_text != NULL);
@@ -116,7 +97,7 @@ static void stored_delivery_needs_no_dispatcher(void)
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
     driver_durable(&d);
-    check_kinds(&d, "gM");
+    driver_check_kinds(&d, "gM");
     driver_fini(&d);
 }
 
@@ -147,15 +128,15 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
         driver_start(&d);
         struct driver_call calls[] = {{"c1", rows[i].name, rows[i].arguments}, {0}};
         driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-        check_kinds(&d, "P");
+        driver_check_kinds(&d, "P");
         CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
         driver_durable(&d);
-        check_kinds(&d, "PM");
-        if (!request_has(&d, rows[i].told)) {
+        driver_check_kinds(&d, "PM");
+        if (!driver_request_has(&d, rows[i].told)) {
             struct sma_model_ask ask;
             fprintf(stderr, "%s\n", driver_request(&d, &ask));
         }
-        CHECK(request_has(&d, rows[i].told));
+        CHECK(driver_request_has(&d, rows[i].told));
         driver_durable(&d);
         driver_answer(&d, "sorry", SMA_FINISH_STOP, NULL);
         driver_done(&d, true);
@@ -178,19 +159,19 @@ static void results_stand_in_the_order_of_the_calls(void)
                                                {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     driver_durable(&d);
-    check_kinds(&d, "gSgHgS");
+    driver_check_kinds(&d, "gSgHgS");
     driver_sent(&d, 3, SMA_SEND_SENT, "");
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     struct sma_history_line line = {
         .is_user = true, .user_name = SMA_STR("Bob"), .text = SMA_STR("old words")};
     struct sma_history_lines lines = {.line_count = 1, .lines = &line};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 2, .history = &lines});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_event(&d, (struct sma_run_event){
                          .kind = SMA_RUN_HISTORY, .call = 2, .history = &lines}); /* a second one */
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_sent(&d, 0, SMA_SEND_FAILED, "no");
-    check_kinds(&d, "PM");
+    driver_check_kinds(&d, "PM");
     struct sma_model_ask ask;
     char *bytes = driver_request(&d, &ask);
     const char *at = bytes;
@@ -220,7 +201,7 @@ static void calls_over_the_bound_are_refused(void)
     CHECK_INT(SMA_TOOL_CALL_COUNT_MAX, driver_count(&d, SMA_RUN_ASK_SEND));
     for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++)
         driver_sent(&d, i, SMA_SEND_SENT, "");
-    CHECK(request_has(&d, "Too many calls"));
+    CHECK(driver_request_has(&d, "Too many calls"));
     driver_fini(&d);
 }
 
@@ -234,32 +215,32 @@ static void contact_send_resolves_before_the_step(void)
         {"c2", "chat_contact_send", "{\"username\":\"eve\",\"text\":\"hm\"}"},
         {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-    check_kinds(&d, "CC");
+    driver_check_kinds(&d, "CC");
     CHECK_STR("bob", driver_find(&d, SMA_RUN_ASK_CONTACT)->contact.user_name);
     struct sma_contact_result none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 1, .contact = &none});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     char key[] = "t:77";
     struct sma_contact_result found = {
         .is_found = true, .route = {.adapter = 9, .channel = SMA_STR("qq"), .chat_key = {key, 4}}};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
-    memset(key, 'x', 4);  /* the message is gone */
-    check_kinds(&d, "T"); /* a send elsewhere is checked when it is known where that is */
+    memset(key, 'x', 4);         /* the message is gone */
+    driver_check_kinds(&d, "T"); /* a send elsewhere is checked when it is known where that is */
     const struct sma_tool_ask *check = &driver_find(&d, SMA_RUN_ASK_TOOL)->tool;
     CHECK_INT(SMA_TOOL_CHECK, check->mode);
     CHECK_STR("t:77 bob", check->receiver);
     CHECK_STR("chat_contact_send", check->name);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(1, step->delivery_count);
     CHECK_STR("t:77", step->deliveries[0].route.chat_key);
     CHECK_STR("qq", step->deliveries[0].route.channel);
     CHECK_INT(9, step->deliveries[0].route.adapter);
     driver_durable(&d);
-    check_kinds(&d, "gS");
+    driver_check_kinds(&d, "gS");
     driver_sent(&d, 0, SMA_SEND_SENT, "");
-    CHECK(request_has(&d, "No contact named eve"));
+    CHECK(driver_request_has(&d, "No contact named eve"));
     driver_durable(&d);
     driver_answer(&d, "told Bob", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
@@ -275,14 +256,15 @@ static void lookup_comes_after_the_step(void)
     static const struct driver_call calls[] = {
         {"c1", "chat_contact_lookup", "{\"username\":\"bob\"}"}, {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "gC");
+    driver_check_kinds(&d, "gC");
     struct sma_contact_result found = {.is_found = true,
                                        .contact_json = SMA_STR("{\"username\":\"bob\"}")};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "{\\\"success\\\":true,\\\"contact\\\":{\\\"username\\\":\\\"bob\\\"}}"));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(
+        &d, "{\\\"success\\\":true,\\\"contact\\\":{\\\"username\\\":\\\"bob\\\"}}"));
     driver_fini(&d);
 }
 
@@ -300,8 +282,8 @@ static void namesakes_are_asked_about(void)
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &both});
     CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
     driver_durable(&d);
-    CHECK(request_has(&d, "Several people are called bob"));
-    CHECK(request_has(&d, "\\\"userId\\\":\\\"8\\\""));
+    CHECK(driver_request_has(&d, "Several people are called bob"));
+    CHECK(driver_request_has(&d, "\\\"userId\\\":\\\"8\\\""));
     driver_fini(&d);
 }
 
@@ -330,7 +312,7 @@ static void context_length_shrinks_whole_turns_and_asks_again(void)
     static const uint32_t left[] = {4, 2, 1, 0};
     for (size_t i = 0; i < SMA_COUNT_OF(left); i++) {
         driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
-        check_kinds(&d, "M");
+        driver_check_kinds(&d, "M");
         CHECK_INT(left[i], d.session->turn_count);
     }
     driver_model_status(&d, SMA_MODEL_CONTEXT_LENGTH, "");
@@ -354,10 +336,10 @@ static void stop_ends_at_once_and_late_answers_change_nothing(void)
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "XgE");
+    driver_check_kinds(&d, "XgE");
     CHECK(!driver_find(&d, SMA_RUN_END)->is_counted);
     driver_answer(&d, "late", SMA_FINISH_STOP, NULL);
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* while the step is stored */
@@ -365,16 +347,16 @@ static void stop_ends_at_once_and_late_answers_change_nothing(void)
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
     driver_store(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_verdict(&d, 1, SMA_STEP_DURABLE);
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* the store says so first */
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
     driver_verdict(&d, 1, SMA_STEP_STOPPED);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* while DONE is open: the verdict decides, the turn goes */
@@ -382,10 +364,10 @@ static void stop_ends_at_once_and_late_answers_change_nothing(void)
     driver_answer(&d, "x", SMA_FINISH_STOP, NULL);
     CHECK_INT(1, d.session->turn_count);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     struct sma_step_done stopped = {.seq = 10, .verdict = SMA_STEP_STOPPED};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &stopped});
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     CHECK_INT(0, d.session->turn_count);
     driver_fini(&d);
 }
@@ -396,11 +378,11 @@ static void a_cleared_session_is_not_used_by_a_later_run(void)
     driver_init(&d, SMA_LLM_CHAT);
     add_turns(&d, 2);
     driver_start(&d);
-    CHECK(request_has(&d, "\"q\""));
+    CHECK(driver_request_has(&d, "\"q\""));
     sma_session_clear(d.sessions, d.session, 5);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CLEARED});
-    check_kinds(&d, "XM");
-    CHECK(!request_has(&d, "\"q\""));
+    driver_check_kinds(&d, "XM");
+    CHECK(!driver_request_has(&d, "\"q\""));
     driver_fini(&d);
 }
 
@@ -413,37 +395,37 @@ static void without_disk_steps_wait_and_keep_their_order(void)
     struct sma_history_lines none = {0};
     driver_answer(&d, "", SMA_FINISH_TOOLS, look);
     driver_verdict(&d, 1, SMA_STEP_NO_DISK);
-    check_kinds(&d, "W");
+    driver_check_kinds(&d, "W");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
-    check_kinds(&d, "PM");
+    driver_check_kinds(&d, "PM");
     driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* the results */
-    check_kinds(&d, "W");
+    driver_check_kinds(&d, "W");
     static const struct driver_call send_bye[] = {{"c2", "chat_send", "{\"text\":\"bye\"}"}, {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_bye); /* the next answer must not overtake them */
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "PP");
+    driver_check_kinds(&d, "PP");
     CHECK_INT(2, d.actions.list[0].step.number);
     CHECK_INT(3, d.actions.list[1].step.number);
     driver_store(&d);
     driver_verdict(&d, 2, SMA_STEP_NO_DISK); /* both refused with one batch: one wait */
-    check_kinds(&d, "W");
+    driver_check_kinds(&d, "W");
     driver_verdict(&d, 3, SMA_STEP_NO_DISK);
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "PP");
+    driver_check_kinds(&d, "PP");
     driver_verdict(&d, 3, SMA_STEP_DURABLE); /* implies the one before */
-    check_kinds(&d, "gS");
+    driver_check_kinds(&d, "gS");
     driver_sent(&d, 0, SMA_SEND_SENT, "");
     driver_answer(&d, "end", SMA_FINISH_STOP, NULL);
     struct sma_step_done no_disk = {.seq = 10, .verdict = SMA_STEP_NO_DISK};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &no_disk});
-    check_kinds(&d, "W");
+    driver_check_kinds(&d, "W");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "D");
+    driver_check_kinds(&d, "D");
     driver_done(&d, true);
     CHECK_INT(1, d.session->turn_count);
     driver_fini(&d);
@@ -455,18 +437,18 @@ static void draining_reaches_a_durable_point_and_starts_nothing(void)
     driver_init(&d, SMA_LLM_CHAT); /* waits for the model, then gives up */
     driver_start(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
-    check_kinds(&d, "XgE");
+    driver_check_kinds(&d, "XgE");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* an answer in time is stored, its calls are not carried out */
     driver_start(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* a final answer ends the run */
@@ -484,10 +466,10 @@ static void draining_reaches_a_durable_point_and_starts_nothing(void)
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 1, .history = &none});
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     driver_init(&d, SMA_LLM_CHAT); /* all results there: stored before the end */
@@ -496,9 +478,9 @@ static void draining_reaches_a_durable_point_and_starts_nothing(void)
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 0, .history = &none});
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 }
 
@@ -508,7 +490,7 @@ static void a_past_is_loaded_before_the_first_request(void)
     driver_init(&d, SMA_LLM_CHAT);
     d.order.has_past = true;
     driver_start(&d);
-    check_kinds(&d, "gL");
+    driver_check_kinds(&d, "gL");
     struct sma_buf turn, plain;
     sma_buf_init(&turn, 4096);
     sma_buf_init(&plain, 4096);
@@ -529,12 +511,12 @@ static void a_past_is_loaded_before_the_first_request(void)
     };
     struct sma_session_turns list = {.turn_count = 3, .turns = turns};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &list});
-    check_kinds(&d, "M");
+    driver_check_kinds(&d, "M");
     CHECK_INT(2, d.session->turn_count);
-    CHECK(request_has(&d, "plain question"));
-    CHECK(request_has(&d, "{\"role\":\"assistant\",\"content\":\"plain answer\"}"));
-    CHECK(request_has(&d, "{\"role\":\"user\",\"content\":\"as "
-                          "sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
+    CHECK(driver_request_has(&d, "plain question"));
+    CHECK(driver_request_has(&d, "{\"role\":\"assistant\",\"content\":\"plain answer\"}"));
+    CHECK(driver_request_has(&d, "{\"role\":\"user\",\"content\":\"as "
+                                 "sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
     sma_buf_fini(&turn);
     sma_buf_fini(&plain);
     driver_fini(&d);
@@ -596,7 +578,7 @@ static void history_excludes_what_the_session_holds(void)
         {"c1", "chat_load_history", "{}"}, {"c2", "chat_load_history", "{\"limit\":200}"}, {0}};
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
     driver_durable(&d);
-    check_kinds(&d, "gHgH");
+    driver_check_kinds(&d, "gHgH");
     for (uint32_t i = 1; i < 4; i += 2) {
         const struct sma_history_ask *history = &d.actions.list[i].history;
         CHECK_INT(1, history->session_first_seq);

@@ -17,17 +17,6 @@ static void begin(struct driver *d)
     driver_start(d);
 }
 
-static bool request_has(const struct driver *d, const char *text)
-{
-    struct sma_model_ask ask;
-    char *bytes = driver_request(d, &ask);
-    bool has = strstr(bytes, text) != NULL;
-    if (!has)
-        fprintf(stderr, "not in: %s\n", bytes + ask.turn_offset);
-    free(bytes);
-    return has;
-}
-
 /* The model calls, the calls are carried out, the results are on their way to the disk. */
 static void play_round(struct driver *d, enum sma_finish finish, const struct driver_call *calls)
 {
@@ -112,7 +101,7 @@ static void the_same_message_twice_in_a_row_is_sent_once(void)
     CHECK_INT(1, step->delivery_count);
     CHECK_STR("Something else", step->deliveries[0].text);
     driver_durable(&d);
-    CHECK(request_has(&d, "Already sent just before"));
+    CHECK(driver_request_has(&d, "Already sent just before"));
     driver_fini(&d);
 }
 
@@ -125,10 +114,10 @@ static void an_empty_answer_is_followed_up_once(void)
     driver_answer(&d, " \n", SMA_FINISH_STOP, NULL);
     driver_durable(&d);
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-    CHECK(request_has(&d,
-                      "not from the user] Your answer was empty. Give the user your answer now."));
-    CHECK(
-        request_has(&d, "{\"role\":\"assistant\",\"content\":\"[no words]\"},{\"role\":\"user\""));
+    CHECK(driver_request_has(
+        &d, "not from the user] Your answer was empty. Give the user your answer now."));
+    CHECK(driver_request_has(
+        &d, "{\"role\":\"assistant\",\"content\":\"[no words]\"},{\"role\":\"user\""));
     answer(&d, "Here it is.", SMA_FINISH_STOP);
     CHECK_TEXT("Here it is.", d.done_text);
     driver_fini(&d);
@@ -159,7 +148,7 @@ static void an_empty_end_after_the_last_word_is_the_end(void)
     play_round(&d, SMA_FINISH_TOOLS, both);
     driver_answer(&d, "", SMA_FINISH_STOP, NULL);
     driver_durable(&d);
-    CHECK(request_has(&d, "if they have been sent all of it, answer nothing"));
+    CHECK(driver_request_has(&d, "if they have been sent all of it, answer nothing"));
     answer(&d, "", SMA_FINISH_STOP);
     CHECK(d.done_text == NULL);
     CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
@@ -172,8 +161,8 @@ static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
     begin(&d);
     driver_answer(&d, "It begins her", SMA_FINISH_LENGTH, NULL);
     driver_durable(&d);
-    CHECK(request_has(&d, "Go on where it stopped"));
-    CHECK(request_has(&d, "It begins her"));
+    CHECK(driver_request_has(&d, "Go on where it stopped"));
+    CHECK(driver_request_has(&d, "It begins her"));
     driver_answer(&d, "here, goes ", SMA_FINISH_LENGTH, NULL); /* from the last word on */
     driver_durable(&d);
     answer(&d, "on and ends.", SMA_FINISH_STOP);
@@ -230,7 +219,7 @@ static void parts_of_a_text_survive_a_crash(void)
     driver_cut(&d);
     sma_session_clear(d.sessions, d.session, UINT64_MAX);
     driver_start(&d);
-    CHECK(request_has(&d, "Go on where it stopped"));
+    CHECK(driver_request_has(&d, "Go on where it stopped"));
     driver_check_facts(&d);
     driver_answer(&d, "", SMA_FINISH_STOP, NULL); /* an empty one after a part ends it */
     driver_done(&d, true);
@@ -247,7 +236,7 @@ static void calls_that_were_cut_off_go_back_as_errors_twice(void)
         driver_answer(&d, "", SMA_FINISH_LENGTH, write);
         CHECK(driver_find(&d, SMA_RUN_ASK_TOOL) == NULL);
         driver_durable(&d);
-        CHECK(request_has(&d, "Call again with less at once"));
+        CHECK(driver_request_has(&d, "Call again with less at once"));
         driver_durable(&d);
         driver_cut(&d); /* the count is in the steps */
         sma_session_clear(d.sessions, d.session, UINT64_MAX);
@@ -264,7 +253,7 @@ static void calls_that_were_cut_off_go_back_as_errors_twice(void)
     driver_answer(&d, "", SMA_FINISH_LENGTH, send_wait);
     CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
     driver_durable(&d);
-    CHECK(request_has(&d, "cut off behind this call"));
+    CHECK(driver_request_has(&d, "cut off behind this call"));
     driver_fini(&d);
 }
 
@@ -317,7 +306,7 @@ static void play_thirty(struct driver *d)
     begin(d);
     for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++)
         play_round(d, SMA_FINISH_TOOLS, look);
-    CHECK(request_has(d, "All steps of this run are used up"));
+    CHECK(driver_request_has(d, "All steps of this run are used up"));
 }
 
 static void at_the_step_limit_the_model_sums_up_and_the_work_stays(void)
@@ -570,7 +559,7 @@ static void what_is_the_same_for_a_chat_is_told_once(void)
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
-    CHECK(request_has(&d, "[facts of this chat] channel "));
+    CHECK(driver_request_has(&d, "[facts of this chat] channel "));
     answer(&d, "one", SMA_FINISH_STOP);
     next_message(&d);
     struct sma_model_ask ask;

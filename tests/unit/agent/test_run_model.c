@@ -47,15 +47,6 @@ static void check_asked(const struct driver *d, const struct sma_config_llm *llm
     free(request_of(d, llm));
 }
 
-static bool request_has(const struct driver *d, const char *text)
-{
-    struct sma_model_ask ask;
-    char *bytes = driver_request(d, &ask);
-    bool has = strstr(bytes, text) != NULL;
-    free(bytes);
-    return has;
-}
-
 static void begin(struct driver *d, size_t target_count, int64_t patience_s)
 {
     driver_init(d, SMA_LLM_CHAT);
@@ -209,12 +200,12 @@ static void what_another_chat_has_just_learned_is_left_out_once(void)
 {
     struct driver d;
     begin(&d, 1, 900);
-    CHECK(request_has(&d, "\"temperature\""));
+    CHECK(driver_request_has(&d, "\"temperature\""));
     CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("temperature")));
     refuse_member(&d, "temperature");
     CHECK(driver_find(&d, SMA_RUN_LEARN) == NULL); /* the other one has told of it */
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-    CHECK(!request_has(&d, "\"temperature\""));
+    CHECK(!driver_request_has(&d, "\"temperature\""));
     answer(&d, "a");
     driver_next(&d);
     driver_start(&d);
@@ -232,18 +223,18 @@ static void a_refused_member_is_left_out_and_remembered(void)
 {
     struct driver d;
     begin(&d, 1, 900);
-    CHECK(request_has(&d, "\"temperature\""));
+    CHECK(driver_request_has(&d, "\"temperature\""));
     refuse_member(&d, "temperature");
     const struct sma_run_action *learn = driver_find(&d, SMA_RUN_LEARN);
     CHECK(learn != NULL);
     CHECK_STR("chat one m-1", learn->learned.target);
     CHECK_STR("temperature", learn->learned.member);
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-    CHECK(!request_has(&d, "\"temperature\""));
+    CHECK(!driver_request_has(&d, "\"temperature\""));
     answer(&d, "a");
     driver_next(&d);
     driver_start(&d);
-    CHECK(!request_has(&d, "\"temperature\""));
+    CHECK(!driver_request_has(&d, "\"temperature\""));
     refuse_member(&d, "temperature"); /* again: leaving it out was no cure */
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
@@ -263,8 +254,8 @@ static void what_one_run_learns_the_others_use(void)
     CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("temperature")));
     driver_durable(&d);
     one_round(&d, "y");
-    CHECK(!request_has(&d, "\"temperature\""));
-    CHECK(request_has(&d, "\"model\":\"m-1\""));
+    CHECK(!driver_request_has(&d, "\"temperature\""));
+    CHECK(driver_request_has(&d, "\"model\":\"m-1\""));
     driver_fini(&d);
 }
 
@@ -300,11 +291,11 @@ static void a_refused_session_goes_plain_and_stays_so(void)
     driver_targets(&d, both, 1);
     add_thinking_turn(&d);
     driver_start(&d);
-    CHECK(request_has(&d, "SIGNED"));
+    CHECK(driver_request_has(&d, "SIGNED"));
     refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-    CHECK(!request_has(&d, "SIGNED"));
-    CHECK(request_has(&d, "earlier") && request_has(&d, "\"so\""));
+    CHECK(!driver_request_has(&d, "SIGNED"));
+    CHECK(driver_request_has(&d, "earlier") && driver_request_has(&d, "\"so\""));
     answer(&d, "fine");
     struct sma_turn stored[] = {
         {.seq = 1, .wire = SMA_STR("chat one m-1")},
@@ -315,15 +306,15 @@ static void a_refused_session_goes_plain_and_stays_so(void)
     stored[0].bytes = sma_buf_str(&old);
     driver_next(&d);
     driver_start(&d);
-    CHECK(!request_has(&d, "SIGNED")); /* in memory */
+    CHECK(!driver_request_has(&d, "SIGNED")); /* in memory */
     driver_cut(&d);
     sma_session_clear(d.sessions, d.session, UINT64_MAX);
     d.session->is_loaded = false;
     driver_start(&d);
     struct sma_session_turns turns = {.turn_count = 2, .turns = stored};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
-    CHECK(!request_has(&d, "SIGNED")); /* and after it was loaded again */
-    CHECK(request_has(&d, "fine"));
+    CHECK(!driver_request_has(&d, "SIGNED")); /* and after it was loaded again */
+    CHECK(driver_request_has(&d, "fine"));
     sma_buf_fini(&old);
     driver_fini(&d);
 }
@@ -337,13 +328,13 @@ static void plain_form_that_does_not_help_is_given_up(void)
     driver_start(&d);
     refuse_request(&d, SMA_MODEL_TROUBLE_REQUEST); /* nobody knows why: it may be the session */
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) != NULL);
-    CHECK(!request_has(&d, "SIGNED"));
+    CHECK(!driver_request_has(&d, "SIGNED"));
     refuse_request(&d, SMA_MODEL_TROUBLE_REQUEST);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     driver_next(&d);
     driver_start(&d);
-    CHECK(request_has(&d, "SIGNED")); /* it was not the session */
+    CHECK(driver_request_has(&d, "SIGNED")); /* it was not the session */
     driver_fini(&d);
 }
 
@@ -354,16 +345,16 @@ static void refused_rounds_are_told_in_words(void)
     begin(&d, 1, 900);
     one_round(&d, "what was found");
     driver_durable(&d);
-    CHECK(request_has(&d, "which others would not take"));
+    CHECK(driver_request_has(&d, "which others would not take"));
     refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
-    CHECK(request_has(&d, "\"tool_calls\""));
-    CHECK(!request_has(&d, "which others would not take"));
+    CHECK(driver_request_has(&d, "\"tool_calls\""));
+    CHECK(!driver_request_has(&d, "which others would not take"));
     refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
-    CHECK(!request_has(&d, "\"tool_calls\""));
-    CHECK(request_has(&d, "You called chat_load_history with {}"));
-    CHECK(request_has(&d, "what was found"));
+    CHECK(!driver_request_has(&d, "\"tool_calls\""));
+    CHECK(driver_request_has(&d, "You called chat_load_history with {}"));
+    CHECK(driver_request_has(&d, "what was found"));
     one_round(&d, "later"); /* rounds after it are sent as they are */
-    CHECK(request_has(&d, "\"tool_calls\""));
+    CHECK(driver_request_has(&d, "\"tool_calls\""));
     driver_durable(&d);
     refuse_request(&d, SMA_MODEL_TROUBLE_SESSION);
     driver_done(&d, true);
@@ -441,7 +432,7 @@ static void a_model_that_comes_back_is_waited_for_anew(void)
     (void)check_wait(&d, 4, 5000);
     park(&d);
     due(&d, 5);
-    CHECK(request_has(&d, "I look."));
+    CHECK(driver_request_has(&d, "I look."));
     answer(&d, "at last");
     driver_fini(&d);
 }
@@ -568,7 +559,7 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     d.deliveries[0] = d.deliveries[1];
     d.deliveries[1] = row;
     due(&d, 20);
-    CHECK(request_has(&d, "blocked"));
+    CHECK(driver_request_has(&d, "blocked"));
     driver_fini(&d);
 }
 

@@ -15,26 +15,6 @@ static const struct driver_call mixed[] = {
     {"c5", "send_file", "{\"path\":\"out/a.png\",\"caption\":\"the\\nplot\"}"},
     {0}};
 
-static void check_kinds(const struct driver *driver, const char *wanted)
-{
-    char actual[SMA_RUN_ACTION_COUNT_MAX + 1] = "";
-    for (uint32_t i = 0; i < driver->actions.count; i++)
-        actual[i] = "LMXCHSPDgWETK"[driver->actions.list[i].kind];
-    actual[driver->actions.count] = '\0';
-    CHECK_TEXT(wanted, actual);
-}
-
-static bool request_has(const struct driver *driver, const char *text)
-{
-    struct sma_model_ask ask;
-    char *bytes = driver_request(driver, &ask);
-    bool has = strstr(bytes, text) != NULL;
-    if (!has)
-        fprintf(stderr, "not in: %s\n", bytes + ask.turn_offset);
-    free(bytes);
-    return has;
-}
-
 static void begin(struct driver *d, const struct driver_call *calls)
 {
     driver_init(d, SMA_LLM_CHAT);
@@ -52,17 +32,6 @@ static void found(struct driver *d, uint32_t call)
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = call, .contact = &bob});
 }
 
-static const struct sma_tool_ask *tool_ask(const struct driver *d, uint32_t call)
-{
-    for (uint32_t i = 0; i < d->actions.count; i++) {
-        const struct sma_run_action *action = &d->actions.list[i];
-        if (action->kind == SMA_RUN_ASK_TOOL && action->call == call)
-            return &action->tool;
-    }
-    CHECK(false);
-    return NULL;
-}
-
 static void finish(struct driver *d)
 {
     driver_durable(d); /* the results */
@@ -76,8 +45,8 @@ static void an_allowed_call_is_run_after_its_step(void)
 {
     struct driver d;
     begin(&d, shell);
-    check_kinds(&d, "T");
-    const struct sma_tool_ask *ask = tool_ask(&d, 0);
+    driver_check_kinds(&d, "T");
+    const struct sma_tool_ask *ask = driver_tool_ask(&d, 0);
     CHECK_INT(SMA_TOOL_CHECK, ask->mode);
     CHECK_INT(SMA_STANDING_OWNER, ask->standing);
     CHECK_INT(10, ask->seq);
@@ -87,20 +56,20 @@ static void an_allowed_call_is_run_after_its_step(void)
     CHECK_STR("t:1", ask->chat_key);
     CHECK_STR("", ask->receiver);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"late\":1}"); /* nothing is open: nothing happens */
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_verdict(&d, 1, SMA_STEP_NO_DISK);
-    check_kinds(&d, "W"); /* not durable: not run */
+    driver_check_kinds(&d, "W"); /* not durable: not run */
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "gT");
-    CHECK_INT(SMA_TOOL_RUN, tool_ask(&d, 0)->mode);
+    driver_check_kinds(&d, "gT");
+    CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(&d, 0)->mode);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"success\":true,\"stdout\":\"built\"}");
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "\\\"stdout\\\":\\\"built\\\""));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "\\\"stdout\\\":\\\"built\\\""));
     finish(&d);
     CHECK_TEXT("done", d.done_text);
     driver_fini(&d);
@@ -111,23 +80,23 @@ static void a_refused_call_has_its_result_before_the_step(void)
     struct driver d;
     begin(&d, shell);
     driver_tool(&d, 0, SMA_TOOL_REFUSED, "{\"success\":false,\"error\":\"rm is refused\"}");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "rm is refused"));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "rm is refused"));
     finish(&d);
     driver_fini(&d);
 
     begin(&d, shell); /* the tools end while they are asked, or say nothing */
     driver_tool(&d, 0, SMA_TOOL_STOPPED, "");
     driver_durable(&d);
-    CHECK(request_has(&d, "the program is stopping"));
+    CHECK(driver_request_has(&d, "the program is stopping"));
     driver_fini(&d);
 
     begin(&d, shell);
     driver_tool(&d, 0, SMA_TOOL_REFUSED, "");
     driver_durable(&d);
-    CHECK(request_has(&d, "it is not allowed"));
+    CHECK(driver_request_has(&d, "it is not allowed"));
     driver_fini(&d);
 }
 
@@ -139,21 +108,21 @@ static void calls_run_side_by_side_and_each_answer_finds_its_call(void)
                                                {0}};
     struct driver d;
     begin(&d, calls);
-    check_kinds(&d, "TT"); /* reading needs no check */
+    driver_check_kinds(&d, "TT"); /* reading needs no check */
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "");
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_durable(&d);
-    check_kinds(&d, "gTgTgT");
+    driver_check_kinds(&d, "gTgTgT");
     driver_tool(&d, 2, SMA_TOOL_STOPPED, "");
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{\"files\":[]}");
     driver_tool(&d, 7, SMA_TOOL_ALLOWED, "{}");
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 0, SMA_TOOL_ASKS, "{\"changed\":1}");
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "{\\\"changed\\\":1}"));
-    CHECK(request_has(&d, "Stopped before it was finished"));
-    CHECK(request_has(&d, "{\\\"files\\\":[]}"));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "{\\\"changed\\\":1}"));
+    CHECK(driver_request_has(&d, "Stopped before it was finished"));
+    CHECK(driver_request_has(&d, "{\\\"files\\\":[]}"));
     driver_fini(&d);
 }
 
@@ -169,23 +138,23 @@ static void commands_wait_for_files_of_the_same_answer(void)
     for (int is_draining = 0; is_draining < 2; is_draining++) {
         struct driver d;
         begin(&d, calls);
-        check_kinds(&d, "TTTT");
+        driver_check_kinds(&d, "TTTT");
         for (uint32_t i = 0; i < 4; i++)
             driver_tool(&d, i, SMA_TOOL_ALLOWED, "");
         driver_durable(&d);
-        check_kinds(&d, "gTgT"); /* the files */
+        driver_check_kinds(&d, "gTgT"); /* the files */
         driver_tool(&d, 3, SMA_TOOL_ALLOWED, "{}");
-        check_kinds(&d, "");
+        driver_check_kinds(&d, "");
         if (is_draining)
             driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
         driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{}");
         if (!is_draining) {
-            check_kinds(&d, "gTgT"); /* the commands */
+            driver_check_kinds(&d, "gTgT"); /* the commands */
             driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{}");
             driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
-            check_kinds(&d, "PM");
+            driver_check_kinds(&d, "PM");
         } else {
-            check_kinds(&d, "ggP");
+            driver_check_kinds(&d, "ggP");
         }
         driver_fini(&d);
     }
@@ -203,7 +172,7 @@ static void files_and_reactions_are_deliveries(void)
         {0}};
     struct driver d;
     begin(&d, calls);
-    check_kinds(&d, "TTT");
+    driver_check_kinds(&d, "TTT");
     for (uint32_t i = 0; i < 3; i++)
         driver_tool(&d, i, SMA_TOOL_ALLOWED, "");
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
@@ -216,10 +185,10 @@ static void files_and_reactions_are_deliveries(void)
     CHECK_STR("m1", step->deliveries[1].route.message_id);
     CHECK_STR("m0", step->deliveries[2].route.message_id);
     driver_durable(&d);
-    check_kinds(&d, "gSgSgS");
+    driver_check_kinds(&d, "gSgSgS");
     for (uint32_t i = 0; i < 3; i++)
         driver_sent(&d, i, SMA_SEND_SENT, "");
-    CHECK(request_has(&d, "Only a file of the project can be sent"));
+    CHECK(driver_request_has(&d, "Only a file of the project can be sent"));
     driver_answer(&d, " ", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK(d.done_text == NULL); /* a file is an answer: no notice that there is none */
@@ -282,9 +251,9 @@ static void each_chat_is_offered_what_its_platform_can(void)
         if (i == 0) { /* called all the same */
             static const struct driver_call calls[] = {{"c0", "react", "{\"emoji\":\"x\"}"}, {0}};
             driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-            check_kinds(&d, "P");
+            driver_check_kinds(&d, "P");
             driver_durable(&d);
-            CHECK(request_has(&d, "the platform of this chat cannot do that"));
+            CHECK(driver_request_has(&d, "the platform of this chat cannot do that"));
         }
         driver_cut(&d);
         for (uint32_t k = 0; k < d.step_count; k++)
@@ -310,16 +279,16 @@ static void strangers_only_talk(void)
     driver_init(&d, SMA_LLM_CHAT);
     d.order.standing = SMA_STANDING_STRANGER;
     driver_start(&d);
-    CHECK(request_has(&d, "(id \\\"u1\\\", stranger)"));
+    CHECK(driver_request_has(&d, "(id \\\"u1\\\", stranger)"));
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
-    check_kinds(&d, "P"); /* nobody is asked anything */
+    driver_check_kinds(&d, "P"); /* nobody is asked anything */
     CHECK_INT(1, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
     driver_durable(&d);
-    check_kinds(&d, "gHgS");
+    driver_check_kinds(&d, "gHgS");
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 6, .history = &none});
     driver_sent(&d, 7, SMA_SEND_SENT, "");
-    CHECK(request_has(&d, "may only talk"));
+    CHECK(driver_request_has(&d, "may only talk"));
     driver_fini(&d);
 }
 
@@ -328,15 +297,15 @@ static void strangers_only_talk(void)
 static void park(struct driver *d)
 {
     begin(d, mixed);
-    check_kinds(d, "TCT");
+    driver_check_kinds(d, "TCT");
     found(d, 3);
-    check_kinds(d, "T");
-    CHECK_STR("t:bob Bob", tool_ask(d, 3)->receiver);
+    driver_check_kinds(d, "T");
+    CHECK_STR("t:bob Bob", driver_tool_ask(d, 3)->receiver);
     driver_tool(d, 1, SMA_TOOL_ASKS, "A");
     driver_tool(d, 5, SMA_TOOL_ALLOWED, "");
-    check_kinds(d, "");
+    driver_check_kinds(d, "");
     driver_tool(d, 3, SMA_TOOL_ASKS, "B");
-    check_kinds(d, "P");
+    driver_check_kinds(d, "P");
 }
 
 static void a_call_that_must_be_asked_parks_the_run(void)
@@ -359,7 +328,7 @@ static void a_call_that_must_be_asked_parks_the_run(void)
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len > 0); /* asked again whole */
     driver_store(&d);
     driver_verdict(&d, 1, SMA_STEP_PARKED);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     CHECK_INT(SMA_PROGRESS_FINISHED, d.actions.list[0].progress);
     CHECK(!driver_find(&d, SMA_RUN_END)->is_counted);
     driver_fini(&d);
@@ -370,7 +339,7 @@ static void a_store_that_does_not_ask_gets_no_effect(void)
     struct driver d;
     park(&d);
     driver_durable(&d);
-    check_kinds(&d, "D");
+    driver_check_kinds(&d, "D");
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(strstr(d.done_text, "consent could not be asked for") != NULL);
@@ -382,11 +351,11 @@ static void an_unreadable_item_is_a_refusal(void)
     struct driver d;
     begin(&d, shell);
     driver_tool(&d, 0, SMA_TOOL_ASKS, "{}"); /* no item */
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len);
     driver_durable(&d);
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "people could not be asked"));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "people could not be asked"));
     driver_fini(&d);
 }
 
@@ -409,23 +378,24 @@ static void what_was_agreed_to_is_done_once(void)
         {.call = 3, .is_approved = true, .digest = {'B'}}};
     struct driver d;
     park_and_decide(&d, both, 2);
-    check_kinds(&d, "ggTgTgTgHgT");
-    const struct sma_tool_ask *ask = tool_ask(&d, 1);
+    driver_check_kinds(&d, "ggTgTgTgHgT");
+    const struct sma_tool_ask *ask = driver_tool_ask(&d, 1);
     CHECK_INT(SMA_TOOL_RUN, ask->mode);
     CHECK(ask->is_approved);
     CHECK_INT('A', ask->digest[0]);
-    CHECK_INT(SMA_TOOL_RUN, tool_ask(&d, 2)->mode); /* the free read waited with the rest */
-    CHECK(!tool_ask(&d, 2)->is_approved);
-    CHECK_INT(SMA_TOOL_CHECK, tool_ask(&d, 3)->mode);
-    CHECK_INT('B', tool_ask(&d, 3)->digest[0]);
-    CHECK_STR("t:bob Bob", tool_ask(&d, 3)->receiver); /* the place people saw, not a new lookup */
-    CHECK_INT(SMA_TOOL_CHECK, tool_ask(&d, 5)->mode);
+    CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(&d, 2)->mode); /* the free read waited with the rest */
+    CHECK(!driver_tool_ask(&d, 2)->is_approved);
+    CHECK_INT(SMA_TOOL_CHECK, driver_tool_ask(&d, 3)->mode);
+    CHECK_INT('B', driver_tool_ask(&d, 3)->digest[0]);
+    CHECK_STR("t:bob Bob",
+              driver_tool_ask(&d, 3)->receiver); /* the place people saw, not a new lookup */
+    CHECK_INT(SMA_TOOL_CHECK, driver_tool_ask(&d, 5)->mode);
     driver_tool(&d, 1, SMA_TOOL_ALLOWED, "{\"exitCode\":0}");
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{\"text\":\"a\"}");
     driver_tool(&d, 3, SMA_TOOL_ASKS, "B"); /* still the same question: it has its answer */
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 5, SMA_TOOL_ALLOWED, "");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     const struct sma_step *note = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(SMA_STEP_NOTE, note->kind);
     CHECK_INT(3, note->number);
@@ -436,19 +406,19 @@ static void what_was_agreed_to_is_done_once(void)
     CHECK_INT(9, note->deliveries[0].route.adapter);
     CHECK_STR("@attach photo out/a.png | the plot", note->deliveries[1].text);
     driver_verdict(&d, 3, SMA_STEP_NO_DISK);
-    check_kinds(&d, "W");
+    driver_check_kinds(&d, "W");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     CHECK_INT(2, driver_find(&d, SMA_RUN_STORE_STEP)->step.delivery_count);
     driver_durable(&d);
-    check_kinds(&d, "SS");
+    driver_check_kinds(&d, "SS");
     driver_sent(&d, 3, SMA_SEND_SENT, "");
     driver_sent(&d, 5, SMA_SEND_SENT, "");
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
-    check_kinds(&d, "PM");
+    driver_check_kinds(&d, "PM");
     CHECK_INT(4, driver_find(&d, SMA_RUN_STORE_STEP)->step.number);
-    CHECK(request_has(&d, "{\\\"agreedWithTheWords\\\":\\\"be quick\\\",\\\"result\\\":{"));
+    CHECK(driver_request_has(&d, "{\\\"agreedWithTheWords\\\":\\\"be quick\\\",\\\"result\\\":{"));
     driver_check_facts(&d); /* as first sent */
     finish(&d);
     CHECK_TEXT("done", d.done_text); /* "working on it" was not the answer */
@@ -463,15 +433,16 @@ static void a_refusal_reaches_the_model_with_its_reason(void)
         {.call = 1, .response = SMA_STR("refused by Ann: \"not now\"")}};
     struct driver d;
     park_and_decide(&d, mixed_up, 2);
-    check_kinds(&d, "ggTgHgT"); /* what nobody was asked about is done now */
+    driver_check_kinds(&d, "ggTgHgT"); /* what nobody was asked about is done now */
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
     driver_tool(&d, 5, SMA_TOOL_REFUSED, "{\"success\":false,\"error\":\"gone\"}");
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
-    check_kinds(&d, "PM"); /* no note without deliveries */
-    CHECK(request_has(&d, "Not carried out: refused by Ann: \\\\\\\"not now\\\\\\\". Do not try"));
-    CHECK(request_has(&d, "Not carried out: expired."));
-    CHECK(request_has(&d, "gone"));
+    driver_check_kinds(&d, "PM"); /* no note without deliveries */
+    CHECK(driver_request_has(
+        &d, "Not carried out: refused by Ann: \\\\\\\"not now\\\\\\\". Do not try"));
+    CHECK(driver_request_has(&d, "Not carried out: expired."));
+    CHECK(driver_request_has(&d, "gone"));
     finish(&d);
     CHECK_INT(1, d.delivery_count);
     driver_fini(&d);
@@ -486,14 +457,14 @@ static void what_has_changed_since_is_not_done(void)
     park_and_decide(&d, both, 2);
     driver_tool(&d, 3, SMA_TOOL_ASKS, "C"); /* another question than the one that was answered */
     driver_tool(&d, 5, SMA_TOOL_ASKS, "D"); /* was allowed, must be asked now */
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 1, SMA_TOOL_ASKS, "{\"success\":false,\"error\":\"changed\"}");
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
-    check_kinds(&d, "PM");
-    CHECK(request_has(&d, "Not sent: it is not what was agreed to any more"));
-    CHECK(request_has(&d, "changed"));
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "Not sent: it is not what was agreed to any more"));
+    CHECK(driver_request_has(&d, "changed"));
     CHECK_INT(1, d.delivery_count);
     driver_fini(&d);
 }
@@ -513,9 +484,9 @@ static void started_and_interrupted_is_never_repeated(void)
     d.deliveries[2].state = SMA_DELIVERY_FAILED;
     d.order.is_decided = false;
     driver_start(&d);
-    check_kinds(&d, "gPM");
-    CHECK(request_has(&d, "It was agreed to, but interrupted by a restart"));
-    CHECK(request_has(&d, "The platform refused the message"));
+    driver_check_kinds(&d, "gPM");
+    CHECK(driver_request_has(&d, "It was agreed to, but interrupted by a restart"));
+    CHECK(driver_request_has(&d, "The platform refused the message"));
     CHECK_INT(4, driver_find(&d, SMA_RUN_STORE_STEP)->step.number);
     finish(&d);
     driver_fini(&d);
@@ -524,7 +495,7 @@ static void started_and_interrupted_is_never_repeated(void)
     driver_cut(&d);
     d.order.is_decided = false;
     driver_start(&d);
-    check_kinds(&d, "gPM");
+    driver_check_kinds(&d, "gPM");
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_TOOL));
     finish(&d);
     CHECK_INT(1, d.delivery_count);
@@ -536,7 +507,7 @@ static void started_and_interrupted_is_never_repeated(void)
     d.order.is_decided = true;
     d.deliveries[0].state = SMA_DELIVERY_SENT;
     driver_start(&d);
-    check_kinds(&d, "gPM");
+    driver_check_kinds(&d, "gPM");
     driver_fini(&d);
 }
 
@@ -554,14 +525,14 @@ static void a_run_may_be_parked_more_than_once(void)
         driver_tool(&d, 0, SMA_TOOL_ASKS, "A");
         driver_store(&d);
         driver_verdict(&d, d.step_count, SMA_STEP_PARKED);
-        check_kinds(&d, "gE");
+        driver_check_kinds(&d, "gE");
         driver_cut(&d);
         driver_decide(&d, yes, 1);
         driver_start(&d);
-        check_kinds(&d, "ggT");
+        driver_check_kinds(&d, "ggT");
         CHECK_INT(3 * (uint32_t)i + 2, d.step_count);
         driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"exitCode\":0}");
-        check_kinds(&d, "PM");
+        driver_check_kinds(&d, "PM");
     }
     finish(&d);
     CHECK_INT(1, d.session->turn_count);
@@ -601,7 +572,7 @@ static void damaged_decisions_allow_nothing(void)
             ((char *)(uintptr_t)d.steps[1].data.ptr)[13] = 3;
         }
         driver_start(&d);
-        check_kinds(&d, "gD");
+        driver_check_kinds(&d, "gD");
         driver_done(&d, true);
         CHECK_TEXT("I could not finish this: the stored steps are damaged", d.done_text);
         driver_fini(&d);
@@ -614,22 +585,22 @@ static void stop_ends_what_the_tools_do(void)
     struct driver d;
     begin(&d, shell); /* while it is checked */
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "KgE");
+    driver_check_kinds(&d, "KgE");
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_fini(&d);
 
     begin(&d, shell); /* while it runs */
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "KgE"); /* cleared: nothing stays */
+    driver_check_kinds(&d, "KgE"); /* cleared: nothing stays */
     driver_fini(&d);
 
     begin(&d, shell); /* nothing is open there */
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP});
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     static const struct sma_stored_decision both[] = {
@@ -639,7 +610,7 @@ static void stop_ends_what_the_tools_do(void)
     driver_tool(&d, 3, SMA_TOOL_ALLOWED, "");
     driver_tool(&d, 5, SMA_TOOL_ALLOWED, "");
     driver_verdict(&d, 3, SMA_STEP_STOPPED);
-    check_kinds(&d, "KgE");
+    driver_check_kinds(&d, "KgE");
     driver_fini(&d);
 }
 
@@ -650,11 +621,11 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{}");
-    check_kinds(&d, "P"); /* in time: stored */
+    driver_check_kinds(&d, "P"); /* in time: stored */
     driver_durable(&d);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     begin(&d, shell);
@@ -662,24 +633,24 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
-    check_kinds(&d, "KgE");
+    driver_check_kinds(&d, "KgE");
     driver_cut(&d);
     driver_start(&d);
-    CHECK(request_has(&d, "Interrupted by a restart"));
+    CHECK(driver_request_has(&d, "Interrupted by a restart"));
     driver_fini(&d);
 
     begin(&d, shell); /* a check in time parks, one that is late is dropped */
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_tool(&d, 0, SMA_TOOL_ASKS, "A");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_verdict(&d, 1, SMA_STEP_PARKED);
-    check_kinds(&d, "gE");
+    driver_check_kinds(&d, "gE");
     driver_fini(&d);
 
     begin(&d, shell);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN_HARD});
-    check_kinds(&d, "KgE");
+    driver_check_kinds(&d, "KgE");
     driver_fini(&d);
 
     static const struct sma_stored_decision both[] = {
@@ -689,12 +660,12 @@ static void draining_waits_for_tools_and_then_leaves_them(void)
     struct sma_history_lines none = {0};
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 4, .history = &none});
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
-    check_kinds(&d, "");
+    driver_check_kinds(&d, "");
     driver_tool(&d, 5, SMA_TOOL_REFUSED, "");
     driver_tool(&d, 3, SMA_TOOL_ALLOWED, "");
-    check_kinds(&d, "P");
+    driver_check_kinds(&d, "P");
     driver_durable(&d);
-    check_kinds(&d, "SgE"); /* its row is the dispatcher's */
+    driver_check_kinds(&d, "SgE"); /* its row is the dispatcher's */
     CHECK_INT(2, d.delivery_count);
     driver_fini(&d);
 }
@@ -709,7 +680,7 @@ static void fail_once(struct driver *d, const struct driver_call *calls, const c
     driver_answer(d, "", SMA_FINISH_TOOLS, calls);
     driver_tool(d, 0, SMA_TOOL_ALLOWED, "");
     driver_durable(d);
-    CHECK_INT(SMA_TOOL_RUN, tool_ask(d, 0)->mode);
+    CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(d, 0)->mode);
     driver_tool(d, 0, SMA_TOOL_ALLOWED, result);
     driver_durable(d);
 }
@@ -727,9 +698,9 @@ static void the_fourth_identical_failing_call_is_not_carried_out(void)
             driver_start(&d);
         }
         driver_answer(&d, "", SMA_FINISH_TOOLS, twice_spelled[1]);
-        check_kinds(&d, "P"); /* not even checked */
+        driver_check_kinds(&d, "P"); /* not even checked */
         driver_durable(&d);
-        CHECK(request_has(&d, "this very call has failed 3 times already"));
+        CHECK(driver_request_has(&d, "this very call has failed 3 times already"));
         driver_durable(&d);
         fail_once(&d, shell, "{\"success\":false}"); /* another one is another one */
         driver_fini(&d);
@@ -751,7 +722,7 @@ static void a_success_or_a_changed_file_counts_anew(void)
         for (int i = 0; i < 3; i++)
             fail_once(&d, shell, "{\"success\":false}");
         driver_answer(&d, "", SMA_FINISH_TOOLS, shell);
-        check_kinds(&d, "P");
+        driver_check_kinds(&d, "P");
         driver_fini(&d);
     }
 }
