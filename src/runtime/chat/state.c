@@ -1,4 +1,4 @@
-/* Opening, closing, the transaction and its undo log. */
+/* Opening, closing, the transaction. */
 #include "runtime/chat/state_priv.h"
 
 #include <errno.h>
@@ -41,6 +41,9 @@ static enum sma_err classify(int rc)
         return SMA_ERR_CORRUPT;
     case SQLITE_TOOBIG:
         return SMA_ERR_TOOBIG;
+    case SQLITE_CONSTRAINT: /* the statement is undone, the transaction goes on */
+    case SQLITE_MISMATCH:
+        return SMA_ERR_BADINPUT;
     default:
         break;
     }
@@ -48,6 +51,17 @@ static enum sma_err classify(int rc)
     if (rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC)
         return SMA_ERR_CORRUPT;
     return SMA_ERR_IO;
+}
+
+bool sma_state_is_of_item(enum sma_err err)
+{
+    return err == SMA_ERR_TOOBIG || err == SMA_ERR_BADINPUT || err == SMA_ERR_CORRUPT;
+}
+
+enum sma_err sma_state_damaged(struct sma_state *state, const char *what)
+{
+    return sma_fail(&state->error, SMA_ERR_CORRUPT, "state database %s: damaged row: %.120s",
+                    state->path, what);
 }
 
 enum sma_err sma_state_fail_change(struct sma_state *state, enum sma_err err)
@@ -86,112 +100,6 @@ const struct sma_error *sma_state_error(const struct sma_state *state)
     return &state->error;
 }
 
-/* ---- undo ----------------------------------------------------------------------------------------------------- */
-
-enum sma_err sma_state_undo_push(struct sma_state *state, struct sma_state_undo undo)
-{
-    if (SMA_STATE_RESERVE(state->undo) != SMA_ERR_OK)
-        return sma_state_fail_change(state, SMA_ERR_NOMEM);
-    SMA_STATE_PUSH(state->undo, undo);
-    return SMA_ERR_OK;
-}
-
-static void undo_chat_change(struct sma_state *state, const struct sma_state_undo *undo)
-{
-    struct sma_state_chat_entry *chat = undo->p;
-    const struct sma_state_chat *saved = &state->saves.items[undo->a];
-    void *user = chat->pub.user;
-    uint32_t turn_count = chat->pub.turn_count; /* undone by its own entries */
-    if (chat->pub.rotation.ptr != saved->rotation.ptr)
-        free((char *)(uintptr_t)chat->pub.rotation.ptr);
-    chat->pub = *saved;
-    chat->pub.user = user;
-    chat->pub.turn_count = turn_count;
-    chat->saved_in = 0;
-}
-
-static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
-{
-    enum sma_err err = SMA_ERR_OK;
-    switch (undo->kind) {
-    case SMA_UNDO_CLAIM_ADD:
-        (void)sma_claims_remove(&state->claims, undo->a, undo->b); /* it is there: it was added */
-        break;
-    case SMA_UNDO_CLAIM_REMOVE:
-        err = sma_claims_add(&state->claims, undo->a, undo->b);
-        break;
-    case SMA_UNDO_OPEN_ADD:
-        sma_state_open_remove(state, undo->a);
-        break;
-    case SMA_UNDO_OPEN_REMOVE:
-        err = sma_state_open_add(state, undo->a);
-        break;
-    case SMA_UNDO_CHAT_ADD:
-        sma_state_chat_unlink_last(state);
-        break;
-    case SMA_UNDO_CHAT_CHANGE:
-        undo_chat_change(state, undo);
-        break;
-    case SMA_UNDO_TURN_ADD:
-        sma_state_turn_remove(undo->p, undo->a);
-        break;
-    case SMA_UNDO_TURN_REMOVE:
-        err = sma_state_turn_insert(undo->p, undo->a);
-        break;
-    case SMA_UNDO_CONTACT:
-        sma_state_contact_swap(state, undo->q, undo->p);
-        free(undo->q);
-        break;
-    case SMA_UNDO_CHAT_MOVE:
-        sma_state_chat_move_undo(state, undo);
-        break;
-    }
-    /* Memory that was just released is asked for again; if even that fails, memory and disk disagree. */
-    if (err != SMA_ERR_OK)
-        state->is_fatal = true;
-}
-
-static void undo_all(struct sma_state *state)
-{
-    state->is_usage_counted = false;
-    while (state->undo.count > 0)
-        undo_one(state, &state->undo.items[--state->undo.count]);
-    state->saves.count = 0;
-    state->next_seq = state->next_seq_at_begin;
-    state->prune.count = state->prune_at_begin;
-    state->prune_taken = 0;
-    state->is_marks_taken = false;
-    sma_state_blocks_undone(state);
-}
-
-/* The transaction is durable: what was kept for undoing can go. */
-static void forget_undo(struct sma_state *state)
-{
-    for (size_t i = 0; i < state->undo.count; i++) {
-        const struct sma_state_undo *undo = &state->undo.items[i];
-        if (undo->kind == SMA_UNDO_CONTACT)
-            free(undo->p);
-        if (undo->kind == SMA_UNDO_CHAT_MOVE)
-            sma_state_chat_move_done(undo);
-        if (undo->kind != SMA_UNDO_CHAT_CHANGE)
-            continue;
-        const struct sma_state_chat_entry *chat = undo->p;
-        const char *before = state->saves.items[undo->a].rotation.ptr;
-        if (before != chat->pub.rotation.ptr)
-            free((char *)(uintptr_t)before);
-    }
-    state->undo.count = 0;
-    state->saves.count = 0;
-    if (state->prune_taken > 0) {
-        state->prune.count -= state->prune_taken;
-        memmove(state->prune.items, state->prune.items + state->prune_taken,
-                state->prune.count * sizeof *state->prune.items);
-        state->prune_taken = 0;
-    }
-    sma_state_blocks_committed(state);
-    sma_state_marks_committed(state);
-}
-
 /* ---- transactions --------------------------------------------------------------------------------------------- */
 
 enum sma_err sma_state_begin(struct sma_state *state)
@@ -206,12 +114,20 @@ enum sma_err sma_state_begin(struct sma_state *state)
     state->is_begun = false;
     state->failed = SMA_ERR_OK;
     state->is_marks_forced = false;
-    state->transaction_number++;
+    state->save_floor = ++state->save_number;
     state->next_seq_at_begin = state->next_seq;
     state->prune_at_begin = state->prune.count;
     state->pending_at_begin = state->pending.count;
     state->blocks_at_begin = state->blocks.count;
     return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err begin_sql(struct sma_state *state)
+{
+    sqlite3_stmt *begin = sma_state_statement(state, SMA_SQL_BEGIN);
+    enum sma_err err = begin == NULL ? state->error.code : sma_state_run(state, begin);
+    state->is_begun = err == SMA_ERR_OK;
+    return err;
 }
 
 enum sma_err sma_state_change(struct sma_state *state)
@@ -222,13 +138,9 @@ enum sma_err sma_state_change(struct sma_state *state)
         return SMA_ERR_CORRUPT;
     if (__builtin_expect(state->failed != SMA_ERR_OK, 0))
         return state->failed;
-    if (__builtin_expect(state->is_begun, 1))
-        return SMA_ERR_OK;
-    sqlite3_stmt *begin = sma_state_statement(state, SMA_SQL_BEGIN);
-    if (begin == NULL)
-        return state->error.code;
-    enum sma_err err = sma_state_run(state, begin);
-    state->is_begun = err == SMA_ERR_OK;
+    enum sma_err err = state->is_begun ? SMA_ERR_OK : begin_sql(state);
+    if (err == SMA_ERR_OK && state->savepoint.is_open && !state->savepoint.is_begun)
+        err = sma_state_savepoint_begin(state);
     return err;
 }
 
@@ -247,7 +159,7 @@ void sma_state_rollback(struct sma_state *state)
 {
     SMA_ASSERT(state->is_in_transaction);
     roll_back_sql(state);
-    undo_all(state);
+    sma_state_undo_all(state);
     state->is_in_transaction = false;
     state->is_begun = false;
 }
@@ -272,9 +184,9 @@ static sqlite3_file *wal_file(struct sma_state *state)
 
 static enum sma_err commit(struct sma_state *state, bool is_lazy)
 {
-    SMA_ASSERT(state->is_in_transaction);
+    SMA_ASSERT(state->is_in_transaction && !state->savepoint.is_open);
     if (!state->is_begun && state->failed == SMA_ERR_OK) {
-        forget_undo(state); /* hints about history ends may have changed */
+        sma_state_undo_forget(state); /* hints about history ends may have changed */
         state->is_in_transaction = false;
         return SMA_ERR_OK;
     }
@@ -297,7 +209,7 @@ static enum sma_err commit(struct sma_state *state, bool is_lazy)
     *(is_lazy ? &state->lazy_commits : &state->commits) += 1;
     state->durable_seq = state->next_seq - 1;
     state->is_unclean_written = true;
-    forget_undo(state);
+    sma_state_undo_forget(state);
     state->is_in_transaction = false;
     state->is_begun = false;
     sma_state_checkpoint_after_commit(state);

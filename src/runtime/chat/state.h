@@ -25,8 +25,10 @@
  *             The last commit of this process is readable by every later read of this process.
  * Threads:    the thread that opened it (the store actor's), for everything. Checkpoints run on a thread of this
  *             library's own, which touches nothing but its own database connection.
- * Errors of changes: NOSPACE (disk full), IO, NOMEM: the transaction can only be ended now. CORRUPT: the file is
- *             damaged or an fsync failed: sma_state_is_fatal() is true from now on and the program must end.
+ * Errors of changes: NOSPACE (disk full), IO, NOMEM: the transaction can only be ended now. TOOBIG, BADINPUT of a change
+ *             that SQLite refused: the same, but behind a savepoint going back heals it. CORRUPT: of the file, or an
+ *             fsync failed: sma_state_is_fatal() is true from now on and the program must end. CORRUPT without
+ *             is_fatal: this row alone cannot be read; nothing else is the worse for it.
  * Slices handed to callbacks live until the callback returns. `get` functions, each_open, each_outbox_open and
  * each_author give copies after the read is over: their callbacks may read anything again and, inside a transaction,
  * change it. The callbacks of the other `each` functions, of approval_find and of each_turn see a row under its
@@ -101,6 +103,20 @@ SMA_CHECKED enum sma_err sma_state_commit_lazy(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_sync(struct sma_state *state);
 /** Undo everything since begin, also in memory. */
 void sma_state_rollback(struct sma_state *state);
+/**
+ * A savepoint in the open transaction, one level deep: what one item of a batch changes is kept or undone alone, on
+ * disk and in memory. An item that changes nothing costs nothing. Chats opened behind an undone one are freed.
+ * @return OK | what failed before: the transaction can only be ended
+ */
+SMA_CHECKED enum sma_err sma_state_savepoint(struct sma_state *state);
+/** Keep what was changed since. @return OK | what failed since: the savepoint is open still, go back */
+SMA_CHECKED enum sma_err sma_state_savepoint_keep(struct sma_state *state);
+/**
+ * Undo what was changed since.
+ * @return OK: also after a change that failed for what it was given (TOOBIG, BADINPUT, CORRUPT of one row); go on |
+ *         NOSPACE, IO, NOMEM, BUSY of a change since: the transaction can only be rolled back | CORRUPT (fatal)
+ */
+SMA_CHECKED enum sma_err sma_state_savepoint_back(struct sma_state *state);
 bool sma_state_is_in_transaction(const struct sma_state *state);
 /** The seq the next row gets. */
 uint64_t sma_state_next_seq(const struct sma_state *state);
@@ -540,7 +556,7 @@ void sma_state_set_claim_hash(struct sma_state *state,
 struct sma_state_counts
 {
     uint64_t chats, claims, open_messages;
-    uint64_t commits;   /* successful, not empty, synced */
+    uint64_t commits; /* successful, not empty, synced */
     uint64_t lazy_commits;
     uint64_t wal_syncs; /* fdatasync calls of the commit path: <= commits + wal_restarts */
     uint64_t

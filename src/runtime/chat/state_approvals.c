@@ -79,7 +79,7 @@ static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_
         .doc = sma_state_column(stmt, 9),
     };
     if (approval.chat == NULL)
-        return sma_state_fail(state, SQLITE_CORRUPT, "read an approval: its chat is not there");
+        return sma_state_damaged(state, "read an approval: its chat is not there");
     return each(user, &approval);
 }
 

@@ -215,7 +215,7 @@ enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,
         sma_state_chat_unlink_last(state);
         return err;
     }
-    chat->saved_in = state->transaction_number; /* undone as a whole: no copy is needed */
+    chat->saved_in = state->save_number; /* undone as a whole: no copy is needed */
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_INSERT);
     if (stmt == NULL)
         return state->error.code;
@@ -231,17 +231,19 @@ enum sma_err sma_state_chat_open(struct sma_state *state, struct sma_str key,
 enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat *chat)
 {
     struct sma_state_chat_entry *entry = entry_of(chat);
-    if (entry->saved_in == state->transaction_number)
+    if (entry->saved_in >= state->save_floor)
         return SMA_ERR_OK;
     if (SMA_STATE_RESERVE(state->saves) != SMA_ERR_OK)
         return sma_state_fail_change(state, SMA_ERR_NOMEM);
-    enum sma_err err = sma_state_undo_push(
-        state,
-        (struct sma_state_undo){.kind = SMA_UNDO_CHAT_CHANGE, .a = state->saves.count, .p = entry});
+    enum sma_err err =
+        sma_state_undo_push(state, (struct sma_state_undo){.kind = SMA_UNDO_CHAT_CHANGE,
+                                                           .a = state->saves.count,
+                                                           .b = entry->saved_in,
+                                                           .p = entry});
     if (err != SMA_ERR_OK)
         return err;
     SMA_STATE_PUSH(state->saves, *chat);
-    entry->saved_in = state->transaction_number;
+    entry->saved_in = state->save_number;
     return SMA_ERR_OK;
 }
 

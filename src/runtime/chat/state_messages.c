@@ -364,7 +364,7 @@ static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
         .facts = sma_state_column(stmt, 12),
     };
     if (ret_message->chat == NULL)
-        return sma_state_fail(state, SQLITE_CORRUPT, "read a message: its chat is not there");
+        return sma_state_damaged(state, "read a message: its chat is not there");
     return SMA_ERR_OK;
 }
 

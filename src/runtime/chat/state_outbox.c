@@ -95,7 +95,7 @@ static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
         .ended_ms = sqlite3_column_int64(stmt, 15),
     };
     if (ret_delivery->chat == NULL)
-        return sma_state_fail(state, SQLITE_CORRUPT, "read a delivery: its chat is not there");
+        return sma_state_damaged(state, "read a delivery: its chat is not there");
     return SMA_ERR_OK;
 }
 

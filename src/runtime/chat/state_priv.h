@@ -37,6 +37,9 @@
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
     X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(SAVEPOINT, "SAVEPOINT item")                                                                 \
+    X(SAVEPOINT_KEEP, "RELEASE item")                                                              \
+    X(SAVEPOINT_BACK, "ROLLBACK TO item")                                                          \
     X(MESSAGE_INSERT,                                                                              \
       "INSERT INTO messages(seq,chat,kind,state,attempt,generation,place,run,body,event,person,"   \
       "line,facts) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")                            \
@@ -193,8 +196,9 @@ struct sma_state_chat_entry
     struct sma_state_chat pub; /* first: the caller's pointer is ours */
     struct sma_state_chat_entry *next;
     uint64_t hash;
-    uint64_t saved_in; /* number of the transaction that has a copy of pub */
-    uint64_t *turns;   /* pub.turn_count seqs, ascending */
+    uint64_t saved_in;      /* number of the transaction or savepoint that has a copy of pub */
+    const char *plan_after; /* while a commit frees the plans of its copies */
+    uint64_t *turns;        /* pub.turn_count seqs, ascending */
     uint32_t turn_capacity;
     struct sma_state_chat_entry *moved_to;    /* NULL: a chat; else a former key of this one */
     struct sma_state_chat_entry *next_former; /* the next record of a former key of this chat */
@@ -219,7 +223,7 @@ enum sma_state_undo_kind
     SMA_UNDO_OPEN_ADD,
     SMA_UNDO_OPEN_REMOVE,
     SMA_UNDO_CHAT_ADD,
-    SMA_UNDO_CHAT_CHANGE,
+    SMA_UNDO_CHAT_CHANGE, /* a: index of the copy, b: the saved_in before */
     SMA_UNDO_TURN_ADD,
     SMA_UNDO_TURN_REMOVE,
     SMA_UNDO_CONTACT,
@@ -230,6 +234,15 @@ struct sma_state_undo
     enum sma_state_undo_kind kind;
     uint64_t a, b;
     void *p, *q;
+};
+
+/* What the tables in memory are brought back to. */
+struct sma_state_savepoint
+{
+    bool is_open, is_begun; /* is_begun: SQLite has it too, something changed behind it */
+    bool is_block_done, is_block_removed;
+    size_t undo, saves, pending, prune;
+    uint64_t next_seq, save_floor;
 };
 
 struct sma_state_pair
@@ -267,7 +280,9 @@ struct sma_state
         live_reads; /* callbacks that look at a row under its statement: nothing may be changed */
     bool is_in_transaction, is_begun; /* is_begun: SQL BEGIN was done, something changed */
     enum sma_err failed;              /* of the first failed change */
-    uint64_t transaction_number;
+    uint64_t save_number;             /* counts transactions and savepoints */
+    uint64_t save_floor;              /* a chat saved in this one or later needs no further copy */
+    struct sma_state_savepoint savepoint;
     uint64_t next_seq, next_seq_at_begin, durable_seq;
     SMA_STATE_ARRAY(struct sma_state_undo) undo;
     SMA_STATE_ARRAY(struct sma_state_chat) saves;
@@ -349,7 +364,15 @@ enum sma_err sma_state_fail(struct sma_state *state, int rc,
                             const char *what); /* maps, notes, marks the transaction */
 enum sma_err sma_state_fail_change(struct sma_state *state,
                                    enum sma_err err); /* marks the transaction failed */
+/** What a row holds cannot be: CORRUPT, and nothing else is the worse for it. */
+SMA_CHECKED enum sma_err sma_state_damaged(struct sma_state *state, const char *what);
+/** A failed change that another row would not have: its savepoint can be undone. */
+bool sma_state_is_of_item(enum sma_err err);
+/* state_undo.c */
 SMA_CHECKED enum sma_err sma_state_undo_push(struct sma_state *state, struct sma_state_undo undo);
+void sma_state_undo_all(struct sma_state *state);    /* the transaction has no effect */
+void sma_state_undo_forget(struct sma_state *state); /* the transaction is durable */
+SMA_CHECKED enum sma_err sma_state_savepoint_begin(struct sma_state *state);
 /* state_schema.c */
 SMA_CHECKED enum sma_err sma_state_migrate(struct sma_state *state);
 sqlite3_stmt *sma_state_statement(struct sma_state *state,

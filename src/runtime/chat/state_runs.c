@@ -195,7 +195,7 @@ enum sma_err sma_state_finish(struct sma_state *state, const struct sma_state_fi
         return SMA_ERR_EXISTS;
     struct sma_state_chat *chat = sma_state_chat_by_id(state, head.chat_id);
     if (chat == NULL)
-        return sma_state_fail(state, SQLITE_CORRUPT, "finish a run: its chat is not there");
+        return sma_state_damaged(state, "finish a run: its chat is not there");
     err = sma_state_set_row_state(state, finish->seq, finish->state);
     if (err == SMA_ERR_OK)
         err = write_traced_result(state, finish);

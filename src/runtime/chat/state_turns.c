@@ -140,7 +140,7 @@ enum sma_err sma_state_late_turn(struct sma_state *state, const struct sma_state
         return SMA_ERR_EXISTS;
     struct sma_state_chat *chat = sma_state_chat_by_id(state, head.chat_id);
     if (chat == NULL)
-        return sma_state_fail(state, SQLITE_CORRUPT, "keep a late turn: its chat is not there");
+        return sma_state_damaged(state, "keep a late turn: its chat is not there");
     struct sma_state_chat_entry *entry = entry_of(chat);
     uint32_t at = find(entry, finish->seq);
     bool is_there = at < chat->turn_count && entry->turns[at] == finish->seq;
