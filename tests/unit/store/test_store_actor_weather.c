@@ -1,9 +1,12 @@
 /*
- * Aim: whatever comes together (full disks, stops, crashes, orderly ends, slow answers, parked runs and those who decide
- * about them), every event that was accepted ends once, nothing stays owed, every question is answered, and what was
- * approved is handed out as fresh at most once.
- * Method: by a seed, people, an agent and a dispatcher that keep to the rules, around the store; commits and history
- * writes fail for a while at a time. At the end the weather clears, everybody finishes, and the books are compared.
+ * Aim: whatever comes together (full disks, failing writes and syncs, memory that is short, stops, crashes, orderly ends,
+ * slow answers, parked runs and those who decide about them, groups and their roles, albums, things to be fetched, a chat
+ * that gets another key, the API), every event that was accepted ends once, nothing stays owed, every question is
+ * answered, and what was approved is handed out as fresh at most once.
+ * Method: by a seed, people, an agent, an adapter and a dispatcher that keep to the rules, around the store; commits and
+ * history writes fail for a while at a time. What may end the program happens in a child process: it ends as promised or
+ * goes on well, and this process starts again from the files the child has left. At the end the weather clears, everybody
+ * finishes, and the books are compared.
  */
 #include "approval_support.h"
 
@@ -13,14 +16,16 @@
 #include <errno.h>
 
 #define CHAT_COUNT 5
-#define EVENT_COUNT 120
+#define EVENT_COUNT 160
+#define QUESTION_COUNT_MAX 64
 #define RUN_COUNT_MAX 16
 #define ROW_COUNT_MAX 128
 
 struct event
 {
-    char id[16], text[32];
-    uint8_t chat, control;
+    char id[16], text[32], chat[8], album[8];
+    struct saying saying; /* points to the above */
+    unsigned adapter;
     bool is_open, is_accepted;
     uint64_t ask_id, seq;
 };
@@ -65,7 +70,12 @@ static struct open_judgement judgements[64];
 static uint32_t judgement_count;
 static struct decided_run decided_runs[1024]; /* handed out as decided, in any life */
 static uint32_t decided_count;
-static uint32_t parked_total, fresh_total, judged_total; /* of all seeds: it did happen */
+static struct sma_msg *questions[QUESTION_COUNT_MAX]; /* PREPARE, not answered yet */
+static uint32_t question_count;
+static bool has_moved; /* the group m0 is m1 */
+/* of all seeds: it did happen */
+static uint32_t parked_total, fresh_total, judged_total, prepared_total, refused_total,
+    collected_total, moved_total, stored_total;
 
 static uint64_t roll(uint64_t below)
 {
@@ -94,32 +104,118 @@ static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, s
 /* -- people ----------------------------------------------------------------------------------------------------- */
 static void say_event(struct event *event)
 {
-    char chat[8];
-    snprintf(chat, sizeof chat, "c%u", event->chat);
-    event->ask_id =
-        say_as(&w, TEST,
-               &(struct saying){.chat = chat,
-                                .id = event->id,
-                                .text = event->text,
-                                .kind = event->control != 0 ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE,
-                                .control = event->control});
+    event->ask_id = say_as(&w, event->adapter, &event->saying);
     event->is_open = true;
+}
+
+/* The next event, of which the chat is to be told. */
+static struct event *new_event(const char *chat)
+{
+    if (event_count == EVENT_COUNT)
+        return NULL;
+    struct event *event = &events[event_count];
+    *event = (struct event){.adapter = TEST};
+    snprintf(event->id, sizeof event->id, "e%u", event_count);
+    snprintf(event->chat, sizeof event->chat, "%s", chat);
+    static const char *const texts[] = {"text ", "text ", "no, because ", "yes, but on branch "};
+    snprintf(event->text, sizeof event->text, "%s%u", texts[roll(SMA_COUNT_OF(texts))],
+             event_count++);
+    event->saying = (struct saying){.chat = event->chat, .id = event->id, .text = event->text};
+    return event;
+}
+
+static void say_privately(void)
+{
+    char chat[8];
+    snprintf(chat, sizeof chat, "c%u", (unsigned)roll(CHAT_COUNT));
+    struct event *event = new_event(chat);
+    if (event == NULL)
+        return;
+    if (roll(8) == 0) {
+        event->saying.kind = SMA_EVENT_CONTROL;
+        event->saying.control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
+    } else if (roll(6) == 0) {
+        event->saying.preparation = "[1]";
+    }
+    say_event(event);
+}
+
+/* Pieces of an album come one after the other, some with something to fetch. */
+static void say_album(void)
+{
+    char chat[8];
+    snprintf(chat, sizeof chat, "c%u", (unsigned)roll(CHAT_COUNT));
+    uint32_t number = event_count;
+    for (uint64_t left = 2 + roll(2); left > 0; left--) {
+        struct event *event = new_event(chat);
+        if (event == NULL)
+            return;
+        snprintf(event->album, sizeof event->album, "al%u", number);
+        event->saying.group_key = event->album;
+        event->saying.preparation = roll(3) == 0 ? "[1]" : NULL;
+        say_event(event);
+    }
+}
+
+/* Members of a group that was let in, and one that nobody knows: the platform is asked what she may. */
+static void say_in_group(const char *chat)
+{
+    static const char *const users[] = {"u1", "u2", "eve", "mia"};
+    struct event *event = new_event(chat);
+    if (event == NULL)
+        return;
+    event->saying.user = users[roll(SMA_COUNT_OF(users))];
+    event->saying.is_group = true;
+    event->saying.addressed = roll(4) == 0 ? SMA_ADDRESSED_NONE : SMA_ADDRESSED_MENTION;
+    event->saying.preparation = roll(6) == 0 ? "[1]" : NULL;
+    event->saying.role = roll(4) == 0 ? SMA_ROLE_ADMIN : SMA_ROLE_UNKNOWN;
+    if (roll(8) == 0) {
+        event->saying.kind = SMA_EVENT_CONTROL;
+        event->saying.control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
+    }
+    say_event(event);
+}
+
+static void say_over_api(void)
+{
+    struct event *event = new_event("x");
+    if (event == NULL)
+        return;
+    event->adapter = API;
+    say_event(event);
+}
+
+/* The group m0 gets another id; late messages still come under the old one. */
+static void move_group(void)
+{
+    bool is_known = false;
+    for (uint32_t i = 0; i < event_count; i++)
+        is_known = is_known || (events[i].is_accepted && strcmp(events[i].chat, "m0") == 0);
+    struct event *event = is_known && !has_moved ? new_event("m1") : NULL;
+    if (event == NULL)
+        return;
+    has_moved = true;
+    event->text[0] = '\0';
+    event->saying.kind = SMA_EVENT_NOTE;
+    event->saying.migrated_from = "test:chat:m0";
+    say_event(event);
 }
 
 static void say_new(void)
 {
-    if (event_count == EVENT_COUNT)
-        return;
-    struct event *event = &events[event_count];
-    *event = (struct event){.chat = (uint8_t)roll(CHAT_COUNT)};
-    snprintf(event->id, sizeof event->id, "e%u", event_count);
-    static const char *const texts[] = {"text ", "text ", "no, because ", "yes, but on branch "};
-    snprintf(event->text, sizeof event->text, "%s%u", texts[roll(SMA_COUNT_OF(texts))],
-             event_count);
-    if (roll(8) == 0)
-        event->control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
-    event_count++;
-    say_event(event);
+    uint64_t what = roll(20);
+    if (what < 11)
+        say_privately();
+    else if (what < 13)
+        say_album();
+    else if (what < 16)
+        say_in_group("g");
+    else if (what < 18)
+        say_in_group(has_moved && roll(3) > 0 ? "m1" : "m0");
+    else if (what < 19)
+        say_over_api();
+    else if (event_count > EVENT_COUNT / 3)
+        move_group();
 }
 
 /* A platform delivers again what was not acknowledged, and sometimes what was. */
@@ -130,13 +226,13 @@ static void say_again(bool is_any)
             say_event(&events[i]);
 }
 
-static void take_accepted(const struct sma_msg *msg)
+static void take_accepted(const struct sma_msg *msg, unsigned adapter)
 {
     const struct sma_accepted *answer =
         SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_accepted);
     struct event *event = NULL;
     for (uint32_t i = 0; i < event_count; i++)
-        if (events[i].is_open && events[i].ask_id == msg->ask_id)
+        if (events[i].is_open && events[i].adapter == adapter && events[i].ask_id == msg->ask_id)
             event = &events[i];
     CHECK(event != NULL);
     event->is_open = false;
@@ -145,9 +241,16 @@ static void take_accepted(const struct sma_msg *msg)
     CHECK(!event->is_accepted || event->seq == answer->seq);
     event->is_accepted = true;
     event->seq = answer->seq;
+    moved_total += event->saying.migrated_from != NULL;
 }
 
 /* -- the agent -------------------------------------------------------------------------------------------------- */
+/* Two chats that became one may have two runs and two rows on their way, begun before that. */
+static bool is_of_two(struct sma_str chat_key)
+{
+    return has_moved && sma_str_is_equal(chat_key, SMA_STR("test:chat:m1"));
+}
+
 static void drop_run(uint32_t place)
 {
     runs[place] = runs[--run_count];
@@ -176,12 +279,13 @@ static void take_run(const struct sma_run_order *order)
     for (uint32_t i = 0; i < order->step_count; i++)
         CHECK_INT(i + 1, order->steps[i].number);
     check_decided(order);
+    collected_total += order->collected_count;
     for (uint32_t i = run_count; i-- > 0;) {
         if (runs[i].seq == order->seq)
             drop_run(i);
         else
             CHECK(!sma_str_is_equal(order->route.chat_key, sma_str(runs[i].chat)) ||
-                  runs[i].is_done_asked);
+                  runs[i].is_done_asked || is_of_two(order->route.chat_key));
     }
     CHECK(run_count < RUN_COUNT_MAX);
     struct open_run *opened = &runs[run_count++];
@@ -231,7 +335,9 @@ static void work(struct open_run *open)
             park_step(&w, open->seq, open->next_step, two_commands, 2);
         return;
     }
-    struct delivery sent[] = {{.key = open->chat, .text = "an answer"},
+    bool is_api = strncmp(open->chat, "api:", 4) == 0;
+    stored_total += is_api;
+    struct delivery sent[] = {{.key = open->chat, .text = "an answer", .adapter = is_api ? API : 0},
                               {.key = "test:chat:c0", .text = "to another", .call = 1}};
     if (open->asked_count == 0 && (open->next_step > 3 || roll(3) == 0)) {
         open->is_done_asked = true;
@@ -302,7 +408,8 @@ static void take_deliver(const struct sma_deliver *deliver)
     CHECK(row_count < SMA_DELIVER_CREDIT_COUNT);
     for (uint32_t i = 0; i < row_count; i++) {
         CHECK(rows[i].id != deliver->outbox_id);
-        CHECK(!sma_str_is_equal(deliver->route.chat_key, sma_str(rows[i].chat)));
+        CHECK(!sma_str_is_equal(deliver->route.chat_key, sma_str(rows[i].chat)) ||
+              is_of_two(deliver->route.chat_key));
     }
     struct open_row *row = &rows[row_count++];
     *row = (struct open_row){.id = deliver->outbox_id,
@@ -359,6 +466,45 @@ static void cancel_rows(const struct sma_cancel_deliver *cancel)
     }
 }
 
+/* -- the adapter ------------------------------------------------------------------------------------------------ */
+static void drop_question(uint32_t place)
+{
+    sma_msg_destroy(questions[place]);
+    questions[place] = questions[--question_count];
+}
+
+/* It was fetched, the role was looked up, or the platform does not say. */
+static void answer_question(uint32_t place)
+{
+    static const char *const contexts[] = {"", "", "one file could not be fetched"};
+    const struct sma_prepare *question = SMA_MSG_BODY(questions[place], struct sma_prepare);
+    const char *context = contexts[roll(SMA_COUNT_OF(contexts))];
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 64);
+    struct sma_prepared *body = SMA_MSG_BODY(msg, struct sma_prepared);
+    body->seq = question->seq;
+    body->role = (uint8_t)roll(SMA_ROLE_ADMIN + 1);
+    body->context = sma_msg_dup(msg, sma_str(context));
+    refused_total += question->wants_role && body->role == SMA_ROLE_MEMBER;
+    prepared_total++;
+    sma_ctx_answer(sma_system_ctx(w.system, TEST), questions[place], &msg);
+    drop_question(place);
+}
+
+static void read_adapter(struct keeper *keeper, unsigned adapter)
+{
+    for (size_t i = 0; i < keeper->count; i++) {
+        if (keeper->msgs[i]->kind == SMA_MSG_ACCEPTED)
+            take_accepted(keeper->msgs[i], adapter);
+        if (keeper->msgs[i]->kind != SMA_MSG_PREPARE)
+            continue;
+        if (question_count == QUESTION_COUNT_MAX)
+            drop_question(0); /* a platform that says nothing for a while */
+        questions[question_count++] = keeper->msgs[i];
+        keeper->msgs[i] = NULL;
+    }
+    drop_kept(keeper);
+}
+
 /* -- what came -------------------------------------------------------------------------------------------------- */
 static void read_agent(void)
 {
@@ -396,17 +542,16 @@ static void read_all(void)
 {
     read_agent();
     read_dispatcher();
-    for (size_t i = 0; i < w.test.count; i++)
-        if (w.test.msgs[i]->kind == SMA_MSG_ACCEPTED)
-            take_accepted(w.test.msgs[i]);
-    drop_kept(&w.test);
-    drop_kept(&w.api);
+    read_adapter(&w.test, TEST);
+    read_adapter(&w.api, API);
 }
 
 /* -- the weather ------------------------------------------------------------------------------------------------ */
 static void begin_life(void)
 {
     run_count = row_count = judgement_count = 0;
+    while (question_count > 0)
+        drop_question(0);
     for (uint32_t i = 0; i < event_count; i++)
         events[i].is_open = false;
 }
@@ -473,6 +618,8 @@ static void act(void)
         decide_some();
     else if (what < 95 && judgement_count > 0)
         say_judged(&judgements[roll(judgement_count)]);
+    else if (what < 98 && question_count > 0)
+        answer_question((uint32_t)roll(question_count));
     if (roll(3) > 0)
         run_for(&w, roll(20) * UINT64_C(1000000));
     if (roll(3) > 0) /* everybody is slow at times */
@@ -504,6 +651,8 @@ static void clear_up(void)
             attempt(&rows[i]);
         for (uint32_t i = 0; i < judgement_count; i++)
             say_judged(&judgements[i]);
+        while (question_count > 0)
+            answer_question(0);
         decide_some();
         run_for(&w, 100 * UINT64_C(1000000));
         read_all();
@@ -563,9 +712,19 @@ static void check_history(void)
 {
     for (uint32_t i = 0; i < event_count; i++) {
         char file[32], needle[48];
-        snprintf(file, sizeof file, "test%%3Achat%%3Ac%u", events[i].chat);
+        bool is_moved = has_moved && strcmp(events[i].chat, "m0") == 0;
+        snprintf(file, sizeof file, "%s%%3Achat%%3A%s", events[i].adapter == API ? "api" : "test",
+                 is_moved ? "m1" : events[i].chat);
         snprintf(needle, sizeof needle, "\"%s\"", events[i].text);
-        CHECK_INT(1, count_of(history(&w, file), needle));
+        if (events[i].text[0] == '\0')
+            continue;
+        size_t count = count_of(history(&w, file), needle);
+        for (unsigned archive = 1; archive <= 4; archive++) { /* two chats became one */
+            char name[64];
+            snprintf(name, sizeof name, "%s.archive-%u", file, archive);
+            count += count_of(history(&w, name), needle);
+        }
+        CHECK_INT(1, count);
     }
 }
 
@@ -576,9 +735,11 @@ static void one_seed(uint64_t seed)
     sys.pwrite = write_when_there_is_room;
     chance = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
     event_count = decided_count = 0;
+    has_moved = false;
     begin_life();
     make_world(&w);
     w.config.permissions_json = PEOPLE;
+    w.test_json = "{\"access\":\"anyone\",\"groups\":[\"g\",\"m0\",\"m1\"]}";
     w.config.approvals_expire_s = (int64_t)roll(30);
     w.sys = &sys;
     w.seed = seed;
@@ -621,8 +782,14 @@ int main(int argc, char **argv)
     sma_state_vfs_set_hook(fail_when_full);
     RUN(in_any_weather_the_books_balance);
     CHECK(parked_total > 0 && fresh_total > 0 && judged_total > 0);
+    CHECK(prepared_total > 0 && refused_total > 0 && collected_total > 0 && moved_total > 0 &&
+          stored_total > 0);
     if (getenv("SMA_WEATHER_VERBOSE") != NULL)
-        fprintf(stderr, "parked %u, decided %u, judged %u\n", parked_total, fresh_total,
-                judged_total);
+        fprintf(
+            stderr,
+            "parked %u, decided %u, judged %u, prepared %u, refused %u, collected %u, moved %u, "
+            "over the API %u\n",
+            parked_total, fresh_total, judged_total, prepared_total, refused_total, collected_total,
+            moved_total, stored_total);
     return check_summary();
 }
