@@ -9,26 +9,15 @@
  * finishes, and the books are compared.
  */
 #include "approval_support.h"
-
-#include "runtime/chat/state_vfs.h"
+#include "weather_people.h"
 
 #include <dirent.h>
-#include <errno.h>
+#include <sys/wait.h>
 
-#define CHAT_COUNT 5
-#define EVENT_COUNT 160
 #define QUESTION_COUNT_MAX 64
 #define RUN_COUNT_MAX 16
 #define ROW_COUNT_MAX 128
 
-struct event
-{
-    char id[16], text[32], chat[8], album[8];
-    struct saying saying; /* points to the above */
-    unsigned adapter;
-    bool is_open, is_accepted;
-    uint64_t ask_id, seq;
-};
 struct open_run
 {
     uint64_t seq;
@@ -57,11 +46,6 @@ struct open_row
     bool is_asked, is_final_asked, is_attempted;
 };
 
-static struct world w;
-static bool is_full, is_history_full;
-static uint64_t chance;
-static struct event events[EVENT_COUNT];
-static uint32_t event_count;
 static struct open_run runs[RUN_COUNT_MAX];
 static uint32_t run_count;
 static struct open_row rows[ROW_COUNT_MAX];
@@ -72,177 +56,9 @@ static struct decided_run decided_runs[1024]; /* handed out as decided, in any l
 static uint32_t decided_count;
 static struct sma_msg *questions[QUESTION_COUNT_MAX]; /* PREPARE, not answered yet */
 static uint32_t question_count;
-static bool has_moved; /* the group m0 is m1 */
 /* of all seeds: it did happen */
 static uint32_t parked_total, fresh_total, judged_total, prepared_total, refused_total,
-    collected_total, moved_total, stored_total;
-
-static uint64_t roll(uint64_t below)
-{
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    return chance % below;
-}
-
-static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
-                                                enum sma_state_vfs_call call, bool is_wal)
-{
-    (void)role;
-    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
-                                                            : SMA_STATE_VFS_PASS;
-}
-
-static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, size_t len, off_t at)
-{
-    if (!is_history_full)
-        return sma_sys_real()->pwrite(self, fd, bytes, len, at);
-    errno = ENOSPC;
-    return -1;
-}
-
-/* -- people ----------------------------------------------------------------------------------------------------- */
-static void say_event(struct event *event)
-{
-    event->ask_id = say_as(&w, event->adapter, &event->saying);
-    event->is_open = true;
-}
-
-/* The next event, of which the chat is to be told. */
-static struct event *new_event(const char *chat)
-{
-    if (event_count == EVENT_COUNT)
-        return NULL;
-    struct event *event = &events[event_count];
-    *event = (struct event){.adapter = TEST};
-    snprintf(event->id, sizeof event->id, "e%u", event_count);
-    snprintf(event->chat, sizeof event->chat, "%s", chat);
-    static const char *const texts[] = {"text ", "text ", "no, because ", "yes, but on branch "};
-    snprintf(event->text, sizeof event->text, "%s%u", texts[roll(SMA_COUNT_OF(texts))],
-             event_count++);
-    event->saying = (struct saying){.chat = event->chat, .id = event->id, .text = event->text};
-    return event;
-}
-
-static void say_privately(void)
-{
-    char chat[8];
-    snprintf(chat, sizeof chat, "c%u", (unsigned)roll(CHAT_COUNT));
-    struct event *event = new_event(chat);
-    if (event == NULL)
-        return;
-    if (roll(8) == 0) {
-        event->saying.kind = SMA_EVENT_CONTROL;
-        event->saying.control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
-    } else if (roll(6) == 0) {
-        event->saying.preparation = "[1]";
-    }
-    say_event(event);
-}
-
-/* Pieces of an album come one after the other, some with something to fetch. */
-static void say_album(void)
-{
-    char chat[8];
-    snprintf(chat, sizeof chat, "c%u", (unsigned)roll(CHAT_COUNT));
-    uint32_t number = event_count;
-    for (uint64_t left = 2 + roll(2); left > 0; left--) {
-        struct event *event = new_event(chat);
-        if (event == NULL)
-            return;
-        snprintf(event->album, sizeof event->album, "al%u", number);
-        event->saying.group_key = event->album;
-        event->saying.preparation = roll(3) == 0 ? "[1]" : NULL;
-        say_event(event);
-    }
-}
-
-/* Members of a group that was let in, and one that nobody knows: the platform is asked what she may. */
-static void say_in_group(const char *chat)
-{
-    static const char *const users[] = {"u1", "u2", "eve", "mia"};
-    struct event *event = new_event(chat);
-    if (event == NULL)
-        return;
-    event->saying.user = users[roll(SMA_COUNT_OF(users))];
-    event->saying.is_group = true;
-    event->saying.addressed = roll(4) == 0 ? SMA_ADDRESSED_NONE : SMA_ADDRESSED_MENTION;
-    event->saying.preparation = roll(6) == 0 ? "[1]" : NULL;
-    event->saying.role = roll(4) == 0 ? SMA_ROLE_ADMIN : SMA_ROLE_UNKNOWN;
-    if (roll(8) == 0) {
-        event->saying.kind = SMA_EVENT_CONTROL;
-        event->saying.control = (uint8_t)(SMA_CONTROL_STOP + roll(3));
-    }
-    say_event(event);
-}
-
-static void say_over_api(void)
-{
-    struct event *event = new_event("x");
-    if (event == NULL)
-        return;
-    event->adapter = API;
-    say_event(event);
-}
-
-/* The group m0 gets another id; late messages still come under the old one. */
-static void move_group(void)
-{
-    bool is_known = false;
-    for (uint32_t i = 0; i < event_count; i++)
-        is_known = is_known || (events[i].is_accepted && strcmp(events[i].chat, "m0") == 0);
-    struct event *event = is_known && !has_moved ? new_event("m1") : NULL;
-    if (event == NULL)
-        return;
-    has_moved = true;
-    event->text[0] = '\0';
-    event->saying.kind = SMA_EVENT_NOTE;
-    event->saying.migrated_from = "test:chat:m0";
-    say_event(event);
-}
-
-static void say_new(void)
-{
-    uint64_t what = roll(20);
-    if (what < 11)
-        say_privately();
-    else if (what < 13)
-        say_album();
-    else if (what < 16)
-        say_in_group("g");
-    else if (what < 18)
-        say_in_group(has_moved && roll(3) > 0 ? "m1" : "m0");
-    else if (what < 19)
-        say_over_api();
-    else if (event_count > EVENT_COUNT / 3)
-        move_group();
-}
-
-/* A platform delivers again what was not acknowledged, and sometimes what was. */
-static void say_again(bool is_any)
-{
-    for (uint32_t i = 0; i < event_count; i++)
-        if (!events[i].is_open && (!events[i].is_accepted || (is_any && roll(20) == 0)))
-            say_event(&events[i]);
-}
-
-static void take_accepted(const struct sma_msg *msg, unsigned adapter)
-{
-    const struct sma_accepted *answer =
-        SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_accepted);
-    struct event *event = NULL;
-    for (uint32_t i = 0; i < event_count; i++)
-        if (events[i].is_open && events[i].adapter == adapter && events[i].ask_id == msg->ask_id)
-            event = &events[i];
-    CHECK(event != NULL);
-    event->is_open = false;
-    if (answer->verdict == SMA_VERDICT_REFUSED)
-        return;
-    CHECK(!event->is_accepted || event->seq == answer->seq);
-    event->is_accepted = true;
-    event->seq = answer->seq;
-    moved_total += event->saying.migrated_from != NULL;
-}
+    collected_total, stored_total, ended_total, survived_total;
 
 /* -- the agent -------------------------------------------------------------------------------------------------- */
 /* Two chats that became one may have two runs and two rows on their way, begun before that. */
@@ -556,10 +372,18 @@ static void begin_life(void)
         events[i].is_open = false;
 }
 
+static void clear_sky(void)
+{
+    is_full = is_history_full = is_failing = is_copy_failing = false;
+    short_of_memory_in = 0;
+    storm = NO_STORM;
+    w.disk_free = UINT64_C(1) << 40;
+}
+
 static void end_life(bool is_orderly)
 {
-    is_full = is_history_full = false;
-    w.disk_free = UINT64_C(1) << 40;
+    clear_sky();
+    is_copy_failing = roll(4) == 0;
     if (is_orderly) {
         run_for(&w, 2 * SECOND);
         read_all();
@@ -571,12 +395,58 @@ static void end_life(bool is_orderly)
         close_system(&w);
     }
     begin_life();
+    clear_sky();
+}
+
+static void act(void);
+
+static void tell_failed_check(void)
+{
+    _exit(97); /* a failed check ends by exit(1); the store ends by _exit(1) */
+}
+
+/* A life in which this happens, in a process of its own. */
+static void live_in_storm(enum storm kind)
+{
+    is_in_storm_life = true;
+    CHECK_INT(0, atexit(tell_failed_check));
+    if (getenv("SMA_WEATHER_VERBOSE") == NULL)
+        CHECK(freopen("/dev/null", "w", stderr) != NULL);
+    open_world(&w);
+    for (int i = 0; i < 30; i++) {
+        if (i == 10)
+            storm = kind;
+        if (i == 20)
+            clear_sky();
+        act();
+    }
+    run_for(&w, 3 * SECOND);
+    _exit(has_sync_failed ? 96 : 0); /* who goes on after a failed sync tells what is not so */
+}
+
+static void survive_storm(void)
+{
+    enum storm kind = (enum storm)(1 + roll(STORM_COUNT - 1));
+    end_life(false);
+    uint64_t kept = chance;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        live_in_storm(kind);
+    chance = kept ^ (uint64_t)kind << 32;
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    if (WEXITSTATUS(status) > 1)
+        fprintf(stderr, "storm %d: the child ended with %d\n", (int)kind, WEXITSTATUS(status));
+    CHECK(WEXITSTATUS(status) <= 1);
+    ended_total += WEXITSTATUS(status) == 1;
+    survived_total += WEXITSTATUS(status) == 0;
     open_world(&w);
 }
 
 static void change_weather(void)
 {
-    switch (roll(6)) {
+    switch (roll(8)) {
     case 0:
         is_full = !is_full;
         break;
@@ -589,11 +459,21 @@ static void change_weather(void)
                                      : UINT64_C(1) << 40;
         break;
     case 3:
-        is_full = is_history_full = false;
+        clear_sky();
         break;
     case 4:
-        if (roll(2) == 0)
+        if (roll(2) == 0) {
             end_life(roll(2) == 0);
+            open_world(&w);
+        } else if (!is_in_storm_life && roll(2) == 0) {
+            survive_storm();
+        }
+        break;
+    case 5:
+        is_failing = !is_failing;
+        break;
+    case 6:
+        short_of_memory_in = 1 + (uint32_t)roll(60);
         break;
     default:
         run_for(&w, SECOND);
@@ -614,7 +494,7 @@ static void act(void)
         attempt(&rows[roll(row_count)]);
     else if (what < 85)
         change_weather();
-    else if (what < 90)
+    else if (what < 87)
         decide_some();
     else if (what < 95 && judgement_count > 0)
         say_judged(&judgements[roll(judgement_count)]);
@@ -639,8 +519,7 @@ static bool is_all_done(void)
 
 static void clear_up(void)
 {
-    is_full = is_history_full = false;
-    w.disk_free = UINT64_C(1) << 40;
+    clear_sky();
     run_for(&w, 3 * SECOND);
     read_all();
     for (int round = 0; round < 2000 && !is_all_done(); round++) {
@@ -733,6 +612,7 @@ static void one_seed(uint64_t seed)
     static struct sma_sys sys;
     sys = *sma_sys_real();
     sys.pwrite = write_when_there_is_room;
+    sys.pread = read_when_it_can;
     chance = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
     event_count = decided_count = 0;
     has_moved = false;
@@ -747,7 +627,6 @@ static void one_seed(uint64_t seed)
     w.config.queue_is_fair = roll(2) == 0;
     w.config.queue_is_collect = roll(2) == 0;
     w.config.queue_chat_waiting_max = 6;
-    w.config.durability_is_none = true; /* no power is cut here */
     open_world(&w);
     for (int i = 0; i < 400; i++)
         act();
@@ -755,6 +634,7 @@ static void one_seed(uint64_t seed)
     check_books();
     check_results();
     end_life(true);
+    open_world(&w);
     clear_up();
     check_books();
     check_history();
@@ -779,17 +659,17 @@ int main(int argc, char **argv)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         seed_count = strtoull(argv[2], NULL, 10);
-    sma_state_vfs_set_hook(fail_when_full);
+    set_up_failures();
     RUN(in_any_weather_the_books_balance);
     CHECK(parked_total > 0 && fresh_total > 0 && judged_total > 0);
     CHECK(prepared_total > 0 && refused_total > 0 && collected_total > 0 && moved_total > 0 &&
-          stored_total > 0);
+          stored_total > 0 && short_total > 0 && ended_total > 0 && survived_total > 0);
     if (getenv("SMA_WEATHER_VERBOSE") != NULL)
         fprintf(
             stderr,
             "parked %u, decided %u, judged %u, prepared %u, refused %u, collected %u, moved %u, "
-            "over the API %u\n",
+            "over the API %u, short of memory %u, storms that ended the program %u and not %u\n",
             parked_total, fresh_total, judged_total, prepared_total, refused_total, collected_total,
-            moved_total, stored_total);
+            moved_total, stored_total, short_total, ended_total, survived_total);
     return check_summary();
 }
