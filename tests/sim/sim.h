@@ -13,7 +13,8 @@
 #ifndef SMA_TEST_SIM_H
 #define SMA_TEST_SIM_H
 
-#include "actors/store_priv.h"
+#include "actors/store/hooks.h"
+#include "actors/store/store.h"
 #include "sma/sim.h"
 #include "support/fake_adapter.h"
 #include "support/fake_tools.h"
@@ -121,11 +122,11 @@ struct world
     uint32_t chat_count, life_count, fault_percent, late_percent, event_period, shift_percent,
         disk_percent;
     bool is_chatty;
-    bool has_people;                              /* groups, roles, attachments, albums */
-    bool has_moves;                               /* chats get another id */
-    bool has_consent;                             /* some sends elsewhere are refused, some asked */
-    bool has_outages;                             /* the model is away for a while, again and again */
-    bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* the platform has said so */
+    bool has_people;  /* groups, roles, attachments, albums */
+    bool has_moves;   /* chats get another id */
+    bool has_consent; /* some sends elsewhere are refused, some asked */
+    bool has_outages; /* the model is away for a while, again and again */
+    bool is_told[PLATFORM_COUNT][CHAT_COUNT_MAX];  /* the platform has said so */
     bool is_mixed[PLATFORM_COUNT][CHAT_COUNT_MAX]; /* messages came under both ids: two orders */
     bool is_strict;          /* in groups only the first one and administrators */
     uint32_t silent_percent; /* PREPARE that gets no answer */

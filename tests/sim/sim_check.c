@@ -1,6 +1,9 @@
 /* sim_check.c — the judge: what users saw, what is on disk and what state.db says, against the promises. */
 #include "sim.h"
 
+#include "actors/store/intake_priv.h"
+#include "actors/store/outbox_priv.h"
+#include "actors/store/runs_priv.h"
 #include <dirent.h>
 #include <jansson.h>
 
@@ -431,14 +434,16 @@ void check_rest(struct world *world)
                  sma_state_open_count(store->state));
     uint32_t asked, unasked;
     sma_store_count_questions(store, &asked, &unasked);
-    if (asked + unasked + store->group_count + store->orphan_count != 0)
+    if (asked + unasked + store->intake->group_count + store->runs->orphan_count != 0)
         complain(world, "at rest the store counts %u questions, %u albums, %u pieces",
-                 asked + unasked, store->group_count, store->orphan_count);
-    if (store->runs_open != 0 || store->outbox_open != 0 || sma_queue_waiting(store->queue) != 0)
+                 asked + unasked, store->intake->group_count, store->runs->orphan_count);
+    if (store->runs->open_count != 0 || store->outbox->open_count != 0 ||
+        sma_queue_waiting(store->queue) != 0)
         complain(world, "at rest the store counts %u runs, %u deliveries, %u waiting",
-                 store->runs_open, store->outbox_open, sma_queue_waiting(store->queue));
+                 store->runs->open_count, store->outbox->open_count,
+                 sma_queue_waiting(store->queue));
     for (uint32_t i = 0; i < store->adapter_count; i++)
-        if (store->adapters[i].credits != SMA_DELIVER_CREDIT_COUNT)
+        if (store->outbox->lanes[i].credits != SMA_DELIVER_CREDIT_COUNT)
             complain(world, "adapter %u has lost %u credits", i,
-                     SMA_DELIVER_CREDIT_COUNT - store->adapters[i].credits);
+                     SMA_DELIVER_CREDIT_COUNT - store->outbox->lanes[i].credits);
 }

@@ -1,6 +1,7 @@
 /* sim_consent.c — the rules of the tools, and people who decide what they ask; see sim.h. */
 #include "sim.h"
 
+#include "actors/store/consent_priv.h"
 enum rule
 {
     RULE_ALLOWED,
@@ -54,10 +55,10 @@ static uint32_t number_of_run(const struct world *world, uint64_t seq)
 static const struct store_approval *draw_approval(struct world *world)
 {
     uint64_t count = 0;
-    for (const struct store_approval *at = world->store->approval_first; at != NULL; at = at->next)
+    for (const struct store_approval *at = world->store->consent->first; at != NULL; at = at->next)
         count++;
     uint64_t skip = count == 0 ? 0 : draw(&world->chance, count);
-    const struct store_approval *at = world->store->approval_first;
+    const struct store_approval *at = world->store->consent->first;
     for (; skip > 0; skip--)
         at = at->next;
     return at;

@@ -4,7 +4,7 @@
 
 #include "store_support.h"
 
-#include "actors/store_approval.h"
+#include "actors/store/consent_priv.h"
 #include "runtime/agent/codec.h"
 
 #define PEOPLE                                                                                \
@@ -160,7 +160,7 @@ static inline const char *button(const struct world *world, const char *id, uint
         CHECK(sscanf(id + 2 * i, "%2x", &byte) == 1);
         press.id[i] = (uint8_t)byte;
     }
-    sma_card_sign(world->store->approval_key, &press, data);
+    sma_card_sign(world->store->consent->key, &press, data);
     return data;
 }
 
@@ -197,8 +197,8 @@ static inline const char *press(struct world *world, const char *chat, const cha
 static inline const char *open_id(const struct world *world)
 {
     static char id[64];
-    CHECK(world->store->approval_first != NULL);
-    snprintf(id, sizeof id, "%s", world->store->approval_first->id);
+    CHECK(world->store->consent->first != NULL);
+    snprintf(id, sizeof id, "%s", world->store->consent->first->id);
     return id;
 }
 

@@ -7,7 +7,7 @@
 
 #include "store_support.h"
 
-#include "actors/store_people.h"
+#include "actors/store/people_priv.h"
 
 #include <jansson.h>
 

@@ -5,7 +5,8 @@
 #ifndef SMA_TEST_STORE_SUPPORT_H
 #define SMA_TEST_STORE_SUPPORT_H
 
-#include "actors/store_priv.h"
+#include "actors/store/hooks.h"
+#include "actors/store/store.h"
 #include "sma/sim.h"
 #include "support/check.h"
 

@@ -4,6 +4,8 @@
  */
 #include "store_support.h"
 
+#include "actors/store/record_priv.h"
+
 static struct world w;
 
 static void a_message_runs_is_answered_and_recorded(void)
@@ -484,11 +486,11 @@ static void an_idle_store_sets_no_wake_up(void)
     run(&w);
     done(&w, run_seq(&w), "x", NULL, 0);
     run(&w);
-    CHECK(w.store->has_unflushed);
+    CHECK(w.store->record->has_unflushed);
     /* The seeded scheduler is at rest only when nobody has a time set. */
     while (sma_sim_step(w.system)) {
     }
-    CHECK(!w.store->has_unflushed);
+    CHECK(!w.store->record->has_unflushed);
     CHECK(sma_state_history_flushed(w.store->state) == sma_state_durable_seq(w.store->state));
     char path[128];
     snprintf(path, sizeof path, "%s/contacts.json", w.state_dir);

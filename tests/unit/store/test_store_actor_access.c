@@ -2,6 +2,7 @@
  * actor between actors that keep what they get; failures by a full disk below SQLite. */
 #include "store_support.h"
 
+#include "actors/store/people_priv.h"
 #define GROUP(who, how, ...)                            \
     (&(struct saying){.chat = "g",                      \
                       .user = (who),                    \

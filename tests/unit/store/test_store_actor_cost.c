@@ -4,6 +4,8 @@
  */
 #include "store_support.h"
 
+#include "actors/store/batch_priv.h"
+#include "actors/store/outbox_priv.h"
 static struct world w;
 static size_t allocation_count;
 
@@ -158,7 +160,7 @@ static void a_turn_costs_two_commits(void)
             10); /* when nothing more comes, one sync makes the last receipt durable, and then none */
         sma_state_counts(w.store->state, &idle);
         CHECK_INT(adapters[i] == TEST ? 1 : 0, (int)(idle.wal_syncs - after.wal_syncs));
-        CHECK(idle.commits == after.commits && w.store->lazy_ns == 0);
+        CHECK(idle.commits == after.commits && w.store->batch->lazy_ns == 0);
         end_world(&w);
     }
 }
@@ -169,10 +171,10 @@ static void a_receipt_that_rides_outlives_the_program(void)
     make_world(&w);
     open_world(&w);
     a_turn("1", TEST);
-    CHECK(w.store->lazy_ns != 0);
+    CHECK(w.store->batch->lazy_ns != 0);
     crash_world(&w);
     CHECK(deliver(&w) == NULL);
-    CHECK_INT(0, (int)w.store->outbox_open);
+    CHECK_INT(0, (int)w.store->outbox->open_count);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aturn"), "answer"));
     end_world(&w);
 }

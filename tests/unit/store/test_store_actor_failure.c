@@ -4,6 +4,7 @@
  */
 #include "store_support.h"
 
+#include "actors/store/batch_priv.h"
 #include "runtime/chat/state_vfs.h"
 
 #include <errno.h>
@@ -405,10 +406,10 @@ static void what_found_the_lane_full_leaves_by_itself(void)
         CHECK(fill_lane() > SMA_CONCURRENCY_MAX);
         say(&w, "a", "1", "x");
         while (sma_sim_step(w.system) && w.test.count == 0)
-            was_deferred |= w.store->deferred_count > 0;
-        was_deferred |= w.store->deferred_count > 0;
+            was_deferred |= w.store->batch->deferred_count > 0;
+        was_deferred |= w.store->batch->deferred_count > 0;
         run(&w);
-        CHECK_INT(0, w.store->deferred_count);
+        CHECK_INT(0, w.store->batch->deferred_count);
         CHECK(run_seq(&w) == accepted(&w.test).seq);
         end_world(&w);
     }

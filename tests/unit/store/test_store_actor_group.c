@@ -1,6 +1,8 @@
 /* Aim: pieces of an album are one message. Method: the store actor between actors that keep what they get. */
 #include "store_support.h"
 
+#include "actors/store/intake_priv.h"
+#include "actors/store/runs_priv.h"
 #define PIECE(number, ...) \
     (&(struct saying){     \
         .chat = "a", .id = (number), .text = "piece " number, .group_key = "album", __VA_ARGS__})
@@ -47,7 +49,7 @@ static void pieces_run_together_after_the_quiet_time(void)
     finish(&world, 4);
     run_for(&world, 300 * MS);
     CHECK_ORDER("1:2 3", &world);
-    CHECK_INT(0, (int)world.store->group_count);
+    CHECK_INT(0, (int)world.store->intake->group_count);
     await(&world, TEST, 3, true, "");
     finish(&world, 1);
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
@@ -99,7 +101,7 @@ static void recorded_pieces_join_an_addressed_one(void)
     /* nobody addressed: recorded, and forgotten soon */
     (void)say_as(&world, TEST, PIECE("4", .is_group = true, .addressed = SMA_ADDRESSED_NONE));
     run_for(&world, SECOND);
-    CHECK_INT(0, (int)world.store->group_count);
+    CHECK_INT(0, (int)world.store->intake->group_count);
     (void)say_as(&world, TEST, PIECE("5", .is_group = true, .addressed = SMA_ADDRESSED_MENTION));
     run_for(&world, SECOND);
     CHECK_ORDER("5:", &world);
@@ -130,7 +132,7 @@ static void refused_person_is_refused_with_all_pieces(void)
     run_for(&world, SECOND);
     CHECK_ORDER("", &world);
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
-    CHECK_INT(0, (int)world.store->group_count);
+    CHECK_INT(0, (int)world.store->intake->group_count);
     CHECK_INT(3, (int)prepare(&world, SMA_ROLE_UNKNOWN, "nobody listens"));
     run(&world);
     say(&world, "a", "4", "on");
@@ -150,7 +152,7 @@ static void stop_ends_an_album(void)
     command(&world, "a", "3", SMA_CONTROL_STOP);
     run(&world);
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
-    CHECK_INT(0, (int)world.store->group_count);
+    CHECK_INT(0, (int)world.store->intake->group_count);
     (void)say_as(&world, TEST, PIECE("4"));
     run_for(&world, SECOND);
     CHECK_ORDER("4:", &world);
@@ -218,11 +220,11 @@ static void undone_batch_leaves_no_piece(void)
     msg->ask_id = ask_id; /* answered in place of that one, which stays in the mailbox */
     sma_store_ingress(world.store, &msg);
     sma_msg_destroyp(&msg);
-    CHECK_INT(1, world.store->orphan_count);
+    CHECK_INT(1, world.store->runs->orphan_count);
     sma_store_fail_batch(world.store, SMA_ERR_NOSPACE);
-    CHECK_INT(0, world.store->orphan_count);
-    CHECK_INT(1, (int)world.store->group_count);
-    CHECK_INT(1, world.store->gathering.first->piece_count);
+    CHECK_INT(0, world.store->runs->orphan_count);
+    CHECK_INT(1, (int)world.store->intake->group_count);
+    CHECK_INT(1, world.store->intake->gathering.first->piece_count);
     sma_sim_crash(world.system);
     close_system(&world);
     open_world(&world);

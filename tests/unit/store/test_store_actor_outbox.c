@@ -4,6 +4,8 @@
  */
 #include "store_support.h"
 
+#include "actors/store/outbox_priv.h"
+
 static struct world w;
 
 static uint64_t begin_run(const char *chat, const char *id)
@@ -350,7 +352,7 @@ static void what_may_not_be_attempted_yet_holds_no_credit(void)
     make_world(&w);
     open_world(&w);
     uint64_t id = deliver_to("test:chat:x", "1", 20000);
-    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->adapters[0].credits);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->outbox->lanes[0].credits);
     const struct delivery behind = {.key = "test:chat:x", .text = "behind"};
     say(&w, "2", "2", "x");
     run(&w);
@@ -420,7 +422,7 @@ static void stop_ends_what_was_given_back(void)
         sma_msg_destroy(msg);
         pass(&w, 30);
         CHECK(deliver(&w) == NULL);
-        CHECK_INT(SMA_DELIVER_CREDIT_COUNT - 1, w.store->adapters[0].credits);
+        CHECK_INT(SMA_DELIVER_CREDIT_COUNT - 1, w.store->outbox->lanes[0].credits);
         end_world(&w);
     }
 }

@@ -2,6 +2,7 @@
  * between actors that keep what they get. */
 #include "store_support.h"
 
+#include "actors/store/intake_priv.h"
 #define WITH(name, number, ...) \
     (&(struct saying){          \
         .chat = (name), .id = (number), .text = "see this", .preparation = "[1]", __VA_ARGS__})
@@ -199,14 +200,14 @@ static void failed_commit_asks_again(void)
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_PREPARED, struct sma_prepared, 0);
     /* the answer is in the batch that fails */
     SMA_MSG_BODY(msg, struct sma_prepared)->seq = 1;
-    struct store_question *question = sma_store_map_get(&world.store->questions, 1);
+    struct store_question *question = sma_store_map_get(&world.store->intake->questions, 1);
     CHECK(question != NULL);
     msg->ask_id = question->ask_id;
     sma_store_prepared(world.store, &msg);
     sma_msg_destroyp(&msg);
-    CHECK(sma_store_map_get(&world.store->questions, 1) == NULL);
+    CHECK(sma_store_map_get(&world.store->intake->questions, 1) == NULL);
     sma_store_fail_batch(world.store, SMA_ERR_NOSPACE);
-    CHECK(sma_store_map_get(&world.store->questions, 1) != NULL);
+    CHECK(sma_store_map_get(&world.store->intake->questions, 1) != NULL);
     run_for(&world, 2 * SECOND);
     CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "found"));
     run(&world);

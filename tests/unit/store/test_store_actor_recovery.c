@@ -4,6 +4,8 @@
  */
 #include "store_support.h"
 
+#include "actors/store/runs_priv.h"
+
 static struct world w;
 
 static void what_was_not_committed_comes_again(void)
@@ -13,7 +15,8 @@ static void what_was_not_committed_comes_again(void)
     say(&w, "a", "1", "x"); /* in the mailbox only */
     crash_world(&w);
     CHECK(run_seq(&w) == 0);
-    CHECK(w.store->is_cautious); /* it must not end the program before its commit again and again */
+    CHECK(w.store->runs
+              ->is_cautious); /* it must not end the program before its commit again and again */
     say(&w, "a", "1", "x");
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
@@ -22,7 +25,7 @@ static void what_was_not_committed_comes_again(void)
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     step(&w, seq, 1, NULL, 0);
     run(&w);
-    CHECK(!w.store->is_cautious);
+    CHECK(!w.store->runs->is_cautious);
     end_world(&w);
 }
 
@@ -274,7 +277,8 @@ static void what_the_old_program_left_is_honoured_once(void)
     struct sma_state_chat *chat = sma_state_chat_get(w.store->state, SMA_STR("telegram:chat:7"));
     CHECK(chat != NULL);
     struct sma_state_head head;
-    CHECK_OK(sma_state_claim_find(w.store->state, chat->claim_id, SMA_EVENT_MESSAGE, SMA_STR("42"), &head));
+    CHECK_OK(sma_state_claim_find(w.store->state, chat->claim_id, SMA_EVENT_MESSAGE, SMA_STR("42"),
+                                  &head));
     restart_world(&w);
     CHECK_INT(1, (long long)sma_state_claim_count(w.store->state));
     end_world(&w);

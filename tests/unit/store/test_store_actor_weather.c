@@ -8,6 +8,10 @@
  * goes on well, and this process starts again from the files the child has left. At the end the weather clears, everybody
  * finishes, and the books are compared.
  */
+#include "actors/store/consent_priv.h"
+#include "actors/store/outbox_priv.h"
+#include "actors/store/record_priv.h"
+#include "actors/store/runs_priv.h"
 #include "approval_support.h"
 #include "weather_people.h"
 
@@ -204,7 +208,7 @@ static void take_judged_done(const struct sma_step_done *answer)
 /* Somebody at the desk decides about one of the requests. */
 static void decide_some(void)
 {
-    const struct store_approval *at = w.store->approval_first;
+    const struct store_approval *at = w.store->consent->first;
     if (at == NULL)
         return;
     for (uint64_t skip = roll(3); skip > 0 && at->next != NULL; skip--)
@@ -510,8 +514,8 @@ static void act(void)
 static bool is_all_done(void)
 {
     bool is_done = run_count == 0 && row_count == 0 && sma_queue_waiting(w.store->queue) == 0 &&
-                   w.store->run_count == 0 && w.store->outbox_open == 0 &&
-                   w.store->approval_count == 0;
+                   w.store->runs->count == 0 && w.store->outbox->open_count == 0 &&
+                   w.store->consent->count == 0;
     for (uint32_t i = 0; i < event_count; i++)
         is_done = is_done && events[i].is_accepted;
     return is_done;
@@ -565,20 +569,20 @@ static void check_no_files(void)
 
 static void check_books(void)
 {
-    CHECK_INT(0, w.store->runs_open);
-    CHECK_INT(0, w.store->rows.count);
-    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->adapters[0].credits);
+    CHECK_INT(0, w.store->runs->open_count);
+    CHECK_INT(0, w.store->outbox->rows.count);
+    CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->outbox->lanes[0].credits);
     CHECK_INT(0, sma_state_open_count(w.store->state));
-    CHECK_INT(0, w.store->line_count);
-    CHECK_INT(0, w.store->suspect_count);
-    CHECK_INT(0, w.store->orphan_count);
-    CHECK_INT(0, w.store->judgement_count);
-    CHECK(w.store->approval_ended == NULL && w.store->approval_stale == NULL);
+    CHECK_INT(0, w.store->record->line_count);
+    CHECK_INT(0, w.store->runs->suspect_count);
+    CHECK_INT(0, w.store->runs->orphan_count);
+    CHECK_INT(0, w.store->consent->judgement_count);
+    CHECK(w.store->consent->ended == NULL && w.store->consent->stale == NULL);
     check_no_files();
     for (const struct store_chat *chat = w.store->chats; chat != NULL; chat = chat->next)
         CHECK(chat->approval_count == 0 && chat->run == NULL && chat->first == NULL &&
               !chat->has_ending && !chat->line_count);
-    CHECK(w.store->adapters[0].waiting_first == NULL && w.store->suspect_run == NULL);
+    CHECK(w.store->outbox->lanes[0].waiting_first == NULL && w.store->runs->suspect_run == NULL);
     CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
               sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
     CHECK_INT(SMA_ASK_STORE_COUNT_MAX,

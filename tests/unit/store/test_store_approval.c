@@ -4,6 +4,9 @@
  */
 #include "approval_support.h"
 
+#include "actors/store/consent_priv.h"
+#include "actors/store/intake.h"
+#include "actors/store/runs_priv.h"
 static struct world w;
 
 static void a_parked_run_frees_its_slot_and_holds_its_chat(void)
@@ -11,7 +14,7 @@ static void a_parked_run_frees_its_slot_and_holds_its_chat(void)
     struct sma_card card;
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
-    CHECK(w.store->runs_open == 0);
+    CHECK(w.store->runs->open_count == 0);
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
     CHECK(!card.is_outcome &&
           card.button_count == 0); /* the member of a private chat decides nothing */
@@ -115,8 +118,8 @@ static void a_wrong_person_changes_nothing(void)
     say(&w, "a", "2", "yes");
     say(&w, "a", "3", "yes");
     run(&w);
-    CHECK_INT(2, sma_queue_chat_waiting(w.store->queue, w.store->approval_first->chat->id));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(2, sma_queue_chat_waiting(w.store->queue, w.store->consent->first->chat->id));
+    CHECK_INT(1, w.store->consent->count);
     drop_kept(&w.test);
     CHECK_TEXT("Approved.", press(&w, "a", "adm", "p4", data));
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
@@ -170,12 +173,12 @@ static void an_ok_that_was_on_its_way_is_no_consent(void)
         CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
         CHECK(take(&w.agent, SMA_MSG_JUDGE) == NULL);
         CHECK_TEXT("no run", resumed(&w, seq));
-        CHECK_INT(1, w.store->approval_count);
-        CHECK_INT(1, sma_queue_chat_waiting(w.store->queue, w.store->approval_first->chat->id));
+        CHECK_INT(1, w.store->consent->count);
+        CHECK_INT(1, sma_queue_chat_waiting(w.store->queue, w.store->consent->first->chat->id));
         if (i == 1) { /* what was not delivered is not delivered in the next life either */
             crash_world(&w);
             say_as_boss("a", "3", "yes");
-            CHECK_INT(1, w.store->approval_count);
+            CHECK_INT(1, w.store->consent->count);
         }
         take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
         sma_card_fini(&card);
@@ -204,7 +207,7 @@ static void a_card_that_never_came_is_not_decided_by_words(void)
     sma_msg_destroy(msg);
     say_as_boss("a", "2", "ok");
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     say_as_boss("a", "3", "no");
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_INT(200, decide_all(&w, open_id(&w), false));
@@ -306,7 +309,7 @@ static void an_ok_at_home_needs_the_card_at_home(void)
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, CHAT_A, &card);
     sma_card_fini(&card);
     say_as_boss("home", "2", "ok");
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     uint64_t talk = run_seq(&w);
     CHECK(talk != 0 && talk != seq); /* an ordinary message */
     done(&w, talk, "", NULL, 0);
@@ -342,7 +345,7 @@ static void words_in_a_talk_do_not_decide_for_another_chat(void)
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "home", .id = "3", .text = "ok", .user = "boss"});
     run(&w);
-    CHECK_INT(1, w.store->approval_count); /* the agent speaks with him */
+    CHECK_INT(1, w.store->consent->count); /* the agent speaks with him */
     done(&w, talk, "shall I?", (struct delivery[]){{"test:chat:home", "shall I?", 0, 0}}, 1);
     run(&w);
     CHECK(run_seq(&w) != 0); /* the "ok" is an ordinary message */
@@ -350,7 +353,7 @@ static void words_in_a_talk_do_not_decide_for_another_chat(void)
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "home", .id = "4", .text = "yes", .user = "boss"});
     run(&w);
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     drop_kept(&w.test);
     CHECK_TEXT("Approved.",
                press(&w, "home", "boss", "p", button(&w, open_id(&w), 0, SMA_CARD_APPROVE)));
@@ -362,7 +365,7 @@ static uint64_t ask_the_boss_at_home(void)
 {
     uint64_t seq = park(&w, "a", "a1", one_command, 1);
     show_all(&w);
-    CHECK_INT(1, w.store->approval_last->shown_count);
+    CHECK_INT(1, w.store->consent->last->shown_count);
     return seq;
 }
 
@@ -395,16 +398,16 @@ static void a_buried_card_is_no_rival(void)
     show_all(&w);
     drop_kept(&w.test);
     uint64_t own = park_at_home();
-    CHECK_INT(2, w.store->approval_count);
+    CHECK_INT(2, w.store->consent->count);
     say_as_boss("home", "3", "ok");
     CHECK_TEXT("0:yes:;", resumed(&w, own));
-    CHECK_INT(1, w.store->approval_count);
-    CHECK(w.store->approval_first->seq == foreign);
+    CHECK_INT(1, w.store->consent->count);
+    CHECK(w.store->consent->first->seq == foreign);
     done(&w, own, "", NULL, 0);
     run(&w);
     show_all(&w);
     say_as_boss("home", "4", "ok"); /* to nothing: this one is still buried */
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     CHECK(strstr(next_delivery(&w), "Do you mean") != NULL);
     end_world(&w);
 }
@@ -415,8 +418,8 @@ static void of_two_fresh_cards_none_is_meant(void)
     open_with_boss_at_home();
     uint64_t own = park_at_home();
     (void)ask_the_boss_at_home();
-    struct store_chat *home = w.store->approval_first->chat;
-    CHECK(home == w.store->approval_last->shown[0]);
+    struct store_chat *home = w.store->consent->first->chat;
+    CHECK(home == w.store->consent->last->shown[0]);
     CHECK(sma_store_may_refuse_again(w.store, home)); /* just used by something else */
     say_as_boss("home", "2", "ok");
     CHECK(strstr(next_delivery(&w), "Several requests") != NULL);
@@ -427,7 +430,7 @@ static void of_two_fresh_cards_none_is_meant(void)
         say_as_boss("home", i == 0 ? "3" : "4", "yes");
         struct sma_msg *again = deliver(&w);
         CHECK(again == NULL); /* once in a while */
-        CHECK_INT(2, w.store->approval_count);
+        CHECK_INT(2, w.store->consent->count);
         CHECK_TEXT("no run", resumed(&w, own));
     }
     drop_kept(&w.test);
@@ -503,7 +506,7 @@ static void stop_and_clear_cancel_the_request(void)
         run(&w);
         CHECK(run_seq(&w) > seq); /* the chat is free */
         crash_world(&w);
-        CHECK_INT(0, w.store->approval_count);
+        CHECK_INT(0, w.store->consent->count);
         end_world(&w);
     }
 }
@@ -535,8 +538,8 @@ static void two_chats_wait_at_once(void)
     uint64_t first = park(&w, "a", "1", one_command, 1);
     uint64_t second = park(&w, "b", "2", one_command, 1);
     char ids[2][64];
-    snprintf(ids[0], 64, "%s", w.store->approval_first->id);
-    snprintf(ids[1], 64, "%s", w.store->approval_last->id);
+    snprintf(ids[0], 64, "%s", w.store->consent->first->id);
+    snprintf(ids[1], 64, "%s", w.store->consent->last->id);
     CHECK_INT(2, count_of(query(&w, SMA_QUERY_APPROVALS, ""), "\"createdAt\""));
     CHECK_INT(1, count_of(query(&w, SMA_QUERY_APPROVALS, "test:chat:b"), "\"createdAt\""));
     CHECK_INT(200, decide_all(&w, ids[1], false));
@@ -553,19 +556,19 @@ static void too_many_are_refused_at_once(void)
 {
     open_people(&w);
     (void)park(&w, "a", "1", one_command, 1);
-    w.store->approval_count += SMA_APPROVAL_COUNT_MAX;
+    w.store->consent->count += SMA_APPROVAL_COUNT_MAX;
     say(&w, "b", "2", "do it too");
     run(&w);
     uint64_t seq = run_seq(&w);
     park_step(&w, seq, 1, one_send, 1);
     run(&w);
     CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
-    w.store->approval_count -= SMA_APPROVAL_COUNT_MAX;
+    w.store->consent->count -= SMA_APPROVAL_COUNT_MAX;
     struct sma_msg *msg = next_run(&w);
     CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_run_order)->is_decided);
     CHECK_INT(2, SMA_MSG_BODY(msg, struct sma_run_order)->step_count);
     sma_msg_destroy(msg);
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     end_world(&w);
 }
 
@@ -585,7 +588,7 @@ static void a_request_that_cannot_be_read_ends_its_run(void)
     ask_as_agent(&w, msg);
     run(&w);
     CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_STEP_DONE));
-    CHECK_INT(0, w.store->runs_open);
+    CHECK_INT(0, w.store->runs->open_count);
     CHECK(next_run(&w) == NULL);
     CHECK(strlen(next_delivery(&w)) > 0);
     end_world(&w);

@@ -3,6 +3,8 @@
  * once, what was acknowledged is not asked again, and the run ends.
  * Method: store_death.h.
  */
+#include "actors/store/consent_priv.h"
+#include "actors/store/runs_priv.h"
 #include "store_death.h"
 
 struct heard
@@ -48,7 +50,7 @@ static void say_first(void)
 
 static void press_once(const char *event)
 {
-    if (w.store->approval_first != NULL)
+    if (w.store->consent->first != NULL)
         snprintf(heard->data, sizeof heard->data, "%s",
                  button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
     const char *notice = press(&w, "a", "boss", event, heard->data);
@@ -99,7 +101,7 @@ static void play_to_the_end(void)
         CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
         open = 0;
     }
-    if (w.store->approval_count > 0) {
+    if (w.store->consent->count > 0) {
         CHECK_INT(0, heard->pressed); /* what was acknowledged is not asked again */
         press_once("p2");
         open = hear_runs(open);
@@ -108,8 +110,8 @@ static void play_to_the_end(void)
         end_run(open);
     CHECK(heard->fresh <= 1 && heard->ended <= 2);
     CHECK(heard->fresh + heard->late >= 1);
-    CHECK_INT(0, w.store->approval_count);
-    CHECK_INT(0, w.store->runs_open);
+    CHECK_INT(0, w.store->consent->count);
+    CHECK_INT(0, w.store->runs->open_count);
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(w.store->state, heard->seq, &head));
     CHECK_INT(SMA_ROW_DONE, head.state);

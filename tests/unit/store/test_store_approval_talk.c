@@ -5,6 +5,8 @@
  */
 #include "approval_support.h"
 
+#include "actors/store/consent_priv.h"
+#include "actors/store/runs_priv.h"
 #include "runtime/chat/state_vfs.h"
 
 static struct world w;
@@ -57,7 +59,7 @@ static uint64_t park_and_mumble(char id[64], uint64_t *ret_seq)
     run(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     uint64_t message = judged_seq(id);
-    CHECK(message != 0 && w.store->approval_first->judged_count == 1);
+    CHECK(message != 0 && w.store->consent->first->judged_count == 1);
     CHECK_TEXT(id, open_id(&w));
     return message;
 }
@@ -67,7 +69,7 @@ static void the_model_reads_a_refusal(void)
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
     pass(&w, 10000); /* the clock stands */
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     CHECK_INT(SMA_STEP_STOPPED, say_judged(message + 7, id, false, 1));
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 1));
     CHECK_TEXT("0:no:refused by Ann: I suppose;", resumed(&w, seq));
@@ -85,7 +87,7 @@ static void the_model_cannot_agree(void)
     uint64_t seq, message = park_and_mumble(id, &seq);
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, true, 0));
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     CHECK(strstr(next_delivery(&w), "reply to that message with yes or no") != NULL);
     crash_world(&w);
     show_all(&w);
@@ -106,7 +108,7 @@ static void the_model_finds_no_answer(void)
     uint64_t seq, message = park_and_mumble(id, &seq);
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 0));
     CHECK(strstr(next_delivery(&w), "git push") != NULL); /* reminded */
-    CHECK_INT(0, w.store->approval_first->judged_count);
+    CHECK_INT(0, w.store->consent->first->judged_count);
     crash_world(&w);
     CHECK(judged_seq(id) == 0);
     CHECK_INT(200, decide_all(&w, open_id(&w), true));
@@ -149,7 +151,7 @@ static void stop_ends_a_judgement(void)
     run(&w);
     CHECK_INT(SMA_STEP_STOPPED, say_judged(message, id, false, 1));
     CHECK(run_seq(&w) == 0);
-    CHECK_INT(0, w.store->judgement_count);
+    CHECK_INT(0, w.store->consent->judgement_count);
     end_world(&w);
 }
 
@@ -172,7 +174,7 @@ static void a_judgement_that_cannot_be_stored_comes_again(void)
     is_full = false;
     run_for(&w, 3 * SECOND);
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->judgement_count);
+    CHECK_INT(1, w.store->consent->judgement_count);
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 1));
     CHECK_TEXT("0:no:refused by Ann: I suppose;", resumed(&w, seq));
     sma_state_vfs_set_hook(NULL);
@@ -314,7 +316,7 @@ static void whoever_made_a_strange_group_decides_nothing(void)
     (void)say_as(&w, TEST, STRANGE("u2", REPLY, .id = "3", .text = "yes", .role = SMA_ROLE_ADMIN));
     run(&w);
     CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     CHECK_TEXT("no run", resumed(&w, seq));
     drop_kept(&w.test);
     /* an owner lets the group in by speaking there; then its administrators are such */
@@ -323,7 +325,7 @@ static void whoever_made_a_strange_group_decides_nothing(void)
     drop_kept(&w.test);
     const struct saying press_after = *STRANGE("eve", NONE, .id = "p3", .text = data);
     CHECK(strstr(press_as(&w, &press_after), "pproved") != NULL);
-    CHECK_INT(0, w.store->approval_count);
+    CHECK_INT(0, w.store->consent->count);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
     end_world(&w);
 #undef STRANGE
@@ -345,7 +347,7 @@ static void a_word_means_what_was_asked_before_it(void)
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     (void)say_as(
         &w, TEST,
         GROUP("u2", MENTION, .id = "3", .text = "yes", .role = SMA_ROLE_ADMIN, .reply_to = CARD));
@@ -379,7 +381,7 @@ static void an_ok_among_people_is_no_consent(void)
     run(&w);
     CHECK_TEXT("no run", resumed(&w, seq));
     crash_world(&w);
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     (void)say_as(&w, TEST, GROUP("adm", REPLY, .id = "7", .text = "yes", .reply_to = CARD));
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
@@ -394,7 +396,7 @@ static void a_no_refuses_when_it_is_said_to_us(void)
     (void)say_as(&w, TEST, GROUP("adm", MENTION, .id = "3", .text = "no", .reply_to = "x9"));
     run(&w);
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     (void)say_as(&w, TEST, GROUP("adm", MENTION, .id = "4", .text = "no"));
     run(&w);
     CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
@@ -409,10 +411,10 @@ static void stop_of_an_administrator_who_had_to_be_asked_about(void)
                  GROUP("eve", MENTION, .id = "2", .text = "/stop", .kind = SMA_EVENT_CONTROL,
                        .control = SMA_CONTROL_STOP));
     run(&w);
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
-    CHECK_INT(0, w.store->approval_count);
+    CHECK_INT(0, w.store->consent->count);
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
     CHECK_INT(SMA_ROW_CANCELLED, head.state);
@@ -657,10 +659,10 @@ static void what_cannot_be_granted_is_agreed_to_once(void)
             .chat = "a", .id = "3", .text = "allow `bash` for 10 minutes", .user = "boss"});
     run(&w);
     uint32_t grants = 0;
-    for (const struct store_grant *at = w.store->grant_first; at != NULL; at = at->next)
+    for (const struct store_grant *at = w.store->consent->grant_first; at != NULL; at = at->next)
         grants++;
     CHECK_INT(0, grants);
-    if (w.store->approval_count > 0)
+    if (w.store->consent->count > 0)
         CHECK_INT(200, decide_all(&w, open_id(&w), true));
     drop_kept(&w.agent);
     done(&w, seq, "", NULL, 0);

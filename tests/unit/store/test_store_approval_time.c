@@ -5,6 +5,8 @@
  */
 #include "approval_support.h"
 
+#include "actors/store/consent_priv.h"
+#include "actors/store/runs_priv.h"
 #include "runtime/chat/state_vfs.h"
 
 static struct world w;
@@ -70,7 +72,7 @@ static void the_clock_stands_while_the_service_is_down(void)
     deliver_card(CHAT_A);
     pass(&w, 3000);
     restart_world(&w); /* virtual time begins anew; what was left was written down */
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     pass(&w, 590);
     CHECK_TEXT("no run", resumed(&w, seq));
     pass(&w, 15);
@@ -149,7 +151,7 @@ static void a_restart_keeps_what_is_asked(void)
             crash_world(&w);
         CHECK(has_projection(&w, id)); /* made again */
         CHECK_TEXT(id, open_id(&w));
-        CHECK_INT(0, w.store->suspect_count);
+        CHECK_INT(0, w.store->runs->suspect_count);
         CHECK_TEXT("no run", resumed(&w, seq));
         CHECK_TEXT("Approved.", press(&w, "a", "boss", "p", button(&w, id, 0, SMA_CARD_APPROVE)));
         CHECK_TEXT("0:yes:;", resumed(&w, seq));
@@ -250,13 +252,13 @@ static void a_failed_commit_changes_nothing_of_a_request(void)
         is_failing = false;
         run_for(&w, 3 * SECOND);
         if (answer == SMA_STEP_NO_DISK) {
-            CHECK_INT(0, w.store->approval_count);
+            CHECK_INT(0, w.store->consent->count);
             CHECK(sma_store_run_find(w.store, seq) != NULL);
             park_step(&w, seq, 1, one_command, 1);
             run(&w);
             CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
         }
-        CHECK_INT(1, w.store->approval_count);
+        CHECK_INT(1, w.store->consent->count);
         deliver_card(CHAT_A);
         snprintf(id, sizeof id, "%s", open_id(&w));
         is_failing = true;
@@ -265,7 +267,7 @@ static void a_failed_commit_changes_nothing_of_a_request(void)
         is_failing = false;
         run_for(&w, 3 * SECOND);
         if (status == 503) {
-            CHECK_INT(1, w.store->approval_count);
+            CHECK_INT(1, w.store->consent->count);
             CHECK(has_projection(&w, id));
             CHECK_TEXT("no run", resumed(&w, seq));
             CHECK_INT(200, decide_all(&w, id, true));
@@ -286,7 +288,7 @@ static void a_failed_expiry_is_tried_again(void)
     writes_until_failure = 0;
     pass(&w, 3700);
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
     is_failing = false;
     run_for(&w, 5 * SECOND);
     CHECK_TEXT("0:no:expired;", resumed(&w, seq));
@@ -318,7 +320,7 @@ static void a_damaged_request_is_given_up(void)
         else
             restart_world(&w); /* its file cannot be made */
         run(&w);
-        CHECK_INT(0, w.store->approval_count);
+        CHECK_INT(0, w.store->consent->count);
         struct sma_state_head head;
         CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
         CHECK_INT(SMA_ROW_CANCELLED, head.state);
@@ -363,8 +365,8 @@ static void a_parked_run_follows_its_chat(void)
     CHECK(run_seq(&w) == 0);
     drop_kept(&w.dispatcher);
     for (int i = 0; i < 2; i++) {
-        CHECK_INT(1, w.store->approval_count);
-        CHECK_STR("test:chat:new", sma_store_chat_key(w.store->approval_first->chat));
+        CHECK_INT(1, w.store->consent->count);
+        CHECK_STR("test:chat:new", sma_store_chat_key(w.store->consent->first->chat));
         if (i == 0)
             crash_world(&w);
     }
@@ -388,10 +390,10 @@ static void two_parked_chats_become_one(void)
                                   .migrated_from = "test:chat:old"});
     run(&w);
     drop_kept(&w.test);
-    CHECK_INT(2, w.store->approval_count);
+    CHECK_INT(2, w.store->consent->count);
     char ids[2][64];
-    snprintf(ids[0], 64, "%s", w.store->approval_first->id);
-    snprintf(ids[1], 64, "%s", w.store->approval_last->id);
+    snprintf(ids[0], 64, "%s", w.store->consent->first->id);
+    snprintf(ids[1], 64, "%s", w.store->consent->last->id);
     CHECK_INT(200, decide_all(&w, ids[0], true));
     CHECK_TEXT("no run",
                resumed(&w, first)); /* one at a time, and the other is still asked about */

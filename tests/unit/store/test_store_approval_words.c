@@ -5,6 +5,7 @@
  */
 #include "approval_support.h"
 
+#include "actors/store/consent_priv.h"
 #define CARD_MS INT64_C(1700000000000) /* the platform's date of the card */
 
 static struct world w;
@@ -25,7 +26,7 @@ static uint64_t park_of_boss(int64_t card_ms)
 static void expect_open(uint64_t seq)
 {
     CHECK_TEXT("no run", resumed(&w, seq));
-    CHECK_INT(1, w.store->approval_count);
+    CHECK_INT(1, w.store->consent->count);
 }
 
 /* -- whose words ------------------------------------------------------------------------------------------------------ */

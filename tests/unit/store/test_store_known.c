@@ -2,7 +2,7 @@
  * as older programs left them, opened by the store actor; the file of state.db lost or the import cut off. */
 #include "store_support.h"
 
-#include "actors/store_people.h"
+#include "actors/store/people_priv.h"
 
 static struct world w;
 

@@ -5,7 +5,7 @@
  */
 #include "approval_support.h"
 
-#include "actors/store_model.h"
+#include "actors/store/runs_priv.h"
 #include "runtime/chat/state_vfs.h"
 
 static struct world w;

@@ -5,7 +5,7 @@
  */
 #include "store_death.h"
 
-#include "actors/store_model.h"
+#include "actors/store/runs_priv.h"
 
 #define TURN "what was done until then"
 

@@ -5,7 +5,7 @@
  */
 #include "approval_support.h"
 
-#include "actors/store_model.h"
+#include "actors/store/runs_priv.h"
 #include "runtime/chat/state_vfs.h"
 
 static struct world w;
@@ -117,7 +117,7 @@ static void it_may_wait_again_and_again(void)
     }
     pass(&w, 5);
     expect_again(seq, 5);
-    CHECK_INT(0, (int)w.store->wait_count);
+    CHECK_INT(0, (int)w.store->runs->wait_count);
     end_world(&w);
 }
 
@@ -217,7 +217,7 @@ static void a_crash_after_it_was_handed_out_resumes_it(void)
     CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->seq == seq);
     CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->is_suspect);
     sma_msg_destroy(msg);
-    CHECK_INT(0, (int)w.store->wait_count);
+    CHECK_INT(0, (int)w.store->runs->wait_count);
     end_world(&w);
 }
 
@@ -249,7 +249,7 @@ static void stop_and_clear_end_it(void)
         command(&w, "a", "9", controls[i % 2]);
         run(&w);
         CHECK_INT(SMA_RUN_CANCELLED, peek(TEST, seq));
-        CHECK_INT(0, (int)w.store->wait_count);
+        CHECK_INT(0, (int)w.store->runs->wait_count);
         if (i < 2) {
             say(&w, "a", "3", "next");
             run(&w);
@@ -351,7 +351,7 @@ static void a_failed_transaction_leaves_the_run_where_it_was(void)
     is_full = true;
     wait_step(seq, 1, 5000, NULL);
     CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
-    CHECK_INT(0, (int)w.store->wait_count);
+    CHECK_INT(0, (int)w.store->runs->wait_count);
     is_full = false;
     pass(&w, 2);
     wait_step(seq, 1, 5000, NULL);
@@ -372,7 +372,7 @@ static void waits_of_two_chats_that_become_one_both_go_on(void)
                                   .kind = SMA_EVENT_NOTE,
                                   .migrated_from = "test:chat:old"});
     run(&w);
-    CHECK_INT(2, (int)w.store->wait_count);
+    CHECK_INT(2, (int)w.store->runs->wait_count);
     pass(&w, 9);
     uint64_t first = run_seq(&w);
     CHECK(first == one || first == two);
@@ -426,7 +426,7 @@ static void many_that_are_due_go_one_after_the_other(void)
         sma_msg_destroy(take(&w.agent, SMA_MSG_DONE_DONE));
     }
     CHECK(run_seq(&w) == 0);
-    CHECK_INT(0, (int)w.store->wait_count);
+    CHECK_INT(0, (int)w.store->runs->wait_count);
     end_world(&w);
 }
 

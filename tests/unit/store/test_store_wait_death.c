@@ -5,7 +5,7 @@
  */
 #include "store_death.h"
 
-#include "actors/store_model.h"
+#include "actors/store/runs_priv.h"
 
 #define WAIT_MS 5000
 
@@ -107,7 +107,7 @@ static void play_to_the_end(void)
     say_it(); /* the platform delivers again */
     show();
     for (int i = 0; i < 10; i++) {
-        if (w.store->wait_count > 0 && !w.store->wait_first->is_due)
+        if (w.store->runs->wait_count > 0 && !w.store->runs->wait_first->is_due)
             CHECK_INT(0, (int)count_kept(&w.agent, SMA_MSG_RUN)); /* not before its time */
         (void)work();
         pass(&w, 1 + WAIT_MS / 1000 / 2);
@@ -116,8 +116,8 @@ static void play_to_the_end(void)
     CHECK_OK(sma_state_head_get(w.store->state, heard->seq, &head));
     CHECK_INT(SMA_ROW_DONE, head.state);
     CHECK(heard->answered <= 2 && heard->shown >= 1 && heard->shown <= 2);
-    CHECK_INT(0, (int)w.store->wait_count);
-    CHECK_INT(0, (int)w.store->runs_open);
+    CHECK_INT(0, (int)w.store->runs->wait_count);
+    CHECK_INT(0, (int)w.store->runs->open_count);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "the answer"));
     CHECK(strstr(query(&w, SMA_QUERY_USAGE, ""), "\"total\":{\"requests\":2,\"input\":20,") !=
           NULL);

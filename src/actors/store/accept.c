@@ -1,0 +1,711 @@
+/*
+ * One event comes in: is it known, is it allowed, is there room; then its row, its history line and its cursor go into
+ * the open transaction, and its answer is kept until that is durable.
+ */
+#include "batch_priv.h"
+#include "consent.h"
+#include "facts.h"
+#include "intake.h"
+#include "intake_priv.h"
+#include "map.h"
+#include "people.h"
+#include "record.h"
+#include "runs.h"
+#include "store.h"
+
+#include "runtime/approval/card.h"
+
+#include <stdlib.h>
+
+/* -- answers ---------------------------------------------------------------------------------------------------- */
+static void refuse_now(struct sma_store *store, const struct sma_msg *question,
+                       uint32_t retry_after_ms, struct sma_str reason)
+{
+    struct sma_msg *answer = STORE_MSG(store, ACCEPTED, struct sma_accepted, 0);
+    *SMA_MSG_BODY(answer, struct sma_accepted) = (struct sma_accepted){
+        .verdict = SMA_VERDICT_REFUSED, .retry_after_ms = retry_after_ms, .reason = reason};
+    SMA_METRIC_ADD(ingress_refused_total, 1);
+    sma_store_count_refused(store, question->from);
+    sma_ctx_answer(store->ctx, question, &answer);
+}
+
+void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
+                            const struct sma_accepted *accepted)
+{
+    const struct sma_ingress *ingress =
+        SMA_MSG_BODY((struct sma_msg *)question, struct sma_ingress);
+    const struct sma_route *route = &ingress->route;
+    struct sma_msg *answer =
+        STORE_MSG(store, ACCEPTED, struct sma_accepted,
+                  accepted->notice.len + route->chat_key.len + route->user_id.len + 3);
+    struct sma_accepted *body = SMA_MSG_BODY(answer, struct sma_accepted);
+    *body = *accepted;
+    body->notice = sma_msg_dup(answer, accepted->notice);
+    body->chat_key = sma_msg_dup(answer, route->chat_key);
+    body->user_id = sma_msg_dup(answer, route->user_id);
+    sma_store_answer_later(store, question, &answer, ingress->stamps.read_ns);
+}
+
+/* Empty when everything is within its limits. */
+static struct sma_str find_excess(const struct sma_ingress *in)
+{
+    const struct sma_route *route = &in->route;
+    if (route->chat_key.len == 0 || route->chat_key.len > SMA_CHAT_KEY_BYTES_MAX)
+        return SMA_STR("the chat key is empty or too long");
+    if (in->event_key.len == 0 || in->event_key.len > SMA_ID_BYTES_MAX)
+        return SMA_STR("the message id is empty or too long");
+    if (in->text.len > SMA_TEXT_BYTES_MAX || in->context.len > SMA_TEXT_BYTES_MAX)
+        return SMA_STR("the message text is too long");
+    if (in->preparation.len > SMA_TEXT_BYTES_MAX)
+        return SMA_STR("the message's preparation is too long");
+    if (in->migrated_from.len > SMA_CHAT_KEY_BYTES_MAX)
+        return SMA_STR("the chat key before the migration is too long");
+    if (in->meta_json.len > SMA_META_BYTES_MAX)
+        return SMA_STR("the message's meta data is too long");
+    const struct sma_str ids[] = {
+        route->channel, route->chat_id,   route->chat_type, route->thread_id, route->message_id,
+        route->user_id, route->user_name, route->language,  in->cursor_name,  in->group_key};
+    for (size_t i = 0; i < SMA_COUNT_OF(ids); i++)
+        if (ids[i].len > SMA_ID_BYTES_MAX)
+            return SMA_STR("an id of the message is too long");
+    return (struct sma_str){NULL, 0};
+}
+
+/* -- what is written -------------------------------------------------------------------------------------------- */
+/* How it goes on. */
+struct store_start
+{
+    bool is_now; /* RUN leaves before the commit */
+    bool is_held, wants_role;
+    struct store_group *group; /* the album that it leads */
+};
+
+static struct sma_str message_id_of(const struct sma_ingress *in)
+{
+    if (in->kind == SMA_EVENT_MESSAGE || in->kind == SMA_EVENT_CONTROL)
+        return in->event_key;
+    return in->route.message_id;
+}
+
+static void format_facts(struct sma_store *store, const struct sma_ingress *in,
+                         const struct store_acceptance *how)
+{
+    struct store_facts facts = {
+        .route = in->route,
+        .context = in->context,
+        .wall_ms = in->wall_ms,
+        .accepted_ms = sma_ctx_wall(store->ctx),
+        .group_key = in->group_key,
+        .preparation = in->preparation,
+        .wants_role = how->wants_role,
+        .control = how->wants_role ? in->control : 0,
+        .is_group = in->is_group,
+        .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,
+        .may_answer = how->may_answer,
+        .is_else_ignored = how->is_else_ignored,
+        .is_judged = how->is_judged,
+        .request_id = how->request_id,
+        /* The line would give back something else than what came, or there is none. */
+        .has_text = how->is_press || how->is_unkept || !sma_utf8_is_valid(in->text),
+        .text = in->text,
+    };
+    if (facts.route.message_id.len == 0)
+        facts.route.message_id = message_id_of(in);
+    sma_buf_clear(&store->facts_buf);
+    sma_store_facts_put(&store->facts_buf, &facts);
+}
+
+/* Strangers write no contacts: names are free, and one who bears another's would get what is meant for the other. */
+static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
+                                                const struct store_chat *chat,
+                                                const struct sma_ingress *in)
+{
+    const struct sma_route *route = &in->route;
+    if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
+        sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
+        return SMA_ERR_OK;
+    sma_store_note_contact(store);
+    return sma_state_contact_put(store->state,
+                                 &(struct sma_state_contact){.channel = route->channel,
+                                                             .user_name = route->user_name,
+                                                             .chat_id = route->chat_id,
+                                                             .chat_key = route->chat_key,
+                                                             .chat_type = route->chat_type,
+                                                             .thread_id = route->thread_id,
+                                                             .user_id = route->user_id,
+                                                             .message_id = message_id_of(in),
+                                                             .wall_ms = in->wall_ms});
+}
+
+static SMA_CHECKED enum sma_err save_cursor(struct sma_store *store, const struct sma_ingress *in)
+{
+    if (in->cursor_name.len == 0)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_begin(store);
+    return err != SMA_ERR_OK
+               ? err
+               : sma_state_cursor_set(store->state, in->cursor_name, in->cursor_value);
+}
+
+static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct store_chat *chat,
+                                                const struct sma_ingress *in,
+                                                const struct store_acceptance *how,
+                                                int64_t *ret_offset)
+{
+    if (how->is_press || how->is_unkept || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
+        *ret_offset = SMA_STATE_NO_LINE;
+        sma_buf_clear(&store->line_buf);
+        return SMA_ERR_OK;
+    }
+    return sma_store_place_line(store, chat,
+                                &(struct sma_history_entry){.wall_ms = in->wall_ms,
+                                                            .channel = in->route.channel,
+                                                            .chat_id = in->route.chat_id,
+                                                            .chat_key = in->route.chat_key,
+                                                            .user_id = in->route.user_id,
+                                                            .message_id = message_id_of(in),
+                                                            .role = SMA_STR("user"),
+                                                            .text = in->text,
+                                                            .meta_json = in->meta_json},
+                                ret_offset);
+}
+
+/* What comes under a former key of the chat is claimed under that one. */
+static uint32_t claim_id_of(const struct sma_store *store, const struct store_chat *chat,
+                            const struct sma_ingress *in)
+{
+    if (sma_str_is_equal(sma_store_chat_key(chat), in->route.chat_key))
+        return chat->state->claim_id;
+    return sma_state_claim_id(store->state, in->route.chat_key);
+}
+
+enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
+                                 const struct sma_ingress *in, const struct store_acceptance *how,
+                                 uint64_t *ret_seq)
+{
+    int64_t offset;
+    enum sma_err err = place_user_line(store, chat, in, how, &offset);
+    if (err != SMA_ERR_OK) {
+        /* Nothing of the message is in the transaction yet: the others may go on. */
+        store->batch->is_refused_alone = store->batch->has_no_place;
+        return err;
+    }
+    err = save_cursor(store, in);
+    if (err != SMA_ERR_OK)
+        return err;
+    format_facts(store, in, how);
+    if (store->facts_buf.err != SMA_ERR_OK)
+        return store->facts_buf.err;
+    err = sma_state_accept(store->state,
+                           &(struct sma_state_message){.chat = chat->state,
+                                                       .claim_id = claim_id_of(store, chat, in),
+                                                       .kind = in->kind,
+                                                       .state = (uint8_t)how->row_state,
+                                                       .run_seq = how->leader,
+                                                       .body_hash = in->body_hash,
+                                                       .event_key = in->event_key,
+                                                       .user_id = in->route.user_id,
+                                                       .generation = chat->state->generation,
+                                                       .history_offset = offset,
+                                                       .line = sma_buf_str(&store->line_buf),
+                                                       .facts = sma_buf_str(&store->facts_buf)},
+                           ret_seq);
+    if (err == SMA_ERR_OK)
+        err = remember_person(store, chat, in);
+    return err;
+}
+
+/* -- new events ------------------------------------------------------------------------------------------------- */
+/* In the queue, or on its way. group: the album that it leads. */
+static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct store_chat *chat,
+                                              struct sma_msg **msg, uint64_t seq,
+                                              const struct store_start *start)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED, .seq = seq};
+    if (start->is_now) {
+        sma_store_start_now(store, chat, in, seq);
+        sma_store_accept_later(store, *msg, &accepted);
+        return SMA_ERR_OK;
+    }
+    enum sma_err err = start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                                      : sma_queue_push_accepted(store->queue, chat->id, seq);
+    if (err == SMA_ERR_OK && start->group != NULL)
+        err = sma_store_group_lead(store, start->group, seq);
+    if (err == SMA_ERR_OK && (start->wants_role || in->preparation.len > 0))
+        err = sma_store_hold(store, chat, seq, &in->route, start->group, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
+    sma_store_accept_later(store, *msg, &accepted);
+    if (!start->wants_role)
+        sma_store_consider_busy(store, chat, msg, seq);
+    return SMA_ERR_OK;
+}
+
+/* A piece of an album whose first piece waits already. */
+static SMA_CHECKED enum sma_err join_group(struct sma_store *store, struct store_group *group,
+                                           struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_WAITING, .leader = group->leader};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    enum sma_err err = sma_store_write_row(store, group->chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_group_join(store, group, accepted.seq);
+    if (err == SMA_ERR_OK && in->preparation.len > 0)
+        err = sma_store_hold(store, group->chat, accepted.seq, &in->route, group, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_group_settle(store, group);
+    accepted.position = sma_queue_position(store->queue, group->chat->id, group->leader);
+    sma_store_accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+/* Claimed and in the history, and that is all; of strangers not without end. */
+static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_chat *chat,
+                                       struct sma_msg *msg)
+{
+    struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
+    const struct sma_ingress *in = &said.in;
+    bool is_stranger;
+    uint64_t seq;
+    enum sma_err err = sma_store_is_stranger(store, in, &is_stranger);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (is_stranger)
+        sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
+    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == STORE_STRANGER_KEPT;
+    struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
+                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
+    err = sma_store_write_row(store, chat, in, &how, &seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (may_be_upgraded && in->group_key.len > 0 && !in->is_record_only) {
+        struct store_group *group = sma_store_group_find(store, chat, in->group_key);
+        if (group == NULL)
+            group = sma_store_group_begin(store, chat, in->group_key);
+        if (group == NULL)
+            return SMA_ERR_NOMEM;
+        sma_store_group_record(store, group, seq);
+    }
+    sma_store_accept_later(store, msg,
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    return SMA_ERR_OK;
+}
+
+/* What he is told who may not. */
+static SMA_CHECKED enum sma_err tell_turned_away(struct sma_store *store, struct store_chat *chat,
+                                                 const struct store_stranger *said,
+                                                 const struct sma_access_outcome *outcome,
+                                                 uint64_t seq)
+{
+    const struct sma_ingress *in = &said->in;
+    if (said->fate == STORE_STRANGER_SILENT)
+        return SMA_ERR_OK;
+    if (outcome->decision == SMA_ACCESS_PAIR)
+        return sma_store_ask_pairing(store, chat, in, seq, said->fate == STORE_STRANGER_KEPT);
+    if (!in->is_group || outcome->is_outside)
+        return sma_store_stranger_notice(store, chat, in, seq);
+    return sma_store_refusal_notice(store, chat, &in->route, seq);
+}
+
+/* He may not, or not yet: a stranger's message is kept until his pairing, if it is not too much. */
+static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_chat *chat,
+                                          struct sma_msg *msg,
+                                          const struct sma_access_outcome *outcome)
+{
+    struct store_stranger said = {.in = *SMA_MSG_BODY(msg, struct sma_ingress)};
+    const struct sma_ingress *in = &said.in;
+    bool is_of_pairing = outcome->decision == SMA_ACCESS_PAIR;
+    if (is_of_pairing || outcome->is_outside || !in->is_group)
+        sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
+    bool is_kept = is_of_pairing && in->kind == SMA_EVENT_MESSAGE && !in->is_group &&
+                   said.fate == STORE_STRANGER_KEPT;
+    struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY,
+                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
+    uint64_t seq;
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK)
+        err = tell_turned_away(store, chat, &said, outcome, seq);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg,
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED, .seq = seq});
+    return err;
+}
+
+/* An owner answers a pairing: carried out at once, nothing for the model. */
+static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_DONE};
+    uint64_t seq;
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_note_person(store, chat, in);
+    if (err == SMA_ERR_OK)
+        err = sma_store_answer_pairing(store, in, seq);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg,
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+    return err;
+}
+
+static SMA_CHECKED enum sma_err refuse_for_bound(struct sma_store *store, struct store_chat *chat,
+                                                 struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
+                                    .retry_after_ms = SMA_NOTICE_INTERVAL_S * 1000,
+                                    .reason = SMA_STR("too many messages are waiting")};
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_full_notice(store, chat, in, accepted.seq);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg, &accepted);
+    return err;
+}
+
+/* When an accepted message starts, and what it leads. NOMEM. */
+static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store_chat *chat,
+                                           const struct sma_ingress *in,
+                                           const struct sma_access_outcome *outcome,
+                                           struct store_start *ret_start)
+{
+    struct store_start start = {.wants_role = outcome->decision == SMA_ACCESS_ASK_ROLE};
+    if (in->group_key.len > 0) {
+        start.group = sma_store_group_find(store, chat, in->group_key);
+        /* Its leader waits already, and this is a copy of a piece that was recorded: by itself, then. */
+        if (start.group != NULL && start.group->leader != 0)
+            start.group = NULL;
+        else if (start.group == NULL)
+            start.group = sma_store_group_begin(store, chat, in->group_key);
+        if (start.group == NULL && sma_store_group_find(store, chat, in->group_key) == NULL)
+            return SMA_ERR_NOMEM;
+    }
+    start.is_held = start.wants_role || in->preparation.len > 0 || start.group != NULL;
+    start.is_now = !start.is_held && sma_store_may_start_now(store, chat);
+    *ret_start = start;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg **msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    struct sma_access_outcome outcome;
+    bool is_pairing = false;
+    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    if (err == SMA_ERR_OK)
+        err = sma_store_is_pairing_answer(store, in, &is_pairing);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (is_pairing)
+        return answer_pairing(store, chat, *msg);
+    bool is_turned_away =
+        outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR;
+    bool is_taken = false;
+    err = sma_store_words(store, chat, *msg, &outcome, &is_taken);
+    if (err != SMA_ERR_OK || is_taken)
+        return err;
+    bool is_piece = in->kind == SMA_EVENT_MESSAGE && in->group_key.len > 0 && !in->is_record_only;
+    struct store_group *group = is_piece ? sma_store_group_find(store, chat, in->group_key) : NULL;
+    if (group != NULL && group->leader != 0 && !is_turned_away)
+        return join_group(store, group, *msg);
+    if (outcome.decision == SMA_ACCESS_RECORD)
+        return record(store, chat, *msg);
+    if (is_turned_away)
+        return turn_away(store, chat, *msg, &outcome);
+    if (sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
+        return refuse_for_bound(store, chat, *msg);
+
+    struct store_start start;
+    uint64_t seq;
+    err = plan_start(store, chat, in, &outcome, &start);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                   .wants_role = start.wants_role};
+    err = sma_store_write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK)
+        err = sma_store_note_person(store, chat, in);
+    if (err == SMA_ERR_OK && !start.wants_role)
+        err = sma_store_admit(store, chat, &in->route, &outcome);
+    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
+}
+
+/* A command: carried out at once, or when the role of its author is known. */
+static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct store_chat *chat,
+                                               struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct sma_access_outcome outcome;
+    enum sma_err err = sma_store_judge(store, chat, in, &outcome);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (outcome.decision == SMA_ACCESS_RECORD)
+        return record(store, chat, msg);
+    if (outcome.decision == SMA_ACCESS_REFUSE || outcome.decision == SMA_ACCESS_PAIR)
+        return turn_away(store, chat, msg, &outcome);
+    bool wants_role = outcome.decision == SMA_ACCESS_ASK_ROLE;
+    if (wants_role && chat->held_count >= SMA_CHAT_WAITING_COUNT_MAX)
+        return refuse_for_bound(store, chat, msg);
+    struct store_acceptance how = {.row_state = wants_role ? SMA_ROW_WAITING : SMA_ROW_RUNNING,
+                                   .wants_role = wants_role};
+    uint64_t seq;
+    err = sma_store_write_row(store, chat, in, &how, &seq);
+    if (err == SMA_ERR_OK && wants_role)
+        err = sma_store_hold(store, chat, seq, &in->route, NULL, true);
+    else if (err == SMA_ERR_OK)
+        err = sma_store_admit(store, chat, &in->route, &outcome);
+    if (err == SMA_ERR_OK && !wants_role)
+        err = sma_store_control(store, chat, in, seq);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg,
+                               &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
+    return err;
+}
+
+/* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over in the same way. */
+static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
+{
+    enum sma_err err = save_cursor(store, SMA_MSG_BODY(msg, struct sma_ingress));
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg, &(struct sma_accepted){.verdict = SMA_VERDICT_IGNORED});
+    return err;
+}
+
+static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    enum sma_err err = sma_store_begin(store);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_state_chat *state_chat;
+    bool may_open;
+    err = sma_store_may_open_chat(store, in, &may_open);
+    if (err == SMA_ERR_OK && !may_open)
+        return pass_over(store, *msg);
+    if (err == SMA_ERR_OK)
+        err = sma_state_chat_open(store->state, in->route.chat_key, in->route.channel, &state_chat);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_chat *chat = sma_store_chat(store, state_chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    if (in->is_group)
+        sma_store_note_role(store, chat, in->route.user_id, (enum sma_role)in->role);
+    if (in->kind == SMA_EVENT_CALLBACK && sma_card_is_ours(in->text))
+        return sma_store_press(store, chat, *msg);
+    return in->kind == SMA_EVENT_CONTROL ? accept_control(store, chat, *msg)
+                                         : accept_message(store, chat, msg);
+}
+
+/* -- known events ----------------------------------------------------------------------------------------------- */
+struct old_row
+{
+    struct sma_store *store;
+    uint32_t generation;
+    int64_t offset;
+};
+
+static enum sma_err copy_old(void *user, const struct sma_state_message *message)
+{
+    struct old_row *old = user;
+    old->generation = message->generation;
+    old->offset = message->history_offset;
+    sma_buf_clear(&old->store->line_buf);
+    sma_buf_put_str(&old->store->line_buf, message->line);
+    return old->store->line_buf.err;
+}
+
+/* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays where it is. */
+static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_chat *chat,
+                                        struct sma_msg **msg, uint64_t seq,
+                                        const struct sma_access_outcome *outcome)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    struct old_row old = {.store = store};
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_get(store->state, seq, copy_old, &old);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_start start;
+    err = plan_start(store, chat, in, outcome, &start);
+    if (err != SMA_ERR_OK)
+        return err;
+    format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
+    if (store->facts_buf.err != SMA_ERR_OK)
+        return store->facts_buf.err;
+    err = sma_state_upgrade(
+        store->state,
+        &(struct sma_state_message){.seq = seq,
+                                    .chat = chat->state,
+                                    .kind = in->kind,
+                                    .state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
+                                    .body_hash = in->body_hash,
+                                    .event_key = in->event_key,
+                                    .user_id = in->route.user_id,
+                                    .generation = old.generation,
+                                    .history_offset = old.offset,
+                                    .line = sma_buf_str(&store->line_buf),
+                                    .facts = sma_buf_str(&store->facts_buf)});
+    if (err == SMA_ERR_OK && !start.wants_role)
+        err = sma_store_admit(store, chat, &in->route, outcome);
+    return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
+}
+
+static bool is_other_event(const struct sma_ingress *in, const struct sma_state_head *head)
+{
+    if (in->body_hash == 0 || head->body_hash == 0)
+        return false;
+    return in->body_hash != head->body_hash || !sma_str_is_equal(in->route.user_id, head->user_id);
+}
+
+static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct store_chat *chat,
+                                             struct sma_msg **msg,
+                                             const struct sma_state_head *head)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    uint64_t seq = head->seq;
+    if (is_other_event(in, head)) {
+        sma_store_accept_later(
+            store, *msg,
+            &(struct sma_accepted){
+                .verdict = SMA_VERDICT_CONFLICT,
+                .seq = seq,
+                .reason = SMA_STR(
+                    "this message id was used before with another body or by another user")});
+        return SMA_ERR_OK;
+    }
+    bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
+                      in->addressed != SMA_ADDRESSED_NONE && sma_store_disk_level(store) == 0 &&
+                      sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+    struct sma_access_outcome outcome = {.decision = SMA_ACCESS_RECORD};
+    enum sma_err err = save_cursor(store, in);
+    if (err == SMA_ERR_OK && is_upgrade)
+        err = sma_store_judge(store, chat, in, &outcome);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE)
+        return upgrade(store, chat, msg, seq, &outcome);
+    sma_store_accept_later(store, *msg,
+                           &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+    return SMA_ERR_OK;
+}
+
+/* OK: *ret_head is the older row; NOTFOUND: the event is new. */
+static SMA_CHECKED enum sma_err find_known(struct sma_store *store, const struct sma_ingress *in,
+                                           struct store_chat **ret_chat,
+                                           struct sma_state_head *ret_head)
+{
+    struct sma_state_chat *state_chat = sma_state_chat_get(store->state, in->route.chat_key);
+    if (state_chat == NULL)
+        return SMA_ERR_NOTFOUND;
+    uint32_t claim_id = sma_str_is_equal(state_chat->key, in->route.chat_key)
+                            ? state_chat->claim_id
+                            : sma_state_claim_id(store->state, in->route.chat_key);
+    enum sma_err err =
+        sma_state_claim_find(store->state, claim_id, in->kind, in->event_key, ret_head);
+    if (err != SMA_ERR_OK)
+        return err;
+    *ret_chat = sma_store_chat(store, state_chat);
+    return *ret_chat == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+/* Why nothing new can be taken now; empty = it can. */
+static struct sma_str find_obstacle(struct sma_store *store, const struct sma_ingress *in)
+{
+    sma_store_check_disk(store);
+    bool is_control = in->kind == SMA_EVENT_CONTROL || in->kind == SMA_EVENT_CALLBACK;
+    if (sma_store_disk_level(store) > (is_control ? 1 : 0) || sma_store_is_history_stuck(store))
+        return SMA_STR("the disk is full; please try again later");
+    if (sma_state_is_claims_full(store->state))
+        return SMA_STR(
+            "too many message ids are remembered; intake resumes when old ones may be forgotten");
+    if (sma_store_deferred_count(store) >= SMA_BATCH_COUNT_MAX)
+        return SMA_STR("too many commands at once; please try again");
+    return (struct sma_str){NULL, 0};
+}
+
+void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
+{
+    struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    in->stamps.claimed_ns = sma_ctx_now(store->ctx);
+    struct sma_str reason = find_excess(in);
+    if (reason.len > 0) {
+        refuse_now(store, *msg, 0, reason);
+        return;
+    }
+    if (store->is_draining) {
+        refuse_now(store, *msg, STORE_RETRY_MS, SMA_STR("the service is stopping"));
+        return;
+    }
+    if (in->kind == SMA_EVENT_NOTE && in->migrated_from.len > 0)
+        sma_store_migrate(store, in, &reason);
+    if (reason.len > 0) {
+        refuse_now(store, *msg, STORE_RETRY_MS, reason);
+        return;
+    }
+    struct store_chat *chat = NULL;
+    struct sma_state_head head;
+    enum sma_err err = find_known(store, in, &chat, &head);
+    if (err == SMA_ERR_OK) {
+        err = answer_known(store, chat, msg, &head);
+    } else if (err == SMA_ERR_NOTFOUND) {
+        reason = find_obstacle(store, in);
+        if (reason.len > 0) {
+            refuse_now(store, *msg, STORE_RETRY_MS, reason);
+            return;
+        }
+        err = accept_new(store, msg);
+    }
+    if (err == SMA_ERR_OK)
+        return;
+    if (store->batch->is_refused_alone) {
+        store->batch->is_refused_alone = store->batch->has_no_place = false;
+        refuse_now(store, *msg, STORE_RETRY_MS,
+                   SMA_STR("the history of this chat cannot be written; the log says why"));
+        return;
+    }
+    /* The answer is held last, so this message has none yet; the others of the batch are refused with it. */
+    sma_store_fail_batch(store, err);
+    refuse_now(store, *msg, STORE_RETRY_MS,
+               SMA_STR("the message could not be stored; please try again"));
+}
+
+static uint64_t wake(const struct sma_store *store)
+{
+    uint64_t questions = sma_store_questions_wake(store), groups = sma_store_groups_wake(store);
+    return questions < groups ? questions : groups;
+}
+
+/* -- the part --------------------------------------------------------------------------------------------------- */
+static enum sma_err create(struct sma_store *store)
+{
+    store->intake = calloc(1, sizeof *store->intake);
+    if (store->intake == NULL)
+        return SMA_ERR_NOMEM;
+    sma_buf_init(&store->intake->audit, STORE_AUDIT_BYTES_MAX);
+    return SMA_ERR_OK;
+}
+
+static void fini(struct sma_store *store)
+{
+    if (store->state != NULL)
+        sma_store_forget_holds(store);
+    sma_store_drop_busy(store);
+    free(store->intake->busy);
+    sma_store_map_fini(&store->intake->questions);
+    sma_store_map_fini(&store->intake->groups);
+    sma_store_map_fini(&store->intake->leaders);
+    sma_buf_fini(&store->intake->audit);
+    free(store->intake);
+}
+
+const struct store_part sma_store_intake_part = {
+    .name = "intake", .create = create, .wake = wake, .fini = fini};

@@ -1,0 +1,726 @@
+/*
+ * Presses of buttons and words, JUDGE and JUDGED: how answers of people come out of a chat.
+ *
+ * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words mean a request only when
+ * store_meant.c says so, and are read by rules (runtime/approval/answer.h). What only looks like an answer waits in the
+ * queue as any message while the agent reads it; the agent may find a refusal in it, never consent. In a group the platform may have to be asked first whether somebody
+ * administers it: then the row waits for PREPARED as commands do.
+ * Invariant: a message that decided something starts no run; one that did not is treated as any other.
+ */
+#include "consent.h"
+#include "consent_priv.h"
+#include "facts.h"
+#include "intake.h"
+#include "outbox.h"
+#include "people.h"
+#include "record.h"
+#include "store.h"
+
+#define CHATTER_BYTES_MAX 1000 /* of a group: longer ones are not read as answers */
+#define TEXT_BYTES_MAX ((size_t)4 * 1024 * 1024)
+
+/* -- what is said about a request ------------------------------------------------------------------------------- */
+struct reading
+{
+    struct store_case it;
+    struct sma_answer answer;
+    uint64_t permitted;
+    bool is_role_open;
+    bool is_cut; /* its card does not show all of it */
+};
+
+static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store_approval *approval,
+                                           const struct sma_route *route, struct sma_str text,
+                                           struct reading *ret_reading)
+{
+    enum sma_err err = sma_store_case_open(store, approval, &ret_reading->it);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_answer_read(text, &ret_reading->it.request, &ret_reading->answer);
+    ret_reading->is_role_open = false;
+    ret_reading->permitted = 0;
+    ret_reading->is_cut =
+        ret_reading->answer.approved_mask != 0 && sma_card_is_cut(&ret_reading->it.request);
+    if (ret_reading->answer.kind != SMA_ANSWER_NO)
+        ret_reading->permitted =
+            sma_store_permitted(store, &ret_reading->it, route, &ret_reading->is_role_open);
+    return SMA_ERR_OK;
+}
+
+static bool decides(const struct reading *reading)
+{
+    uint64_t said = reading->answer.approved_mask | reading->answer.refused_mask;
+    return reading->answer.kind == SMA_ANSWER_DECIDES && (said & reading->permitted) != 0;
+}
+
+static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct reading *reading,
+                                           const struct sma_route *route,
+                                           struct store_ruling *ret_ruling)
+{
+    struct store_word word = {.route = route,
+                              .approved = reading->answer.approved_mask,
+                              .refused = reading->answer.refused_mask,
+                              .response = reading->answer.response,
+                              .grant_rule = reading->answer.grant_rule,
+                              .grant_s = reading->answer.grant_s,
+                              .via = "words"};
+    return sma_store_rule(store, &reading->it, &word, ret_ruling);
+}
+
+/* The row is over: what was decided is its result. */
+static SMA_CHECKED enum sma_err finish(struct sma_store *store, uint64_t seq,
+                                       const struct store_ruling *ruling)
+{
+    enum sma_err err = sma_state_finish(
+        store->state, &(struct sma_state_finish){.seq = seq,
+                                                 .state = SMA_ROW_DONE,
+                                                 .outcome = SMA_OUTCOME_OK,
+                                                 .is_success = ruling->status == 200,
+                                                 .output = sma_str(ruling->text),
+                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err;
+}
+
+/* Words that decided: the outcome's card is the answer, unless there is more to say or nothing was decided. */
+static SMA_CHECKED enum sma_err finish_words(struct sma_store *store, const struct sma_route *route,
+                                             uint64_t seq, const struct store_ruling *ruling)
+{
+    enum sma_err err = finish(store, seq, ruling);
+    if (err == SMA_ERR_OK && (ruling->needs_telling || ruling->status != 200))
+        err = sma_store_tell(store, route, seq, sma_str(ruling->text));
+    return err;
+}
+
+/* A person who may not: told once in a while. */
+static SMA_CHECKED enum sma_err tell_refusal(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route, uint64_t seq,
+                                             enum sma_notice notice)
+{
+    if (!sma_store_may_refuse_again(store, chat))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), notice);
+    return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
+/* Words that would decide, if it were clear what they mean. it: the one request, if there is one only. */
+static SMA_CHECKED enum sma_err tell_unclear(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route,
+                                             const struct store_case *it)
+{
+    return sma_store_ask_which(store, chat, route, sma_state_next_seq(store->state),
+                               it == NULL ? NULL : &it->request.items[0].title);
+}
+
+/* -- presses ---------------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct sma_route *route,
+                                           struct sma_str data, struct store_ruling *ret_ruling)
+{
+    struct sma_card_press press;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1] = "";
+    if (sma_card_verify(store->consent->key, data, &press) != SMA_ERR_OK) {
+        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        return SMA_ERR_OK;
+    }
+    for (size_t i = 0; i < sizeof press.id; i++)
+        snprintf(id + 2 * i, 3, "%02x", press.id[i]);
+    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
+    if (approval == NULL) {
+        sma_store_rule_late(store, route, sma_str(id), ret_ruling);
+        return SMA_ERR_OK;
+    }
+    struct store_case it;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err == SMA_ERR_CORRUPT && approval->is_broken) {
+        sma_store_rule_late(store, route, SMA_STR(""), ret_ruling);
+        return SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    uint64_t mask = press.item == 0 ? sma_store_case_mask(&it) : UINT64_C(1) << (press.item - 1);
+    bool is_refusal = press.action == SMA_CARD_REFUSE;
+    struct store_word word = {.route = route,
+                              .approved = is_refusal ? 0 : mask,
+                              .refused = is_refusal ? mask : 0,
+                              .via = "button"};
+    if (press.action == SMA_CARD_TEN_MINUTES)
+        word.grant_s = 600;
+    if (press.action == SMA_CARD_ALWAYS)
+        word.grant_s = SMA_GRANT_ALWAYS;
+    err = sma_store_rule(store, &it, &word, ret_ruling);
+    sma_store_case_fini(&it);
+    return err;
+}
+
+enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_ruling ruling;
+    enum sma_err err = rule_press(store, &in->route, in->text, &ruling);
+    if (err != SMA_ERR_OK)
+        return err;
+    bool is_held = ruling.status == 403 && ruling.is_role_open &&
+                   chat->held_count < SMA_CHAT_WAITING_COUNT_MAX;
+    struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
+                                   .may_answer = is_held,
+                                   .is_press = true};
+    bool has_decided = ruling.status == 200;
+    struct sma_accepted accepted = {.verdict = is_held || has_decided ? SMA_VERDICT_ACCEPTED
+                                                                      : SMA_VERDICT_IGNORED};
+    err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK && is_held)
+        err = sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (is_held) { /* who may is being asked: what comes of it, the card says */
+        sma_buf_clear(&store->text_buf);
+        sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+                          SMA_NOTICE_BUTTON_TAKEN);
+        snprintf(ruling.text, sizeof ruling.text, "%.*s", (int)store->text_buf.len,
+                 store->text_buf.ptr);
+    }
+    accepted.notice = sma_str(ruling.text);
+    sma_store_accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+/* -- judgements ------------------------------------------------------------------------------------------------- */
+static struct store_judgement *find_judgement(struct sma_store *store, uint64_t seq)
+{
+    for (uint32_t i = 0; i < store->consent->judgement_count; i++)
+        if (store->consent->judgements[i].seq == seq)
+            return &store->consent->judgements[i];
+    return NULL;
+}
+
+static struct store_approval *approval_of(const struct sma_store *store,
+                                          const struct store_judgement *judgement)
+{
+    return sma_store_approval_by_id(store, sma_str(judgement->id));
+}
+
+void sma_store_drop_judgement(struct sma_store *store, uint64_t seq)
+{
+    struct store_judgement *judgement = find_judgement(store, seq);
+    if (judgement == NULL)
+        return;
+    struct store_approval *approval = approval_of(store, judgement);
+    if (approval != NULL && approval->judged_count > 0)
+        sma_store_approval_judging(store, approval, -1);
+    *judgement = store->consent->judgements[--store->consent->judgement_count];
+}
+
+static SMA_CHECKED enum sma_err begin_judgement(struct sma_store *store, struct store_chat *chat,
+                                                uint64_t seq, struct store_approval *approval)
+{
+    struct store_judgement *judgement = find_judgement(store, seq);
+    if (judgement == NULL) {
+        if (!sma_store_grow(&store->consent->judgements, store->consent->judgement_count,
+                            &store->consent->judgement_cap, sizeof *store->consent->judgements))
+            return SMA_ERR_NOMEM;
+        judgement = &store->consent->judgements[store->consent->judgement_count++];
+        *judgement = (struct store_judgement){.seq = seq};
+    }
+    /* Read again after a failure, and by now another request is open: the agent was asked about the former one. */
+    if (strcmp(judgement->id, approval->id) != 0)
+        judgement->is_sent = false;
+    snprintf(judgement->id, sizeof judgement->id, "%s", approval->id);
+    judgement->chat = chat;
+    judgement->is_seen = true;
+    sma_store_approval_judging(store, approval, 1);
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                                   struct sma_str request_id, bool *ret_is_held)
+{
+    struct store_approval *approval = sma_store_approval_by_id(store, request_id);
+    *ret_is_held = approval != NULL && store->consent->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+    return *ret_is_held ? begin_judgement(store, chat, seq, approval) : SMA_ERR_OK;
+}
+
+struct judge_parts
+{
+    struct sma_buf text, request;
+};
+
+static enum sma_err copy_text(void *user, const struct sma_state_message *message)
+{
+    struct sma_buf *text = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err == SMA_ERR_OK && facts.has_text)
+        sma_buf_put_str(text, facts.text);
+    else if (err == SMA_ERR_OK)
+        err = sma_store_line_text(message->line, text);
+    return err == SMA_ERR_OK ? text->err : err;
+}
+
+static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
+{
+    struct sma_buf *request = user;
+    sma_buf_clear(request);
+    sma_buf_put_str(request, row->request);
+    return request->err;
+}
+
+static void send_judge(struct sma_store *store, const struct store_judgement *judgement,
+                       const struct judge_parts *parts)
+{
+    struct sma_str id = sma_str(judgement->id), key = sma_store_chat_key(judgement->chat);
+    struct sma_msg *msg = STORE_MSG(store, JUDGE, struct sma_judge,
+                                    id.len + key.len + parts->text.len + parts->request.len + 4);
+    struct sma_judge *judge = SMA_MSG_BODY(msg, struct sma_judge);
+    judge->seq = judgement->seq;
+    judge->approval_id = sma_msg_dup(msg, id);
+    judge->chat_key = sma_msg_dup(msg, key);
+    judge->text = sma_msg_dup(msg, sma_buf_str(&parts->text));
+    judge->request_json = sma_msg_dup(msg, sma_buf_str(&parts->request));
+    sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
+}
+
+void sma_store_send_judgements(struct sma_store *store)
+{
+    if (store->is_draining)
+        return;
+    for (uint32_t i = 0; i < store->consent->judgement_count;) {
+        struct store_judgement *judgement = &store->consent->judgements[i];
+        if (!judgement->is_seen) { /* its row is not there any more */
+            *judgement = store->consent->judgements[--store->consent->judgement_count];
+            continue;
+        }
+        i++;
+        if (judgement->is_sent)
+            continue;
+        struct judge_parts parts;
+        sma_buf_init(&parts.text, TEXT_BYTES_MAX);
+        sma_buf_init(&parts.request, (size_t)64 * 1024 * 1024);
+        enum sma_err err =
+            sma_state_message_get(store->state, judgement->seq, copy_text, &parts.text);
+        if (err == SMA_ERR_OK)
+            err = sma_state_approval_find(store->state, sma_str(judgement->id), copy_request,
+                                          &parts.request);
+        if (err == SMA_ERR_OK) {
+            judgement->is_sent = true;
+            send_judge(store, judgement, &parts);
+        }
+        sma_buf_fini(&parts.text);
+        sma_buf_fini(&parts.request);
+    }
+}
+
+/* -- words ------------------------------------------------------------------------------------------------------ */
+static SMA_CHECKED enum sma_err decide_now(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg, struct reading *reading)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_acceptance how = {.row_state = SMA_ROW_RUNNING};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    struct store_ruling ruling;
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = rule_words(store, reading, &in->route, &ruling);
+    if (err == SMA_ERR_OK)
+        err = finish_words(store, &in->route, accepted.seq, &ruling);
+    if (err == SMA_ERR_OK)
+        sma_store_accept_later(store, msg, &accepted);
+    return err;
+}
+
+/* Waits in the queue until its author's role is known, or until the agent has read it. */
+static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg, struct store_approval *approval,
+                                           const struct sma_access_outcome *outcome, bool is_judged)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
+    struct store_acceptance how = {.row_state = SMA_ROW_WAITING,
+                                   .wants_role = !is_judged && asks,
+                                   .may_answer = !is_judged,
+                                   .is_judged = is_judged,
+                                   .request_id = sma_str(approval->id),
+                                   .is_else_ignored = !asks && outcome->decision != SMA_ACCESS_RUN};
+    struct sma_accepted accepted = {.verdict = SMA_VERDICT_ACCEPTED};
+    enum sma_err err = sma_store_write_row(store, chat, in, &how, &accepted.seq);
+    if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_RUN)
+        err = sma_store_admit(store, chat, &in->route, outcome);
+    if (err == SMA_ERR_OK)
+        err = sma_queue_push_held(store->queue, chat->id, accepted.seq);
+    if (err == SMA_ERR_OK)
+        err = is_judged ? begin_judgement(store, chat, accepted.seq, approval)
+                        : sma_store_hold(store, chat, accepted.seq, &in->route, NULL, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    accepted.position = sma_queue_waiting(store->queue) - 1;
+    sma_store_accept_later(store, msg, &accepted);
+    return SMA_ERR_OK;
+}
+
+enum what_to_do
+{
+    WORDS_ARE_ORDINARY,
+    WORDS_DECIDE,
+    WORDS_WAIT_FOR_ROLE,
+    WORDS_ARE_JUDGED,
+    WORDS_ARE_REFUSED,    /* ordinary, and their author is told that he may not */
+    WORDS_ARE_UNCLEAR,    /* ordinary, and their author is asked which request he means */
+    WORDS_ARE_TOO_LITTLE, /* ordinary, and their author is told how to decide */
+};
+
+/* In a group words decide as the answer to the card. Said to us without that they may refuse: nothing but the request is
+ * open between us there, and a refusal too many does no harm. Among people they mean something else. */
+static bool is_enough(const struct reading *reading, enum store_meant_how how)
+{
+    bool is_refusal = reading->answer.approved_mask == 0;
+    if (reading->is_cut)
+        return false;
+    return how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW ||
+           (how == STORE_MEANT_MENTION && is_refusal);
+}
+
+static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
+                             enum store_meant_how how, const struct sma_ingress *in,
+                             const struct sma_access_outcome *outcome)
+{
+    bool is_addressed = in->addressed != SMA_ADDRESSED_NONE || how == STORE_MEANT_CARD;
+    bool may_run = outcome->decision == SMA_ACCESS_RUN;
+    bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
+    if (reading->answer.kind == SMA_ANSWER_DECIDES) {
+        if (how == STORE_MEANT_BURIED || how == STORE_MEANT_ONE_OF_SEVERAL)
+            return decides(reading) ? WORDS_ARE_UNCLEAR : WORDS_ARE_ORDINARY;
+        bool may_decide = decides(reading) || (is_addressed && reading->is_role_open);
+        if (!is_enough(reading, how) && may_decide)
+            return WORDS_ARE_TOO_LITTLE;
+        if (is_enough(reading, how) && decides(reading))
+            return WORDS_DECIDE;
+        if (is_enough(reading, how) && reading->is_role_open)
+            return WORDS_WAIT_FOR_ROLE;
+        return is_addressed ? WORDS_ARE_REFUSED : WORDS_ARE_ORDINARY;
+    }
+    bool may_be_judged =
+        how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW || how == STORE_MEANT_MENTION;
+    if (reading->answer.kind != SMA_ANSWER_MAYBE || !may_be_judged || (!may_run && !asks))
+        return WORDS_ARE_ORDINARY;
+    if (reading->is_role_open && (asks || reading->permitted == 0))
+        return WORDS_WAIT_FOR_ROLE;
+    return reading->permitted != 0 && may_run &&
+                   store->consent->judgement_count < STORE_JUDGEMENT_COUNT_MAX
+               ? WORDS_ARE_JUDGED
+               : WORDS_ARE_ORDINARY;
+}
+
+struct weighing
+{
+    struct store_meant meant;
+    const struct sma_access_outcome *outcome;
+};
+
+/* Of the first item that nobody has decided about. */
+static struct sma_str open_title(const struct store_case *it)
+{
+    uint64_t mask = sma_store_case_mask(it);
+    return mask == 0 ? SMA_STR("") : it->request.items[__builtin_ctzll(mask)].title;
+}
+
+static SMA_CHECKED enum sma_err ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                            const struct sma_route *route, uint64_t seq,
+                                            const struct store_case *it)
+{
+    enum sma_notice notice =
+        sma_card_is_cut(&it->request) ? SMA_NOTICE_APPROVAL_CUT : SMA_NOTICE_APPROVAL_PLAINLY;
+    struct sma_str title = open_title(it);
+    return sma_store_ask_plainly(store, chat, route, seq,
+                                 &(struct store_plea){.notice = notice, .title = title});
+}
+
+static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct store_chat *chat,
+                                             struct sma_msg *msg, struct reading *reading,
+                                             const struct weighing *weighing, bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    struct store_approval *approval = reading->it.approval;
+    const struct sma_access_outcome *outcome = weighing->outcome;
+    enum what_to_do what = weigh(store, reading, weighing->meant.how, in, outcome);
+    bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+    *ret_is_taken = what == WORDS_DECIDE ||
+                    (has_room && (what == WORDS_WAIT_FOR_ROLE || what == WORDS_ARE_JUDGED));
+    if (what == WORDS_ARE_REFUSED)
+        return tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
+                            SMA_NOTICE_APPROVAL_NOT_YOURS);
+    if (what == WORDS_ARE_UNCLEAR) {
+        bool is_one = weighing->meant.how != STORE_MEANT_ONE_OF_SEVERAL;
+        return tell_unclear(store, chat, &in->route, is_one ? &reading->it : NULL);
+    }
+    if (what == WORDS_ARE_TOO_LITTLE)
+        return ask_plainly(store, chat, &in->route, sma_state_next_seq(store->state), &reading->it);
+    if (!*ret_is_taken)
+        return SMA_ERR_OK;
+    if (what == WORDS_DECIDE)
+        return decide_now(store, chat, msg, reading);
+    return hold_words(store, chat, msg, approval, outcome, what == WORDS_ARE_JUDGED);
+}
+
+static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store_chat *chat,
+                                           struct sma_msg *msg,
+                                           const struct sma_access_outcome *outcome,
+                                           bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    const struct store_said said = {.reply_to_id = in->reply_to_id,
+                                    .sent_ms = in->sent_ms,
+                                    .addressed = in->addressed,
+                                    .is_group = in->is_group,
+                                    .is_reply = in->is_reply,
+                                    .is_forward = in->is_forward,
+                                    .is_edited = in->is_edited};
+    struct weighing weighing = {.outcome = outcome};
+    if (in->is_record_only || in->group_key.len > 0 || in->preparation.len > 0 ||
+        in->text.len == 0 ||
+        (in->addressed == SMA_ADDRESSED_NONE && in->text.len > CHATTER_BYTES_MAX))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_find_meant(store, chat, &said, &weighing.meant);
+    struct store_approval *approval = weighing.meant.approval;
+    if (err != SMA_ERR_OK || approval == NULL)
+        return err;
+    struct reading reading;
+    err = read_words(store, approval, &in->route, in->text, &reading);
+    if (err != SMA_ERR_OK)
+        return approval->is_broken ? SMA_ERR_OK : err;
+    err = act_on_words(store, chat, msg, &reading, &weighing, ret_is_taken);
+    sma_store_case_fini(&reading.it);
+    return err;
+}
+
+enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg,
+                             const struct sma_access_outcome *outcome, bool *ret_is_taken)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
+    *ret_is_taken = false;
+    if (chat->approval_count == 0 || in->kind != SMA_EVENT_MESSAGE)
+        return SMA_ERR_OK;
+    return take_words(store, chat, msg, outcome, ret_is_taken);
+}
+
+/* -- held rows -------------------------------------------------------------------------------------------------- */
+struct held
+{
+    struct sma_buf bytes; /* facts, then the text */
+    struct store_facts facts;
+    struct sma_str text;
+    size_t facts_len;
+    uint8_t kind;
+};
+
+static enum sma_err copy_held(void *user, const struct sma_state_message *message)
+{
+    struct held *held = user;
+    held->kind = message->kind;
+    sma_buf_put_str(&held->bytes, message->facts);
+    held->facts_len = held->bytes.len;
+    return copy_text(&held->bytes, message);
+}
+
+static SMA_CHECKED enum sma_err read_held(struct sma_store *store, const struct store_chat *chat,
+                                          uint64_t seq, struct held *held)
+{
+    *held = (struct held){0};
+    sma_buf_init(&held->bytes, TEXT_BYTES_MAX);
+    enum sma_err err = sma_state_message_get(store->state, seq, copy_held, held);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get((struct sma_str){held->bytes.ptr, held->facts_len}, &held->facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    held->text =
+        (struct sma_str){held->bytes.ptr + held->facts_len, held->bytes.len - held->facts_len};
+    sma_store_follow_route(chat->state, &held->facts.route);
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err write_facts(struct sma_store *store, uint64_t seq,
+                                            const struct store_facts *facts)
+{
+    sma_buf_clear(&store->facts_buf);
+    sma_store_facts_put(&store->facts_buf, facts);
+    enum sma_err err = store->facts_buf.err;
+    return err == SMA_ERR_OK
+               ? sma_state_set_facts(store->state, seq, sma_buf_str(&store->facts_buf))
+               : err;
+}
+
+static SMA_CHECKED enum sma_err conclude_press(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, const struct held *held)
+{
+    struct store_ruling ruling;
+    enum sma_err err = rule_press(store, &held->facts.route, held->text, &ruling);
+    if (err == SMA_ERR_OK)
+        err = finish(store, seq, &ruling);
+    if (err == SMA_ERR_OK && (ruling.needs_telling || ruling.status != 200) &&
+        sma_store_may_refuse_again(store, chat))
+        err = sma_store_tell(store, &held->facts.route, seq, sma_str(ruling.text));
+    return err;
+}
+
+/* Only recorded: it was no answer, and would not have run without one. */
+static SMA_CHECKED enum sma_err ignore(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq)
+{
+    (void)sma_queue_remove(store->queue, chat->id, seq);
+    sma_store_note_finished(store, seq);
+    return sma_state_set_row_state(store->state, seq, SMA_ROW_IGNORED);
+}
+
+static SMA_CHECKED enum sma_err conclude_words(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, bool may_run, struct held *held,
+                                               bool *ret_is_over)
+{
+    /* What they mean was found when they came; another request that is open by now, its author has not seen. */
+    struct store_approval *approval = sma_store_approval_by_id(store, held->facts.request_id);
+    struct reading reading;
+    enum sma_err err = SMA_ERR_OK;
+    bool is_judged = false;
+    held->facts.may_answer = false;
+    if (approval != NULL) {
+        err = read_words(store, approval, &held->facts.route, held->text, &reading);
+        if (err != SMA_ERR_OK)
+            return approval->is_broken ? write_facts(store, seq, &held->facts) : err;
+        *ret_is_over = decides(&reading);
+        is_judged = reading.answer.kind == SMA_ANSWER_MAYBE && reading.permitted != 0 && may_run &&
+                    store->consent->judgement_count < STORE_JUDGEMENT_COUNT_MAX;
+        struct store_ruling ruling;
+        if (*ret_is_over) {
+            err = rule_words(store, &reading, &held->facts.route, &ruling);
+            if (err == SMA_ERR_OK)
+                err = finish_words(store, &held->facts.route, seq, &ruling);
+            (void)sma_queue_remove(store->queue, chat->id, seq);
+        }
+        sma_store_case_fini(&reading.it);
+    }
+    if (err != SMA_ERR_OK || *ret_is_over)
+        return err;
+    if (held->facts.is_else_ignored) {
+        *ret_is_over = true;
+        return ignore(store, chat, seq);
+    }
+    if (!is_judged)
+        return write_facts(store, seq, &held->facts);
+    *ret_is_over = true;
+    held->facts.is_judged = true;
+    held->facts.wants_role = false;
+    err = write_facts(store, seq, &held->facts);
+    return err == SMA_ERR_OK ? begin_judgement(store, chat, seq, approval) : err;
+}
+
+enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq, bool may_run, bool *ret_is_over)
+{
+    struct held held;
+    *ret_is_over = false;
+    enum sma_err err = read_held(store, chat, seq, &held);
+    if (err == SMA_ERR_OK && held.kind == SMA_EVENT_CALLBACK) {
+        *ret_is_over = true;
+        err = conclude_press(store, chat, seq, &held);
+    } else if (err == SMA_ERR_OK) {
+        err = conclude_words(store, chat, seq, may_run, &held, ret_is_over);
+    }
+    sma_buf_fini(&held.bytes);
+    return err;
+}
+
+/* -- JUDGED ----------------------------------------------------------------------------------------------------- */
+/* What the model reads is not what a person has said: it may spare him a second refusal, and no more. */
+static SMA_CHECKED enum sma_err rule_judged(struct sma_store *store,
+                                            const struct sma_judged *judged, struct store_case *it,
+                                            const struct held *held,
+                                            struct store_ruling *ret_ruling)
+{
+    struct store_word word = {.route = &held->facts.route,
+                              .refused = judged->refused_mask,
+                              .response = judged->response,
+                              .via = "model"};
+    return judged->refused_mask == 0 ? SMA_ERR_OK : sma_store_rule(store, it, &word, ret_ruling);
+}
+
+/* It waits as any message, and its author is told how to agree, or what the chat waits for. */
+static SMA_CHECKED enum sma_err make_ordinary(struct sma_store *store, struct store_chat *chat,
+                                              uint64_t seq, struct held *held,
+                                              const struct store_case *agreed_to)
+{
+    held->facts.is_judged = false;
+    held->facts.request_id = SMA_STR("");
+    enum sma_err err = write_facts(store, seq, &held->facts);
+    sma_queue_set_held(store->queue, chat->id, seq, false);
+    if (err != SMA_ERR_OK)
+        return err;
+    return agreed_to != NULL ? ask_plainly(store, chat, &held->facts.route, seq, agreed_to)
+                             : sma_store_remind(store, chat, &held->facts.route, seq);
+}
+
+static SMA_CHECKED enum sma_err act_on_judgement(struct sma_store *store, struct store_chat *chat,
+                                                 const struct sma_judged *judged,
+                                                 struct store_case *it, struct held *held)
+{
+    struct store_ruling ruling = {.status = 404};
+    enum sma_err err = it == NULL ? SMA_ERR_OK : rule_judged(store, judged, it, held, &ruling);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (ruling.status != 200)
+        return make_ordinary(store, chat, judged->seq, held, judged->seems_to_agree ? it : NULL);
+    (void)sma_queue_remove(store->queue, chat->id, judged->seq);
+    return finish_words(store, &held->facts.route, judged->seq, &ruling);
+}
+
+static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct store_chat *chat,
+                                                const struct sma_judged *judged)
+{
+    struct held held;
+    struct store_case it;
+    struct store_approval *approval = sma_store_approval_by_id(store, judged->approval_id);
+    enum sma_err err = sma_store_begin(store);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_drop_judgement(store, judged->seq);
+    err = read_held(store, chat, judged->seq, &held);
+    bool is_open = false;
+    if (err == SMA_ERR_OK && approval != NULL) {
+        err = sma_store_case_open(store, approval, &it);
+        is_open = err == SMA_ERR_OK;
+        if (approval->is_broken)
+            err = SMA_ERR_OK;
+    }
+    if (err == SMA_ERR_OK)
+        err = act_on_judgement(store, chat, judged, is_open ? &it : NULL, &held);
+    if (is_open)
+        sma_store_case_fini(&it);
+    sma_buf_fini(&held.bytes);
+    return err;
+}
+
+void sma_store_judged(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_judged *judged = SMA_MSG_BODY(*msg, struct sma_judged);
+    struct store_judgement *judgement = find_judgement(store, judged->seq);
+    struct sma_msg *answer = STORE_MSG(store, JUDGED_DONE, struct sma_step_done, 0);
+    struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
+    done->seq = judged->seq;
+    sma_store_check_disk(store);
+    if (judgement == NULL || !sma_str_is_equal(sma_str(judgement->id), judged->approval_id)) {
+        done->verdict = SMA_STEP_STOPPED;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    enum sma_err err = SMA_ERR_NOSPACE;
+    bool can_write = sma_store_disk_level(store) < 2 && !sma_store_is_retrying(store);
+    if (can_write)
+        err = conclude_judged(store, judgement->chat, judged);
+    if (err == SMA_ERR_OK) {
+        done->verdict = SMA_STEP_DURABLE;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    if (can_write)
+        sma_store_fail_batch(store, err);
+    done->verdict = SMA_STEP_NO_DISK;
+    sma_ctx_answer(store->ctx, *msg, &answer);
+}

@@ -1,0 +1,387 @@
+/*
+ * One request: read from its rows, written back with what was decided, ended. The end appends the decision to the steps
+ * of the run and lets the run go on, or cancels it; both tell every place where the request was shown.
+ */
+#include "consent.h"
+#include "consent_priv.h"
+#include "facts.h"
+#include "intake.h"
+#include "outbox.h"
+#include "runs.h"
+#include "store.h"
+
+#include "runtime/agent/codec.h"
+#include "runtime/json/json_read.h"
+
+#include <stdlib.h>
+
+#define CASE_BYTES_MAX ((size_t)96 * 1024 * 1024)
+
+/* -- one request ------------------------------------------------------------------------------------------------ */
+struct case_rows
+{
+    struct store_case *it;
+    size_t facts_at, facts_len, request_at, request_len, doc_at, doc_len;
+    bool is_found;
+};
+
+static enum sma_err copy_facts(void *user, const struct sma_state_message *message)
+{
+    struct sma_buf *bytes = user;
+    sma_buf_put_str(bytes, message->facts);
+    return bytes->err;
+}
+
+static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
+{
+    struct case_rows *rows = user;
+    struct sma_buf *bytes = &rows->it->bytes;
+    rows->it->created_ms = row->created_ms;
+    rows->request_at = bytes->len;
+    sma_buf_put_str(bytes, row->request);
+    rows->request_len = row->request.len;
+    rows->doc_at = bytes->len;
+    sma_buf_put_str(bytes, row->doc);
+    rows->doc_len = row->doc.len;
+    rows->is_found = true;
+    return bytes->err;
+}
+
+/* What was decided, one object for each item. */
+static struct sma_str keep(struct store_case *it, struct sma_str text)
+{
+    /* Reserved by the caller: the buffer does not move. */
+    char *at = it->bytes.ptr + it->bytes.len;
+    sma_buf_put_str(&it->bytes, text);
+    return (struct sma_str){at, text.len};
+}
+
+static SMA_CHECKED enum sma_err read_doc(struct store_case *it, const json_t *root)
+{
+    size_t index;
+    json_t *item;
+    json_array_foreach(root, index, item)
+    {
+        if (index >= it->request.item_count)
+            break;
+        struct store_case_item *to = &it->items[index];
+        to->outcome =
+            (uint8_t)sma_json_int(item, "outcome", 0, SMA_REQUEST_CANCELLED, SMA_REQUEST_OPEN);
+        to->by = keep(it, sma_json_str(item, "by"));
+        to->actor = keep(it, sma_json_str(item, "actor"));
+        to->via = keep(it, sma_json_str(item, "via"));
+        to->response = keep(it, sma_json_str(item, "response"));
+        to->at_ms = sma_json_int(item, "at", 0, INT64_MAX, 0);
+        to->is_by_owner = json_is_true(json_object_get(item, "byOwner"));
+    }
+    return it->bytes.err;
+}
+
+static SMA_CHECKED enum sma_err parse_case(struct store_case *it, const struct case_rows *rows)
+{
+    /* Room for everything that the doc says, so that no slice moves. */
+    if (sma_buf_reserve(&it->bytes, rows->doc_len + 64) == NULL)
+        return it->bytes.err;
+    const char *base = it->bytes.ptr;
+    enum sma_err err =
+        sma_store_facts_get((struct sma_str){base + rows->facts_at, rows->facts_len}, &it->facts);
+    if (err == SMA_ERR_OK)
+        err = sma_request_parse((struct sma_str){base + rows->request_at, rows->request_len},
+                                &it->request);
+    json_t *root = NULL;
+    if (err == SMA_ERR_OK && rows->doc_len > 0)
+        err = sma_json_load((struct sma_str){base + rows->doc_at, rows->doc_len}, &root);
+    if (err == SMA_ERR_OK)
+        err = read_doc(it, root);
+    json_decref(root);
+    if (err == SMA_ERR_OK)
+        sma_store_follow_route(it->approval->chat->state, &it->facts.route);
+    return err == SMA_ERR_BADINPUT ? SMA_ERR_CORRUPT : err;
+}
+
+enum sma_err sma_store_case_open(struct sma_store *store, struct store_approval *approval,
+                                 struct store_case *ret_case)
+{
+    struct store_case *it = ret_case;
+    memset(it, 0, sizeof *it);
+    it->approval = approval;
+    sma_buf_init(&it->bytes, CASE_BYTES_MAX);
+    struct case_rows rows = {.it = it};
+    enum sma_err err = sma_state_message_get(store->state, approval->seq, copy_facts, &it->bytes);
+    rows.facts_len = it->bytes.len;
+    if (err == SMA_ERR_OK)
+        err = sma_state_approval_find(store->state, sma_str(approval->id), copy_request, &rows);
+    if (err == SMA_ERR_OK)
+        err = parse_case(it, &rows);
+    if (err == SMA_ERR_OK)
+        return err;
+    sma_store_case_fini(it);
+    bool is_gone = err == SMA_ERR_NOTFOUND || err == SMA_ERR_CORRUPT;
+    if (!is_gone || sma_state_is_fatal(store->state))
+        return err;
+    approval->is_broken = true;
+    store->consent->wake_ns = 0;
+    return SMA_ERR_CORRUPT;
+}
+
+void sma_store_case_fini(struct store_case *it)
+{
+    sma_request_fini(&it->request);
+    sma_buf_fini(&it->bytes);
+}
+
+uint64_t sma_store_case_mask(const struct store_case *it)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < it->request.item_count; i++)
+        if (it->items[i].outcome == SMA_REQUEST_OPEN)
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+/* -- writing ---------------------------------------------------------------------------------------------------- */
+static void put_doc(struct sma_buf *buf, const struct store_case *it)
+{
+    sma_buf_put_char(buf, '[');
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct store_case_item *item = &it->items[i];
+        sma_buf_put_text(buf, i == 0 ? "{" : ",{");
+        sma_buf_put_json_key(buf, "outcome");
+        sma_buf_put_u64(buf, item->outcome);
+        sma_buf_put_json_key(buf, "by");
+        sma_buf_put_json_string(buf, item->by);
+        sma_buf_put_json_key(buf, "actor");
+        sma_buf_put_json_string(buf, item->actor);
+        sma_buf_put_json_key(buf, "via");
+        sma_buf_put_json_string(buf, item->via);
+        sma_buf_put_json_key(buf, "response");
+        sma_buf_put_json_string(buf, item->response);
+        sma_buf_put_json_key(buf, "at");
+        sma_buf_put_i64(buf, item->at_ms);
+        sma_buf_put_json_key(buf, "byOwner");
+        sma_buf_put_text(buf, item->is_by_owner ? "true" : "false");
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_char(buf, ']');
+}
+
+static SMA_CHECKED enum sma_err write_row(struct sma_store *store, const struct store_case *it,
+                                          enum sma_state_approval_state state)
+{
+    struct sma_buf doc;
+    sma_buf_init(&doc, CASE_BYTES_MAX);
+    put_doc(&doc, it);
+    enum sma_err err = doc.err;
+    bool is_open = state == SMA_STATE_APPROVAL_OPEN;
+    if (err == SMA_ERR_OK)
+        err = sma_state_approval_update(
+            store->state,
+            &(struct sma_state_approval){.id = sma_str(it->approval->id),
+                                         .state = (uint8_t)state,
+                                         .left_ms = it->approval->left_ms,
+                                         .responded_ms = is_open ? 0 : sma_ctx_wall(store->ctx),
+                                         .doc = sma_buf_str(&doc)});
+    sma_buf_fini(&doc);
+    if (err == SMA_ERR_OK)
+        sma_store_touch_projection(store, it->approval->id);
+    return err;
+}
+
+/* The reason of a refusal names who refused: the model is to know that it was not the clock. */
+static void put_response(struct sma_buf *buf, const struct store_case_item *item)
+{
+    if (item->outcome != SMA_REQUEST_REFUSED) {
+        sma_buf_put_str(buf, item->response);
+        return;
+    }
+    sma_buf_put_text(buf, "refused by ");
+    sma_buf_put_str(buf, item->by);
+    if (item->response.len > 0)
+        sma_buf_put_text(buf, ": ");
+    sma_buf_put_str(buf, item->response);
+}
+
+static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const struct store_case *it,
+                                             uint32_t number)
+{
+    struct sma_stored_decision list[SMA_TOOL_CALL_COUNT_MAX];
+    size_t starts[SMA_TOOL_CALL_COUNT_MAX + 1];
+    struct sma_buf words, data;
+    sma_buf_init(&words, CASE_BYTES_MAX);
+    sma_buf_init(&data, SMA_STEP_BYTES_MAX);
+    sma_buf_put_text(&words, "");
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        starts[i] = words.len;
+        put_response(&words, &it->items[i]);
+    }
+    starts[it->request.item_count] = words.len;
+    for (uint32_t i = 0; i < it->request.item_count && words.err == SMA_ERR_OK; i++) {
+        list[i] = (struct sma_stored_decision){
+            .call = it->request.items[i].call,
+            .is_approved = it->items[i].outcome == SMA_REQUEST_APPROVED,
+            .is_by_owner = it->items[i].outcome == SMA_REQUEST_APPROVED && it->items[i].is_by_owner,
+            .response = {words.ptr + starts[i], starts[i + 1] - starts[i]}};
+        memcpy(list[i].digest, it->request.items[i].digest, sizeof list[i].digest);
+    }
+    enum sma_err err = words.err;
+    if (err == SMA_ERR_OK) {
+        sma_codec_put_decisions(&data, list, it->request.item_count);
+        err = data.err;
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_state_step_add(store->state, it->approval->seq, number, SMA_STEP_DECISION,
+                                 sma_buf_str(&data));
+    sma_buf_fini(&words);
+    sma_buf_fini(&data);
+    return err;
+}
+
+/* The chat is free for the run, unless it waits for another one too (two chats became one). */
+static SMA_CHECKED enum sma_err resume(struct sma_store *store, struct store_chat *chat,
+                                       uint64_t seq)
+{
+    sma_store_free_chat(store, chat);
+    return seq == 0 ? SMA_ERR_OK : sma_queue_push_resumed(store->queue, chat->id, seq);
+}
+
+static void audit_end(struct sma_store *store, const struct store_approval *approval,
+                      enum sma_state_approval_state state)
+{
+    struct sma_buf *buf = &store->text_buf;
+    sma_buf_clear(buf);
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "id");
+    sma_buf_put_json_string(buf, sma_str(approval->id));
+    sma_buf_put_json_key(buf, "chat");
+    sma_buf_put_json_string(buf, sma_store_chat_key(approval->chat));
+    sma_buf_put_char(buf, '}');
+    if (state == SMA_STATE_APPROVAL_EXPIRED)
+        sma_store_audit(store, "approval: expired", sma_buf_str(buf));
+    if (state == SMA_STATE_APPROVAL_CANCELLED)
+        sma_store_audit(store, "approval: cancelled", sma_buf_str(buf));
+}
+
+enum sma_err sma_store_case_close(struct sma_store *store, struct store_case *it,
+                                  enum sma_state_approval_state state, struct sma_str by)
+{
+    struct store_approval *approval = it->approval;
+    uint32_t number = approval->step + 1;
+    bool goes_on = state != SMA_STATE_APPROVAL_CANCELLED;
+    enum sma_err err = goes_on ? add_decision(store, it, number) : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = write_row(store, it, state);
+    if (err == SMA_ERR_OK)
+        err = sma_store_forget_burial(store, it->approval);
+    if (err == SMA_ERR_OK)
+        err = sma_store_send_outcome(store, it, number, by);
+    if (err != SMA_ERR_OK)
+        return err;
+    audit_end(store, approval, state);
+    struct store_chat *chat = approval->chat;
+    uint64_t seq = approval->seq;
+    sma_store_approval_end(store, approval);
+    it->approval = NULL;
+    return resume(store, chat, goes_on ? seq : 0);
+}
+
+enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it, struct sma_str by,
+                                  bool *ret_is_closed)
+{
+    *ret_is_closed = sma_store_case_mask(it) == 0;
+    return *ret_is_closed ? sma_store_case_close(store, it, SMA_STATE_APPROVAL_DECIDED, by)
+                          : write_row(store, it, SMA_STATE_APPROVAL_OPEN);
+}
+
+/* -- damage ----------------------------------------------------------------------------------------------------- */
+enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq)
+{
+    uint64_t collected;
+    enum sma_err err = sma_store_cancel_message(store, seq);
+    if (err == SMA_ERR_NOTFOUND)
+        err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+        err = sma_store_cancel_message(store, collected);
+    return err;
+}
+
+enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_chat *chat = approval->chat;
+    uint64_t seq = approval->seq;
+    sma_ctx_log(store->ctx, SMA_LOG_ERROR,
+                "approval: request %s of %s cannot be read; its run, message %llu, is given up",
+                approval->id, chat->key, (unsigned long long)seq);
+    sma_store_note_error(store, "a request for consent could not be read");
+    enum sma_err err = sma_state_approval_update(
+        store->state, &(struct sma_state_approval){.id = sma_str(approval->id),
+                                                   .state = SMA_STATE_APPROVAL_CANCELLED,
+                                                   .responded_ms = sma_ctx_wall(store->ctx),
+                                                   .doc = SMA_STR("[]")});
+    if (err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND)
+        err = sma_store_forget_burial(store, approval);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_touch_projection(store, approval->id);
+    sma_store_approval_end(store, approval);
+    err = sma_store_cancel_run(store, seq);
+    return err == SMA_ERR_OK ? resume(store, chat, 0) : err;
+}
+
+/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_case it;
+    uint64_t seq = approval->seq;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (approval->is_broken)
+        return sma_store_abandon(store, approval);
+    if (err != SMA_ERR_OK)
+        return err;
+    for (uint32_t i = 0; i < it.request.item_count; i++)
+        if (it.items[i].outcome == SMA_REQUEST_OPEN)
+            it.items[i] = (struct store_case_item){.outcome = SMA_REQUEST_CANCELLED,
+                                                   .via = SMA_STR("stop"),
+                                                   .at_ms = sma_ctx_wall(store->ctx)};
+    err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_CANCELLED, SMA_STR(""));
+    sma_store_case_fini(&it);
+    return err == SMA_ERR_OK ? sma_store_cancel_run(store, seq) : err;
+}
+
+/* Decided, and waiting for its slot: it stands first in the queue of its chat. */
+static SMA_CHECKED enum sma_err cancel_decided(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t mark, uint32_t *count)
+{
+    struct sma_state_head head;
+    uint64_t seq;
+    while (sma_queue_first(store->queue, chat->id, &seq) && seq < mark) {
+        enum sma_err err = sma_state_head_get(store->state, seq, &head);
+        if (err != SMA_ERR_OK || head.state != SMA_ROW_PARKED)
+            return err;
+        (void)sma_queue_remove(store->queue, chat->id, seq); /* it is the first */
+        err = sma_store_cancel_run(store, seq);
+        if (err != SMA_ERR_OK)
+            return err;
+        (*count)++;
+    }
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
+                                     uint64_t mark, uint32_t *count)
+{
+    enum sma_err cancelled = cancel_decided(store, chat, mark, count);
+    if (cancelled == SMA_ERR_OK)
+        cancelled = sma_store_cancel_waits(store, chat, mark, count);
+    if (cancelled != SMA_ERR_OK || chat->approval_count == 0)
+        return cancelled;
+    for (struct store_approval *at = store->consent->first, *next; at != NULL; at = next) {
+        next = at->next;
+        if (at->chat != chat || at->seq >= mark)
+            continue;
+        enum sma_err err = cancel_one(store, at);
+        if (err != SMA_ERR_OK)
+            return err;
+        (*count)++;
+    }
+    return SMA_ERR_OK;
+}

@@ -1,0 +1,146 @@
+/*
+ * consent.h — runs that wait for people: requests, what is said about them, permissions that last. Part of the store; its
+ * thread. Story: docs/notes/approvals.md.
+ */
+#ifndef SMA_STORE_CONSENT_H
+#define SMA_STORE_CONSENT_H
+
+#include "facts.h"
+#include "runtime/access/access.h"
+#include "runtime/approval/request.h"
+#include "store.h"
+
+/* A parked run: people are asked. In memory while it is open; state.db has the whole. */
+struct store_approval
+{
+    struct store_approval *prev, *next;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    struct store_chat *chat; /* whose run waits */
+    uint64_t seq;
+    uint32_t step;
+    uint64_t deadline_ns;  /* 0 = the clock stands */
+    int64_t left_ms;       /* then; -1 = it has not begun to run */
+    uint32_t judged_count; /* messages that the agent reads: the clock stands */
+    bool is_told;          /* the chat knows that it waits */
+    bool is_own_buried;    /* we said something else in its chat since: words there may mean that */
+    bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
+    uint32_t shown_count;
+    struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */
+    bool is_buried
+        [SMA_APPROVAL_HOME_COUNT_MAX]; /* something was said there since: words may mean that */
+};
+
+/* -- approval.c ------------------------------------------------------------------------------------------------- */
+/** The key that buttons are signed with, made at the first start. */
+SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
+/** SMA_CARD_KEY_BYTES that buttons are signed with. */
+const uint8_t *sma_store_approval_key(const struct sma_store *store);
+/** Forget who decided long ago; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_sweep_approvals(struct sma_store *store);
+/** Before and after the rows are read again: the list, the clocks and the judgements. */
+void sma_store_reset_approvals(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_approvals(struct sma_store *store);
+void sma_store_settle_approvals(struct sma_store *store); /* after the commit */
+void sma_store_forget_approvals(struct sma_store *store); /* the end */
+struct store_approval *sma_store_approval_of_run(const struct sma_store *store, uint64_t seq);
+/** The chat's own open request, or NULL. */
+struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
+                                                  const struct store_chat *chat);
+/** We say something else in this chat: words there do not mean the requests above it any more. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_bury_approvals(struct sma_store *store,
+                                                  const struct store_chat *chat);
+/** A request was delivered, or will not be: its clock starts. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id);
+/** Refuse what nobody answered in time; inside the transaction or opening it. */
+SMA_CHECKED enum sma_err sma_store_expire_approvals(struct sma_store *store);
+uint32_t sma_store_count_approvals(const struct sma_store *store);
+/** Write down how much time each has left; opens a transaction. */
+SMA_CHECKED enum sma_err sma_store_save_clocks(struct sma_store *store);
+/** What is kept of the receipt of a card: appended to buf; and the platform's id of it, read from there. */
+void sma_store_card_mark_put(struct sma_buf *buf, const struct sma_receipt *receipt,
+                             int64_t wall_ms);
+struct sma_str sma_store_card_mark_id(struct sma_str mark);
+
+/* -- case.c ----------------------------------------------------------------------------------------------------- */
+/* One request, read for a decision. */
+struct store_case
+{
+    struct store_approval *approval;
+    struct sma_buf bytes; /* what the slices point into */
+    struct sma_request request;
+    struct store_facts
+        facts; /* of the message whose run waits; route leads to where the chat is now */
+    int64_t created_ms;
+    struct store_case_item
+    {
+        uint8_t outcome; /* enum sma_request_outcome */
+        struct sma_str by, actor, via, response;
+        int64_t at_ms;
+        bool is_by_owner;
+    } items[SMA_TOOL_CALL_COUNT_MAX];
+};
+/** OK | CORRUPT: what is stored of it cannot be read; the request is given up with the end of the batch | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_case_open(struct sma_store *store,
+                                             struct store_approval *approval,
+                                             struct store_case *ret_case);
+void sma_store_case_fini(struct store_case *it);
+uint64_t sma_store_case_mask(const struct store_case *it); /* items that are still open */
+/** A parked message and what it answers besides: over as cancelled. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq);
+/** /stop and /clear: the chat's parked and waiting runs below mark are over. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
+                                                 uint64_t mark, uint32_t *count);
+
+/* -- park.c, decide.c, answer.c --------------------------------------------------------------------------------- */
+/** The step just written parks its run. In the open transaction. BADINPUT: its request cannot be read, nothing was done. */
+SMA_CHECKED enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
+                                        const struct sma_step *step);
+/** The rows of a run, and of what it answers besides, are parked. */
+SMA_CHECKED enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run);
+/** The run is over in the agent. Its chat is not free. */
+SMA_CHECKED enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run);
+/** What the card in the run's own chat says to those who cannot press, appended to text. NOTFOUND. */
+SMA_CHECKED enum sma_err sma_store_put_explanation(struct sma_store *store,
+                                                   const struct store_approval *approval,
+                                                   struct sma_buf *text);
+void sma_store_decide(struct sma_store *store, struct sma_msg **msg);
+/** A button of ours was pressed. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat,
+                                         struct sma_msg *msg);
+/** Words in a chat with an open request. *ret_is_taken: they are dealt with, else the message is ordinary. */
+SMA_CHECKED enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat,
+                                         struct sma_msg *msg,
+                                         const struct sma_access_outcome *outcome,
+                                         bool *ret_is_taken);
+/** The role of the author of a held press or held words is known now. *ret_is_over: nothing is left to do for the row. */
+SMA_CHECKED enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_chat *chat,
+                                                   uint64_t seq, bool may_run, bool *ret_is_over);
+/** A waiting row that was being judged, while the queue is read again. */
+SMA_CHECKED enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t seq, struct sma_str request_id,
+                                               bool *ret_is_held);
+void sma_store_judged(struct sma_store *store, struct sma_msg **msg);
+void sma_store_send_judgements(struct sma_store *store); /* between transactions */
+void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);
+
+/* -- grant.c, project.c ----------------------------------------------------------------------------------------- */
+struct store_grant
+{
+    struct store_grant *next; /* newer */
+    int64_t until_ms, created_ms;
+    struct sma_str id, chat_key, tool, rule, by; /* in bytes */
+    char bytes[];
+};
+/** The first, or the one after `grant`, that holds in this chat now; NULL = no more. */
+const struct store_grant *sma_store_next_grant(const struct sma_store *store,
+                                               const struct store_chat *chat,
+                                               const struct store_grant *grant);
+void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
+void sma_store_project(struct sma_store *store);     /* after the commit */
+void sma_store_project_all(struct sma_store *store); /* at start */
+void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json,
+                             struct sma_str chat_key);
+/** {"id","type","description","data":{...}} of the first open item. */
+void sma_store_put_pending(const struct store_case *it, struct sma_buf *json);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * /stop, /clear, /status, /usage, /help: carried out in the transaction that accepts them.
+ *
+ * A stop or clear acts on everything of its chat that was accepted before it. The credit of a stopped run is free with
+ * the commit: the agent gets CONTROL before any later RUN, on the same lane, and drops the run without a DONE; whatever
+ * it had sent before is answered STOPPED and not stored.
+ */
+#include "consent.h"
+#include "intake.h"
+#include "outbox.h"
+#include "record.h"
+#include "runs.h"
+#include "runs_priv.h"
+#include "store.h"
+
+enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq)
+{
+    sma_store_forget_suspect(store, seq);
+    sma_store_release(store, seq);
+    sma_store_drop_judgement(store, seq);
+    struct sma_usage usage = {0}; /* of the steps, which go now */
+    enum sma_err err = sma_store_end_wait(store, seq);
+    if (err == SMA_ERR_OK)
+        err = sma_state_steps_usage(store->state, seq, &usage);
+    if (err == SMA_ERR_OK)
+        err = sma_state_finish(store->state,
+                               &(struct sma_state_finish){.seq = seq,
+                                                          .state = SMA_ROW_CANCELLED,
+                                                          .outcome = SMA_OUTCOME_CANCELLED,
+                                                          .wall_ms = sma_ctx_wall(store->ctx),
+                                                          .usage = &usage});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
+}
+
+/* An open run of the chat, with everything it answers. */
+static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_run *run,
+                                           uint32_t *count)
+{
+    for (uint32_t i = 0; i < run->collected_count; i++) {
+        enum sma_err err = sma_store_cancel_message(store, run->collected[i]);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    enum sma_err err = sma_store_cancel_message(store, run->seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_run_end(store, run);
+    SMA_METRIC_ADD(runs_done_total, 1);
+    (*count)++;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat,
+                                           uint64_t mark, uint32_t *count)
+{
+    enum sma_err err = SMA_ERR_OK;
+    for (uint32_t i = 0; i < store->runs->count && chat->run != NULL && err == SMA_ERR_OK; i++) {
+        struct store_run *run = store->runs->entries[i];
+        if (run->chat == chat && !run->is_ending && run->seq < mark)
+            err = cancel_one(store, run, count);
+    }
+    return err;
+}
+
+static SMA_CHECKED enum sma_err cancel_waiting(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t mark, uint32_t *count)
+{
+    uint64_t seq, collected;
+    while (sma_queue_take_below(store->queue, chat->id, mark, &seq)) {
+        enum sma_err err = sma_store_cancel_message(store, seq);
+        /* It may be a run from before this start, not resumed yet, that answers others too. */
+        while (err == SMA_ERR_OK && sma_store_take_orphan(store, seq, &collected))
+            err = sma_store_cancel_message(store, collected);
+        if (err != SMA_ERR_OK)
+            return err;
+        (*count)++;
+    }
+    return SMA_ERR_OK;
+}
+
+/* The run was ended by /stop: what it had done until then is still a turn of its chat, and what its last step did not tell
+ * of was used, too. Nobody waits for it. A repeated one brings nothing. */
+void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done)
+{
+    if (done->outcome != SMA_OUTCOME_CANCELLED || done->turn.len == 0 ||
+        sma_store_disk_level(store) >= 2)
+        return;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_late_turn(store->state,
+                                  &(struct sma_state_finish){.seq = done->seq,
+                                                             .wire = done->wire,
+                                                             .turn = done->turn,
+                                                             .message_id = SMA_STR("")});
+    if (err == SMA_ERR_OK)
+        err = sma_store_count_usage_of(store, done->seq, &done->usage, done->target);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND && err != SMA_ERR_EXISTS)
+        sma_store_fail_batch(store, err);
+}
+
+/* Under every key the chat has had: what was handed out before a move is known by a former one. */
+static void tell_agent(struct sma_store *store, const struct store_chat *chat,
+                       enum sma_control control, uint64_t mark)
+{
+    for (const struct sma_state_chat *at = chat->state; at != NULL;
+         at = sma_state_chat_next_former(at)) {
+        struct sma_msg *msg = STORE_MSG(store, CONTROL, struct sma_control_order, at->key.len + 1);
+        struct sma_control_order *order = SMA_MSG_BODY(msg, struct sma_control_order);
+        order->control = (uint8_t)control;
+        order->mark_seq = mark;
+        order->chat_key = sma_msg_dup(msg, at->key);
+        sma_store_send_later(store, SMA_ACTOR_AGENT, &msg);
+    }
+}
+
+static void tell_dispatcher(struct sma_store *store, const struct store_chat *chat, uint64_t mark)
+{
+    for (const struct sma_state_chat *at = chat->state; at != NULL;
+         at = sma_state_chat_next_former(at)) {
+        struct sma_msg *msg =
+            STORE_MSG(store, CANCEL_DELIVER, struct sma_cancel_deliver, at->key.len + 1);
+        struct sma_cancel_deliver *cancel = SMA_MSG_BODY(msg, struct sma_cancel_deliver);
+        cancel->mark_seq = mark;
+        cancel->chat_key = sma_msg_dup(msg, at->key);
+        sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+    }
+}
+
+static SMA_CHECKED enum sma_err stop(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                                     enum sma_notice *ret_notice)
+{
+    uint32_t count = 0;
+    enum sma_err err = sma_state_chat_set_stop_mark(store->state, chat->state, seq);
+    if (err == SMA_ERR_OK)
+        err = cancel_run(store, chat, seq, &count);
+    if (err == SMA_ERR_OK)
+        err = cancel_waiting(store, chat, seq, &count);
+    if (err == SMA_ERR_OK)
+        err = sma_store_cancel_rows(store, chat, seq);
+    if (err != SMA_ERR_OK)
+        return err;
+    tell_agent(store, chat, SMA_CONTROL_STOP, seq);
+    if (chat->first != NULL)
+        tell_dispatcher(store, chat, seq);
+    /* Last: the cards that tell of it are not to be stopped with the rest. */
+    err = sma_store_cancel_parked(store, chat, seq, &count);
+    if (err != SMA_ERR_OK)
+        return err;
+    *ret_notice = count > 0 ? SMA_NOTICE_STOPPED : SMA_NOTICE_NOTHING_TO_STOP;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err clear(struct sma_store *store, struct store_chat *chat,
+                                      uint64_t seq)
+{
+    uint32_t count = 0;
+    enum sma_err err = sma_state_chat_set_clear_mark(store->state, chat->state, seq);
+    if (err == SMA_ERR_OK)
+        err = cancel_run(store, chat, seq, &count);
+    if (err != SMA_ERR_OK)
+        return err;
+    tell_agent(store, chat, SMA_CONTROL_CLEAR, seq);
+    return sma_store_cancel_parked(store, chat, seq, &count);
+}
+
+static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, struct store_chat *chat,
+                                          const struct sma_ingress *ingress, uint64_t seq,
+                                          enum sma_notice *ret_notice)
+{
+    *ret_notice = SMA_NOTICE_UNKNOWN_COMMAND;
+    switch (ingress->control) {
+    case SMA_CONTROL_STOP:
+        return stop(store, chat, seq, ret_notice);
+    case SMA_CONTROL_CLEAR:
+        *ret_notice = SMA_NOTICE_CLEARED;
+        return clear(store, chat, seq);
+    case SMA_CONTROL_STATUS:
+        *ret_notice = SMA_NOTICE_STATUS;
+        return SMA_ERR_OK;
+    case SMA_CONTROL_USAGE:
+        *ret_notice = SMA_NOTICE_USAGE;
+        return SMA_ERR_OK;
+    case SMA_CONTROL_HELP:
+        *ret_notice = SMA_NOTICE_HELP;
+        return SMA_ERR_OK;
+    default:
+        return SMA_ERR_OK;
+    }
+}
+
+enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
+                               const struct sma_ingress *ingress, uint64_t seq)
+{
+    enum sma_notice notice;
+    enum sma_err err = carry_out(store, chat, ingress, seq, &notice);
+    if (err != SMA_ERR_OK)
+        return err;
+    enum sma_language language = sma_store_language(store, &ingress->route);
+    sma_buf_clear(&store->text_buf);
+    if (notice == SMA_NOTICE_STATUS)
+        sma_notice_format(&store->text_buf, language, notice,
+                          sma_queue_chat_waiting(store->queue, chat->id),
+                          sma_queue_waiting(store->queue), store->runs->wait_count,
+                          (unsigned)sma_store_answered_count(store));
+    else if (notice == SMA_NOTICE_USAGE)
+        sma_store_put_usage_notice(store, &store->text_buf, chat, ingress);
+    else
+        sma_notice_format(&store->text_buf, language, notice);
+    if (store->text_buf.err != SMA_ERR_OK)
+        return store->text_buf.err;
+
+    struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,
+                                      .route = ingress->route,
+                                      .text = sma_buf_str(&store->text_buf)};
+    struct sma_step_delivery_state state;
+    err = sma_store_deliver(store,
+                            &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+                            &reply, &state);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_state_finish(store->state,
+                           &(struct sma_state_finish){.seq = seq,
+                                                      .state = SMA_ROW_DONE,
+                                                      .outcome = SMA_OUTCOME_OK,
+                                                      .is_success = true,
+                                                      .output = sma_buf_str(&store->text_buf),
+                                                      .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err;
+}

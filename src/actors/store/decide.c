@@ -1,0 +1,452 @@
+/*
+ * What somebody says about a request: may he, and what follows.
+ *
+ * Buttons, words, HTTP, the command line and the model's reading of words all end in sma_store_rule(), one compare and
+ * set inside the store's transaction. A person decides the items that are his to decide and no others; when none is, nothing
+ * changes.
+ */
+#include "consent.h"
+#include "consent_priv.h"
+#include "intake.h"
+#include "people.h"
+#include "record.h"
+#include "store.h"
+
+#include "runtime/approval/policy.h"
+#include "runtime/json/json_read.h"
+
+#include <stdarg.h>
+
+#define WHO_BYTES_MAX 200
+#define ID_BYTES_MIN 6
+
+struct sma_str sma_store_name_of(const struct sma_route *route)
+{
+    if (route->user_name.len > 0)
+        return route->user_name;
+    return route->user_id.len > 0 ? route->user_id : route->channel;
+}
+
+static void put_text(struct store_ruling *ruling, int status, const struct sma_buf *text)
+{
+    size_t len = text->err == SMA_ERR_OK && text->ptr != NULL ? text->len : 0;
+    len = sma_utf8_cut((struct sma_str){text->ptr, len}, sizeof ruling->text - 1);
+    if (len > 0)
+        memcpy(ruling->text, text->ptr, len);
+    ruling->text[len] = '\0';
+    ruling->status = status;
+}
+
+static void rule_notice(struct sma_store *store, const struct sma_route *route,
+                        struct store_ruling *ruling, int status, enum sma_notice notice,
+                        const char *detail)
+{
+    struct sma_buf text;
+    sma_buf_init(&text, 4096);
+    sma_notice_format(&text, sma_store_language(store, route), notice, detail);
+    put_text(ruling, status, &text);
+    sma_buf_fini(&text);
+}
+
+/* -- who may ---------------------------------------------------------------------------------------------------- */
+/* Somebody of the same platform counts as what he is in the chat that is asked about, wherever he says it. */
+static enum sma_standing standing_for(struct sma_store *store, const struct store_case *it,
+                                      const struct sma_route *route, struct sma_route *ret_there)
+{
+    const struct sma_route *asked = &it->facts.route;
+    bool is_same_channel = sma_str_is_equal(asked->channel, route->channel);
+    *ret_there = is_same_channel ? *asked : *route;
+    ret_there->user_id = route->user_id;
+    ret_there->user_name = route->user_name;
+    return sma_store_standing(store, is_same_channel ? it->approval->chat : NULL, ret_there,
+                              is_same_channel && it->facts.is_group);
+}
+
+uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *it,
+                             const struct sma_route *route, bool *ret_is_role_open)
+{
+    const struct sma_route *asked = &it->facts.route;
+    struct store_chat *chat = it->approval->chat;
+    bool is_same_channel = sma_str_is_equal(asked->channel, route->channel);
+    bool is_group = is_same_channel && it->facts.is_group;
+    struct sma_route there;
+    enum sma_standing standing = standing_for(store, it, route, &there);
+    bool may_all =
+        standing == SMA_STANDING_OWNER || (standing == SMA_STANDING_ADMIN && is_same_channel);
+    bool is_asker = is_same_channel && standing >= SMA_STANDING_MEMBER && route->user_id.len > 0 &&
+                    sma_str_is_equal(route->user_id, asked->user_id);
+    bool is_here = sma_str_is_equal(route->chat_key, sma_store_chat_key(chat));
+    *ret_is_role_open =
+        !may_all && is_group && is_here && !sma_store_role_is_known(store, chat, &there, is_group);
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct sma_request_item *item = &it->request.items[i];
+        bool may_one = may_all || (is_asker && !item->is_admin_only);
+        if (item->is_owner_only ? standing == SMA_STANDING_OWNER : may_one)
+            mask |= UINT64_C(1) << i;
+    }
+    return mask;
+}
+
+/* -- what became of it ------------------------------------------------------------------------------------------ */
+struct late
+{
+    uint8_t state;
+    bool is_found;
+    char by[WHO_BYTES_MAX];
+};
+
+static enum sma_err read_late(void *user, const struct sma_state_approval *row)
+{
+    struct late *late = user;
+    json_t *root = NULL, *item;
+    size_t index;
+    late->is_found = true;
+    late->state = row->state;
+    if (sma_json_load(row->doc, &root) != SMA_ERR_OK)
+        return SMA_ERR_OK;
+    json_array_foreach(root, index, item)
+    {
+        struct sma_str by = sma_json_str(item, "by");
+        if (by.len > 0)
+            snprintf(late->by, sizeof late->by, "%.*s", (int)sma_utf8_cut(by, sizeof late->by - 1),
+                     by.ptr);
+    }
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
+void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
+                         struct store_ruling *ret_ruling)
+{
+    struct late late = {0};
+    *ret_ruling = (struct store_ruling){.status = 404};
+    enum sma_err err = sma_state_approval_find(store->state, id, read_late, &late);
+    if (err != SMA_ERR_OK || !late.is_found)
+        rule_notice(store, route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+    else if (late.state == SMA_STATE_APPROVAL_EXPIRED)
+        rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
+    else if (late.state == SMA_STATE_APPROVAL_CANCELLED)
+        rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_CANCELLED, "");
+    else
+        rule_notice(store, route, ret_ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, late.by);
+}
+
+/* Only some items were said, and they are decided; others are still open. */
+static void rule_known(struct sma_store *store, const struct store_case *it,
+                       const struct store_word *word, struct store_ruling *ruling)
+{
+    char by[WHO_BYTES_MAX] = "";
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct store_case_item *item = &it->items[i];
+        if (((word->approved | word->refused) >> i & 1) != 0 && item->by.len > 0)
+            snprintf(by, sizeof by, "%.*s", (int)sma_utf8_cut(item->by, sizeof by - 1),
+                     item->by.ptr);
+    }
+    rule_notice(store, word->route, ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
+}
+
+/* -- deciding --------------------------------------------------------------------------------------------------- */
+static void audit_item(struct sma_store *store, const struct store_case *it, uint32_t index,
+                       struct sma_str rule)
+{
+    const struct sma_request_item *item = &it->request.items[index];
+    const struct store_case_item *decided = &it->items[index];
+    const struct
+    {
+        const char *key;
+        struct sma_str text;
+    } members[] = {
+        {"id", sma_str(it->approval->id)},
+        {"chat", sma_store_chat_key(it->approval->chat)},
+        {"tool", item->tool},
+        {"title", item->title},
+        {"rule", item->rule},
+        {"by", decided->by},
+        {"actor", decided->actor},
+        {"via", decided->via},
+        {"response", decided->response},
+        {"grant", rule},
+    };
+    struct sma_buf *buf = &store->text_buf;
+    sma_buf_clear(buf);
+    sma_buf_put_char(buf, '{');
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        if (members[i].text.len == 0)
+            continue;
+        sma_buf_put_json_key(buf, members[i].key);
+        sma_buf_put_json_string(buf, members[i].text);
+    }
+    sma_buf_put_json_key(buf, "item");
+    sma_buf_put_u64(buf, index + 1);
+    sma_buf_put_char(buf, '}');
+    bool is_approved = decided->outcome == SMA_REQUEST_APPROVED;
+    sma_store_audit(store, is_approved ? "approval: approved" : "approval: refused",
+                    sma_buf_str(buf));
+}
+
+/* Agreed to for longer than once. *why gets text when it cannot be. */
+static SMA_CHECKED enum sma_err grant(struct sma_store *store, const struct store_case *it,
+                                      const struct store_word *word, uint32_t index,
+                                      struct sma_str *ret_rule, struct sma_error *why)
+{
+    const struct sma_request_item *item = &it->request.items[index];
+    bool is_command = sma_str_is_equal(item->tool, SMA_STR("exec_shell"));
+    struct sma_str rule =
+        is_command && word->grant_rule.len > 0 ? word->grant_rule : item->grant_rule;
+    *ret_rule = SMA_STR("");
+    if (item->is_owner_only) {
+        (void)sma_fail(why, SMA_ERR_BADINPUT,
+                       "%.*s (what only an owner may agree to is asked every time)",
+                       (int)item->title.len, item->title.ptr);
+        return SMA_ERR_OK;
+    }
+    if (rule.len == 0) {
+        (void)sma_fail(why, SMA_ERR_BADINPUT, "%.*s%s", (int)item->title.len, item->title.ptr,
+                       is_command ? " (only one simple command can be allowed for longer)" : "");
+        return SMA_ERR_OK;
+    }
+    if (is_command && sma_policy_check_grant(rule, why) != SMA_ERR_OK)
+        return SMA_ERR_OK;
+    *ret_rule = rule;
+    return sma_store_add_grant(store, &(struct store_grant_facts){.chat = it->approval->chat,
+                                                                  .tool = item->tool,
+                                                                  .rule = rule,
+                                                                  .by = it->items[index].by,
+                                                                  .length_s = word->grant_s});
+}
+
+static void put_actor(struct sma_buf *actor, const struct sma_route *route)
+{
+    sma_buf_put_str(actor, route->channel);
+    if (route->user_id.len == 0)
+        return;
+    sma_buf_put_char(actor, ':');
+    sma_buf_put_str(actor, route->user_id);
+}
+
+static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct store_case *it,
+                                             const struct store_word *word, struct sma_str actor,
+                                             struct sma_error *no_grant)
+{
+    enum sma_err err = SMA_ERR_OK;
+    struct sma_route there;
+    bool is_owner = standing_for(store, it, word->route, &there) == SMA_STANDING_OWNER;
+    for (uint32_t i = 0; i < it->request.item_count && err == SMA_ERR_OK; i++) {
+        bool is_refused = (word->refused >> i & 1) != 0;
+        if (!is_refused && (word->approved >> i & 1) == 0)
+            continue;
+        it->items[i] = (struct store_case_item){.outcome = is_refused ? SMA_REQUEST_REFUSED
+                                                                      : SMA_REQUEST_APPROVED,
+                                                .by = sma_store_name_of(word->route),
+                                                .actor = actor,
+                                                .via = sma_str(word->via),
+                                                .response = word->response,
+                                                .is_by_owner = is_owner,
+                                                .at_ms = sma_ctx_wall(store->ctx)};
+        struct sma_str rule = SMA_STR("");
+        if (!is_refused && word->grant_s != SMA_GRANT_NONE)
+            err = grant(store, it, word, i, &rule, no_grant);
+        if (err == SMA_ERR_OK)
+            audit_item(store, it, i, rule);
+    }
+    return err;
+}
+
+static void describe(struct sma_store *store, const struct store_word *word, uint32_t count,
+                     uint32_t open, const struct sma_error *no_grant, struct store_ruling *ruling)
+{
+    struct sma_buf text;
+    enum sma_language language = sma_store_language(store, word->route);
+    sma_buf_init(&text, 8192);
+    if (open > 0)
+        sma_notice_format(&text, language, SMA_NOTICE_APPROVAL_SOME, count - open, count);
+    else
+        sma_notice_format(&text, language,
+                          word->approved != 0 ? SMA_NOTICE_APPROVAL_APPROVED
+                                              : SMA_NOTICE_APPROVAL_REFUSED);
+    if (no_grant->code != SMA_ERR_OK) {
+        sma_buf_put_char(&text, ' ');
+        sma_notice_format(&text, language, SMA_NOTICE_GRANT_REFUSED, no_grant->text);
+    }
+    put_text(ruling, 200, &text);
+    sma_buf_fini(&text);
+    ruling->is_closed = open == 0;
+    ruling->needs_telling = open > 0 || no_grant->code != SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err apply(struct sma_store *store, struct store_case *it,
+                                      const struct store_word *word,
+                                      struct store_ruling *ret_ruling)
+{
+    struct sma_buf actor;
+    struct sma_error no_grant = {0};
+    bool is_closed = false;
+    sma_buf_init(&actor, SMA_ID_BYTES_MAX * 4);
+    put_actor(&actor, word->route);
+    enum sma_err err = actor.err;
+    if (err == SMA_ERR_OK)
+        err = decide_items(store, it, word, sma_buf_str(&actor), &no_grant);
+    uint32_t count = it->request.item_count,
+             open = (uint32_t)__builtin_popcountll(sma_store_case_mask(it));
+    if (err == SMA_ERR_OK)
+        err = sma_store_case_write(store, it, sma_store_name_of(word->route), &is_closed);
+    if (err == SMA_ERR_OK)
+        describe(store, word, count, open, &no_grant, ret_ruling);
+    sma_buf_fini(&actor);
+    return err;
+}
+
+static bool is_out_of_time(const struct sma_store *store, const struct store_approval *approval)
+{
+    return approval->deadline_ns != 0 && approval->deadline_ns <= sma_ctx_now(store->ctx);
+}
+
+enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
+                            const struct store_word *said, struct store_ruling *ret_ruling)
+{
+    *ret_ruling = (struct store_ruling){.status = 403};
+    struct store_word word = *said;
+    if (is_out_of_time(store, it->approval)) {
+        rule_notice(store, word.route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
+        return SMA_ERR_OK; /* the end of this batch refuses it */
+    }
+    uint64_t permitted = sma_store_permitted(store, it, word.route, &ret_ruling->is_role_open);
+    if (((word.approved | word.refused) & permitted) == 0) {
+        rule_notice(store, word.route, ret_ruling, 403, SMA_NOTICE_APPROVAL_NOT_YOURS, "");
+        return SMA_ERR_OK;
+    }
+    uint64_t open = sma_store_case_mask(it) & permitted;
+    if (((word.approved | word.refused) & open) == 0) {
+        rule_known(store, it, &word, ret_ruling);
+        return SMA_ERR_OK;
+    }
+    word.refused &= open;
+    word.approved &= open & ~word.refused; /* both were said: no */
+    return apply(store, it, &word, ret_ruling);
+}
+
+/* -- DECIDE ----------------------------------------------------------------------------------------------------- */
+static void answer_decided(struct sma_store *store, const struct sma_msg *question,
+                           const struct store_ruling *ruling)
+{
+    struct sma_msg *answer = STORE_MSG(store, DECIDED, struct sma_decided, sizeof ruling->text + 1);
+    struct sma_decided *decided = SMA_MSG_BODY(answer, struct sma_decided);
+    decided->status = ruling->status;
+    decided->text = sma_msg_dup(answer, sma_str(ruling->text));
+    sma_store_answer_later(store, question, &answer, 0);
+}
+
+struct wanted
+{
+    uint32_t count;
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+};
+
+static enum sma_err note_wanted(void *user, const struct sma_state_approval *row)
+{
+    struct wanted *wanted = user;
+    if (wanted->count++ == 0)
+        snprintf(wanted->id, sizeof wanted->id, "%.*s", (int)row->id.len, row->id.ptr);
+    return SMA_ERR_OK;
+}
+
+/* Which request is meant; otherwise the ruling says why none is. */
+static struct store_approval *find_wanted(struct sma_store *store, const struct sma_decide *decide,
+                                          struct store_ruling *ruling)
+{
+    struct wanted wanted = {0};
+    if (decide->id.len < ID_BYTES_MIN ||
+        sma_state_approval_find(store->state, decide->id, note_wanted, &wanted) != SMA_ERR_OK) {
+        rule_notice(store, &decide->route, ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        return NULL;
+    }
+    if (wanted.count > 1) {
+        ruling->status = 400;
+        snprintf(ruling->text, sizeof ruling->text,
+                 "several requests have an id that begins so; give more of it");
+        return NULL;
+    }
+    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(wanted.id));
+    if (approval == NULL)
+        sma_store_rule_late(store, &decide->route, sma_str(wanted.id), ruling);
+    return approval;
+}
+
+static uint64_t mask_of(const struct store_case *it)
+{
+    return (UINT64_C(1) << it->request.item_count) - 1;
+}
+
+static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct sma_decide *decide,
+                                           struct store_approval *approval,
+                                           struct store_ruling *ret_ruling)
+{
+    struct store_case it;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_case_open(store, approval, &it);
+    if (err == SMA_ERR_CORRUPT && approval->is_broken) {
+        rule_notice(store, &decide->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+        return SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK)
+        return err;
+    struct store_word word = {.route = &decide->route,
+                              .approved = decide->approved_mask,
+                              .refused = decide->refused_mask,
+                              .response = decide->response,
+                              .grant_s = decide->grant_s,
+                              .via = "api"};
+    char via[32];
+    snprintf(via, sizeof via, "%.*s", (int)sma_utf8_cut(decide->route.channel, sizeof via - 1),
+             decide->route.channel.len == 0 ? "" : decide->route.channel.ptr);
+    word.via = via;
+    if ((word.approved | word.refused) == 0)
+        *(decide->is_approved ? &word.approved : &word.refused) = mask_of(&it);
+    if (((word.approved | word.refused) & ~mask_of(&it)) != 0 ||
+        (word.approved & word.refused) != 0) {
+        ret_ruling->status = 400;
+        snprintf(ret_ruling->text, sizeof ret_ruling->text,
+                 "the request has items 1 to %u, and each can be approved or refused",
+                 it.request.item_count);
+    } else {
+        err = sma_store_rule(store, &it, &word, ret_ruling);
+    }
+    sma_store_case_fini(&it);
+    return err;
+}
+
+static void decide_approval(struct sma_store *store, const struct sma_msg *msg,
+                            const struct sma_decide *decide)
+{
+    struct store_ruling ruling = {.status = 503, .text = "the service cannot write now; try again"};
+    enum sma_err err = SMA_ERR_OK;
+    sma_store_check_disk(store);
+    if (sma_store_may_write(store)) {
+        struct store_approval *approval = find_wanted(store, decide, &ruling);
+        if (approval != NULL)
+            err = decide_one(store, decide, approval, &ruling);
+    }
+    if (err != SMA_ERR_OK) {
+        sma_store_fail_batch(store, err);
+        ruling = (struct store_ruling){.status = 503, .text = "it could not be stored; try again"};
+    }
+    answer_decided(store, msg, &ruling);
+}
+
+void sma_store_decide(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_decide *decide = SMA_MSG_BODY(*msg, struct sma_decide);
+    switch (decide->kind) {
+    case SMA_DECIDE_PAIRING:
+        sma_store_decide_pairing(store, msg);
+        break;
+    case SMA_DECIDE_REVOKE:
+        sma_store_revoke(store, msg);
+        break;
+    default:
+        decide_approval(store, *msg, decide);
+        break;
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * facts.h — the opaque bytes kept beside the row of a message or delivery.
+ */
+#ifndef SMA_STORE_FACTS_H
+#define SMA_STORE_FACTS_H
+
+#include "store.h"
+
+/* What is kept beside the row of a message. */
+struct store_facts
+{
+    struct sma_route route; /* adapter and chat_key are not stored */
+    struct sma_str context, text;
+    bool has_text; /* otherwise the history line has it */
+    int64_t wall_ms;
+    int64_t accepted_ms; /* when it was accepted, wall clock; 0 = not noted */
+    struct sma_str group_key;
+    /* What has to happen before the row may start; gone from the row when it has. */
+    struct sma_str preparation;
+    bool wants_role;
+    uint8_t control; /* of a command that waits for the role of its author */
+    bool is_group,
+        is_admin;    /* where it was said; the platform calls its author an administrator there */
+    bool may_answer; /* may be the answer to a request, once the role of its author is known */
+    bool is_else_ignored; /* ... and when it is not, it is only recorded */
+    bool is_judged;       /* the agent is asked whether it is the answer to a request */
+    struct sma_str
+        request_id; /* may_answer, is_judged: the request that it means; empty: a press, which says it */
+};
+void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
+/** Slices point into bytes. */
+SMA_CHECKED enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts);
+/** The "text" of a history line, appended to buf. */
+SMA_CHECKED enum sma_err sma_store_line_text(struct sma_str line, struct sma_buf *buf);
+
+#endif

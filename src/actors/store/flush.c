@@ -1,0 +1,361 @@
+/*
+ * Between two batches: what nobody waits for, in slices. History files are synced (only then may a restart skip their
+ * replay), long files rotated, the address book projected, the disk watched; then the next wake-up is set, or none.
+ */
+#include "hooks.h"
+#include "record.h"
+#include "record_priv.h"
+#include "store.h"
+
+#include "runtime/chat/contacts_file.h"
+
+#include <stdlib.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static uint64_t clock_ns(const struct sma_store *store)
+{
+    const struct sma_sys *sys = sma_ctx_sys(store->ctx);
+    return sys->now_ns(sys->self);
+}
+
+void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
+{
+    if (!chat->is_dirty) {
+        chat->is_dirty = true;
+        chat->dirty_next = store->record->dirty_first;
+        store->record->dirty_first = chat;
+    }
+    if (!chat->is_rotating &&
+        sma_history_is_rotation_due(store->history, sma_store_chat_key(chat))) {
+        chat->is_rotating = true;
+        chat->rotate_next = store->record->rotate_first;
+        store->record->rotate_first = chat;
+    }
+}
+
+/* -- disk ------------------------------------------------------------------------------------------------------- */
+bool sma_store_is_degraded(const struct sma_store *store)
+{
+    return store->record->disk_level > 0 || store->record->is_history_stuck;
+}
+
+void sma_store_publish_disk(const struct sma_store *store)
+{
+    SMA_METRIC_SET(disk_degraded, sma_store_is_degraded(store));
+}
+
+static void set_disk_level(struct sma_store *store, int level)
+{
+    if (level == store->record->disk_level)
+        return;
+    static const char *const texts[] = {
+        "there is enough disk again: messages are accepted",
+        "the disk is nearly full: no new message is accepted until there is more room; open work "
+        "continues",
+        "the disk is full: nothing new is accepted and nothing is sent until there is more room",
+    };
+    store->record->disk_level = level;
+    sma_store_publish_disk(store);
+    sma_ctx_log(store->ctx, level == 0 ? SMA_LOG_INFO : SMA_LOG_ERROR, "%s (%llu MB free)",
+                texts[level], (unsigned long long)(store->record->disk_free / 1000000));
+    if (level > 0)
+        sma_store_note_error(store, texts[level]);
+}
+
+void sma_store_check_disk(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (store->record->disk_checked_ns != 0 &&
+        now - store->record->disk_checked_ns < STORE_DISK_PERIOD_NS &&
+        store->record->disk_commits < STORE_DISK_COMMIT_COUNT)
+        return;
+    store->record->disk_checked_ns = now == 0 ? 1 : now;
+    store->record->disk_commits = 0;
+    if (!store->record->disk(store->record->disk_user, &store->record->disk_free))
+        return;
+    int level = 0;
+    if (store->record->disk_free < SMA_DISK_RESERVE_BYTES)
+        level = 2;
+    else if (store->record->disk_free < 4ull * SMA_DISK_RESERVE_BYTES)
+        level = 1;
+    set_disk_level(store, level);
+}
+
+/* -- flush ------------------------------------------------------------------------------------------------------ */
+static enum sma_err put_contact(void *user, const struct sma_state_contact *from);
+struct contact_list
+{
+    struct sma_contact *contacts;
+    uint32_t count, cap;
+    struct sma_buf bytes; /* offsets first, pointers when nothing moves any more */
+};
+
+static struct sma_str keep(struct contact_list *list, struct sma_str text)
+{
+    size_t at = list->bytes.len;
+    sma_buf_put_str(&list->bytes, text);
+    return (struct sma_str){(const char *)at, text.len};
+}
+
+static enum sma_err put_contact(void *user, const struct sma_state_contact *from)
+{
+    struct contact_list *list = user;
+    if (list->count >= SMA_CONTACT_COUNT_MAX)
+        return SMA_ERR_OK;
+    if (!sma_store_grow(&list->contacts, list->count, &list->cap, sizeof *list->contacts))
+        return SMA_ERR_NOMEM;
+    struct sma_contact *to = &list->contacts[list->count++];
+    *to = (struct sma_contact){.updated_ms = from->wall_ms,
+                               .channel = keep(list, from->channel),
+                               .chat_id = keep(list, from->chat_id),
+                               .chat_key = keep(list, from->chat_key),
+                               .user_name = keep(list, from->user_name),
+                               .message_id = keep(list, from->message_id),
+                               .user_id = keep(list, from->user_id),
+                               .chat_type = keep(list, from->chat_type)};
+    if (sma_parse_i64(from->thread_id, 1, INT64_MAX, &to->thread_id) != SMA_ERR_OK)
+        to->thread_id = 0; /* not a number: the file has no place for it */
+    return list->bytes.err;
+}
+
+static void settle(const struct contact_list *list, struct sma_str *text)
+{
+    text->ptr = list->bytes.ptr + (size_t)text->ptr;
+}
+
+static void project_contacts(struct sma_store *store)
+{
+    store->record->has_contact_change = false;
+    struct contact_list list = {0};
+    sma_buf_init(&list.bytes, SMA_CONTACTS_FILE_BYTES_MAX);
+    enum sma_err err = sma_state_each_contact(store->state, put_contact, &list);
+    struct sma_error error = {0};
+    if (err == SMA_ERR_OK && list.count > 0) {
+        for (uint32_t i = 0; i < list.count; i++) {
+            struct sma_contact *to = &list.contacts[i];
+            settle(&list, &to->channel);
+            settle(&list, &to->chat_id);
+            settle(&list, &to->chat_key);
+            settle(&list, &to->user_name);
+            settle(&list, &to->message_id);
+            settle(&list, &to->user_id);
+            settle(&list, &to->chat_type);
+        }
+        char path[4096];
+        snprintf(path, sizeof path, "%s/contacts.json", store->config->state_dir);
+        err = sma_contacts_write(store->sys, path, sma_ctx_wall(store->ctx), list.contacts,
+                                 list.count, &error);
+    }
+    if (err != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "contacts.json was not written: %s; lookups are not affected",
+                    error.text[0] != '\0' ? error.text : sma_err_text(err));
+    sma_buf_fini(&list.bytes);
+    free(list.contacts);
+}
+
+static void sync_chat(struct sma_store *store, struct store_chat *chat)
+{
+    struct sma_error error = {0};
+    if (sma_history_sync(store->history, sma_store_chat_key(chat), &error) != SMA_ERR_OK)
+        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
+                      error.text);
+}
+
+static bool is_flush_due(const struct sma_store *store, uint64_t now)
+{
+    /* Lines still waiting for disk are older than the watermark would say. */
+    if (!store->record->has_unflushed || store->record->line_count > 0)
+        return false;
+    return store->record->lines_since_flush >= STORE_FLUSH_LINE_COUNT ||
+           now - store->record->last_line_ns >= STORE_FLUSH_IDLE_NS;
+}
+
+static void flush_slice(struct sma_store *store, uint64_t slice_ns)
+{
+    uint64_t now = clock_ns(store);
+    if (!store->record->is_flushing) {
+        if (!is_flush_due(store, now))
+            return;
+        store->record->is_flushing = true;
+        store->record->flush_first = store->record->dirty_first;
+        store->record->dirty_first = NULL;
+        store->record->flush_seq = sma_state_durable_seq(store->state);
+        store->record->lines_since_flush = 0;
+        store->record->flush_resume_ns = now;
+    }
+    if (now < store->record->flush_resume_ns)
+        return;
+    while (store->record->flush_first != NULL && clock_ns(store) - now < slice_ns) {
+        struct store_chat *chat = store->record->flush_first;
+        store->record->flush_first = chat->dirty_next;
+        chat->is_dirty = false;
+        sync_chat(store, chat);
+    }
+    store->record->flush_resume_ns = clock_ns(store) + STORE_FLUSH_PAUSE_NS;
+    if (store->record->flush_first != NULL)
+        return;
+    store->record->is_flushing = false;
+    store->record->has_unflushed = store->record->dirty_first != NULL;
+    sma_state_set_history_flushed(store->state, store->record->flush_seq);
+    if (store->record->has_contact_change)
+        project_contacts(store);
+}
+
+void sma_store_flush_all(struct sma_store *store)
+{
+    sma_store_write_lines(store);
+    if (store->record->line_count > 0)
+        return; /* the disk is full; state.db has the lines and the next start writes them */
+    while (store->record->flush_first != NULL || store->record->dirty_first != NULL) {
+        struct store_chat **list = store->record->flush_first != NULL ? &store->record->flush_first
+                                                                      : &store->record->dirty_first;
+        struct store_chat *chat = *list;
+        *list = chat->dirty_next;
+        chat->is_dirty = false;
+        sync_chat(store, chat);
+    }
+    store->record->is_flushing = false;
+    store->record->has_unflushed = false;
+    sma_state_set_history_flushed(store->state, sma_state_durable_seq(store->state));
+    if (store->record->has_contact_change)
+        project_contacts(store);
+}
+
+/* -- rotation --------------------------------------------------------------------------------------------------- */
+static enum sma_err record(struct sma_store *store, struct store_chat *chat, struct sma_str plan,
+                           bool is_complete)
+{
+    enum sma_err err = sma_state_begin(store->state);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = is_complete ? sma_state_chat_set_generation(store->state, chat->state,
+                                                      chat->state->generation + 1)
+                      : sma_state_chat_set_rotation(store->state, chat->state, plan);
+    if (err != SMA_ERR_OK) {
+        sma_state_rollback(store->state);
+        return err;
+    }
+    return sma_state_commit(store->state);
+}
+
+static void rotate(struct sma_store *store, struct store_chat *chat)
+{
+    struct sma_history_plan plan;
+    struct sma_error error = {0};
+    if (!sma_history_is_rotation_due(store->history, sma_store_chat_key(chat)))
+        return;
+    enum sma_err err = sma_history_plan_rotation(store->history, sma_store_chat_key(chat),
+                                                 chat->state->generation, &plan, &error);
+    if (err == SMA_ERR_IO)
+        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
+                      error.text);
+    if (err != SMA_ERR_OK)
+        return; /* comes again with the chat's next line */
+    sma_buf_clear(&store->load_buf);
+    sma_history_plan_format(&store->load_buf, &plan);
+    if (store->load_buf.err != SMA_ERR_OK ||
+        record(store, chat, sma_buf_str(&store->load_buf), false) != SMA_ERR_OK)
+        return;
+    SMA_CRASH_POINT("store.rotation_recorded");
+    enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
+    err = sma_history_rotate(store->history, &plan, &rotation, &error);
+    if (err == SMA_ERR_IO)
+        sma_ctx_fatal(store->ctx, "history of %s cannot be rotated: %s", chat->key, error.text);
+    SMA_CRASH_POINT("store.rotation_renamed");
+    bool is_done = rotation == SMA_HISTORY_ROTATED;
+    /* The files and the plan must not disagree while we go on; after a restart they are compared again. */
+    if (record(store, chat, SMA_STR(""), is_done) != SMA_ERR_OK)
+        sma_ctx_fatal(store->ctx,
+                      "the rotation of %s cannot be recorded: %s; start again to finish it",
+                      chat->key, sma_state_error(store->state)->text);
+    if (is_done)
+        SMA_METRIC_ADD(store_rotations_total, 1);
+}
+
+static void rotate_one(struct sma_store *store)
+{
+    struct store_chat *chat = store->record->rotate_first;
+    if (chat == NULL || store->record->disk_level > 0)
+        return;
+    store->record->rotate_first = chat->rotate_next;
+    chat->is_rotating = false;
+    rotate(store, chat);
+    if (sma_state_is_fatal(store->state))
+        sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
+}
+
+/* -- the round -------------------------------------------------------------------------------------------------- */
+void sma_store_between(struct sma_store *store)
+{
+    SMA_ASSERT(!sma_state_is_in_transaction(store->state));
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (store->record->is_history_stuck && now >= store->record->stuck_ns) {
+        store->record->stuck_ns = now + SECOND_NS;
+        sma_store_write_lines(store);
+    }
+    rotate_one(store);
+    flush_slice(store, STORE_FLUSH_SLICE_NS);
+}
+
+static void earlier(uint64_t *wake, bool is_wanted, uint64_t when)
+{
+    if (is_wanted && when < *wake)
+        *wake = when;
+}
+
+uint64_t sma_store_record_wake(const struct sma_store *store)
+{
+    const struct store_record *record = store->record;
+    uint64_t wake = UINT64_MAX;
+    earlier(&wake, record->rotate_first != NULL && record->disk_level == 0, 0);
+    earlier(&wake, record->is_flushing, record->flush_resume_ns);
+    earlier(&wake, record->has_unflushed && !record->is_flushing && !record->is_history_stuck,
+            record->last_line_ns + STORE_FLUSH_IDLE_NS);
+    earlier(&wake, record->is_history_stuck, record->stuck_ns);
+    earlier(&wake, record->disk_level > 0, record->disk_checked_ns + STORE_DISK_PERIOD_NS);
+    return wake;
+}
+
+/* -- for the other parts ---------------------------------------------------------------------------------------- */
+int sma_store_disk_level(const struct sma_store *store)
+{
+    return store->record->disk_level;
+}
+
+uint64_t sma_store_free_bytes(const struct sma_store *store)
+{
+    return store->record->disk_free;
+}
+
+void sma_store_look_at_disk(struct sma_store *store)
+{
+    store->record->disk_checked_ns = 0;
+}
+
+void sma_store_count_commit(struct sma_store *store)
+{
+    store->record->disk_commits++;
+}
+
+void sma_store_note_contact(struct sma_store *store)
+{
+    store->record->has_contact_change = store->record->has_unflushed = true;
+}
+
+void sma_store_drop_rotation(struct sma_store *store, struct store_chat *chat)
+{
+    struct store_chat **link = &store->record->rotate_first;
+    while (*link != NULL && *link != chat)
+        link = &(*link)->rotate_next;
+    if (*link == chat)
+        *link = chat->rotate_next;
+    chat->is_rotating = false;
+}
+
+void sma_store_set_disk(struct sma_store *store, store_disk_fn *disk, void *user)
+{
+    store->record->disk = disk;
+    store->record->disk_user = user;
+}

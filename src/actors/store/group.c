@@ -1,0 +1,241 @@
+/*
+ * Albums: messages of one chat with the same key, sent as pieces, are one message to the agent.
+ *
+ * The first piece that speaks to us is the leader: it waits in the queue, held, until no further piece has come for the
+ * quiet time and every piece is prepared. The other pieces are rows that wait for the leader's run and are not in the
+ * queue; they join it like collected messages. What came before the leader and was only recorded is remembered for the
+ * quiet time and joins then.
+ */
+#include "facts.h"
+#include "intake.h"
+#include "intake_priv.h"
+#include "map.h"
+#include "runs.h"
+#include "store.h"
+
+#include <stdlib.h>
+
+#define QUIET_NS (SMA_GROUP_QUIET_MS * UINT64_C(1000000))
+
+/* -- finding ---------------------------------------------------------------------------------------------------- */
+static uint64_t hash_group(const struct sma_store *store, const struct store_chat *chat,
+                           struct sma_str key)
+{
+    char bytes[4 + SMA_ID_BYTES_MAX];
+    size_t len = key.len < SMA_ID_BYTES_MAX ? key.len : SMA_ID_BYTES_MAX;
+    memcpy(bytes, &chat->id, 4);
+    memcpy(bytes + 4, key.ptr, len);
+    uint64_t hash = sma_siphash(store->hash_key, bytes, len + 4);
+    return hash == 0 ? 1 : hash;
+}
+
+struct store_group *sma_store_group_find(struct sma_store *store, const struct store_chat *chat,
+                                         struct sma_str key)
+{
+    struct store_group *group =
+        sma_store_map_get(&store->intake->groups, hash_group(store, chat, key));
+    bool is_it = group != NULL && group->chat == chat &&
+                 sma_str_is_equal((struct sma_str){group->key, group->key_len}, key);
+    return is_it && group->piece_count < SMA_GROUP_COUNT_MAX ? group : NULL;
+}
+
+struct store_group *sma_store_group_of_leader(const struct sma_store *store, uint64_t leader)
+{
+    return sma_store_map_get(&store->intake->leaders, leader);
+}
+
+/* -- life ------------------------------------------------------------------------------------------------------- */
+/* Those within their quiet time stand in one list, ordered by its end; the others in another. */
+static struct store_groups *list_of(struct sma_store *store, const struct store_group *group)
+{
+    return group->is_gathering ? &store->intake->gathering : &store->intake->gathered;
+}
+
+static void unlink_group(struct sma_store *store, struct store_group *group)
+{
+    struct store_groups *list = list_of(store, group);
+    *(group->prev != NULL ? &group->prev->next : &list->first) = group->next;
+    *(group->next != NULL ? &group->next->prev : &list->last) = group->prev;
+    group->prev = group->next = NULL;
+}
+
+static void link_last(struct sma_store *store, struct store_group *group)
+{
+    struct store_groups *list = list_of(store, group);
+    group->prev = list->last;
+    group->next = NULL;
+    *(list->last != NULL ? &list->last->next : &list->first) = group;
+    list->last = group;
+}
+
+static void move_to(struct sma_store *store, struct store_group *group, bool is_gathering)
+{
+    unlink_group(store, group);
+    group->is_gathering = is_gathering;
+    link_last(store, group);
+}
+
+struct store_group *sma_store_group_begin(struct sma_store *store, struct store_chat *chat,
+                                          struct sma_str key)
+{
+    struct store_group *group = calloc(1, sizeof *group + key.len + 1);
+    if (group == NULL)
+        return NULL;
+    group->chat = chat;
+    group->hash = hash_group(store, chat, key);
+    group->key_len = (uint32_t)key.len;
+    memcpy(group->key, key.ptr, key.len);
+    group->is_gathering = true;
+    /* An older one with this key is full, or has the hash by chance: from now on pieces join this one. */
+    if (!sma_store_map_put(&store->intake->groups, group->hash, group)) {
+        free(group);
+        return NULL;
+    }
+    link_last(store, group);
+    chat->held_count++;
+    store->intake->group_count++;
+    return group;
+}
+
+void sma_store_group_drop(struct sma_store *store, struct store_group *group)
+{
+    unlink_group(store, group);
+    if (sma_store_map_get(&store->intake->groups, group->hash) == group)
+        sma_store_map_remove(&store->intake->groups, group->hash);
+    if (group->leader != 0)
+        sma_store_map_remove(&store->intake->leaders, group->leader);
+    group->chat->held_count--;
+    store->intake->group_count--;
+    free(group);
+}
+
+void sma_store_groups_reset(struct sma_store *store, bool is_all)
+{
+    uint64_t durable = sma_state_durable_seq(store->state);
+    while (store->intake->gathered.first != NULL)
+        sma_store_group_drop(store, store->intake->gathered.first);
+    for (struct store_group *group = store->intake->gathering.first, *next; group != NULL;
+         group = next) {
+        next = group->next;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < group->recorded_count; i++)
+            if (group->recorded[i] <= durable)
+                group->recorded[kept++] = group->recorded[i];
+        group->recorded_count = group->piece_count = kept;
+        /* One that has a leader is made again from the rows. */
+        if (is_all || group->leader != 0 || kept == 0)
+            sma_store_group_drop(store, group);
+    }
+}
+
+/* -- pieces ----------------------------------------------------------------------------------------------------- */
+void sma_store_group_touch(struct sma_store *store, struct store_group *group)
+{
+    group->piece_count++;
+    group->deadline_ns = store->ctx != NULL ? sma_ctx_now(store->ctx) + QUIET_NS : 0;
+    move_to(store, group, group->piece_count < SMA_GROUP_COUNT_MAX);
+}
+
+void sma_store_group_record(struct sma_store *store, struct store_group *group, uint64_t seq)
+{
+    if (group->recorded_count < SMA_COUNT_OF(group->recorded))
+        group->recorded[group->recorded_count++] = seq;
+    sma_store_group_touch(store, group);
+}
+
+struct recorded_piece
+{
+    struct sma_store *store;
+    struct store_group *group;
+};
+
+static enum sma_err hold_recorded(void *user, const struct sma_state_message *message)
+{
+    struct recorded_piece *piece = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err != SMA_ERR_OK || facts.preparation.len == 0)
+        return err;
+    return sma_store_hold(piece->store, piece->group->chat, message->seq, &facts.route,
+                          piece->group, false);
+}
+
+/* A recorded piece waits now; one that was upgraded by itself in the meantime goes its own way. */
+static SMA_CHECKED enum sma_err wake_recorded(struct sma_store *store, struct store_group *group,
+                                              uint64_t seq)
+{
+    struct sma_state_head head;
+    enum sma_err err = sma_state_head_get(store->state, seq, &head);
+    if (err == SMA_ERR_NOTFOUND || (err == SMA_ERR_OK && head.state != SMA_ROW_IGNORED))
+        return SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = sma_state_set_run(store->state, seq, SMA_ROW_WAITING, group->leader);
+    if (err == SMA_ERR_OK)
+        err = sma_store_add_orphan(store, group->leader, seq);
+    struct recorded_piece piece = {.store = store, .group = group};
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_get(store->state, seq, hold_recorded, &piece);
+    return err;
+}
+
+enum sma_err sma_store_group_lead(struct sma_store *store, struct store_group *group, uint64_t seq)
+{
+    SMA_ASSERT(group->leader == 0);
+    if (!sma_store_map_put(&store->intake->leaders, seq, group))
+        return SMA_ERR_NOMEM;
+    group->leader = seq;
+    sma_store_group_touch(store, group);
+    for (uint32_t i = 0; i < group->recorded_count; i++) {
+        enum sma_err err = wake_recorded(store, group, group->recorded[i]);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    group->recorded_count = 0;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_group_join(struct sma_store *store, struct store_group *group, uint64_t seq)
+{
+    SMA_ASSERT(group->leader != 0);
+    sma_store_group_touch(store, group);
+    sma_queue_set_held(store->queue, group->chat->id, group->leader, true);
+    return sma_store_add_orphan(store, group->leader, seq);
+}
+
+void sma_store_group_settle(struct sma_store *store, struct store_group *group)
+{
+    if (group->leader != 0)
+        sma_queue_set_held(store->queue, group->chat->id, group->leader,
+                           group->is_gathering || group->question_count > 0);
+}
+
+/* -- time ------------------------------------------------------------------------------------------------------- */
+void sma_store_expire_groups(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    for (struct store_group *group = store->intake->gathering.first, *next; group != NULL;
+         group = next) {
+        next = group->next;
+        if (group->deadline_ns == 0)
+            group->deadline_ns = now + QUIET_NS; /* from before this start */
+        else if (group->deadline_ns > now)
+            return;
+        else if (group->leader == 0)
+            sma_store_group_drop(store, group);
+        else {
+            move_to(store, group, false);
+            sma_store_group_settle(store, group);
+        }
+    }
+}
+
+uint64_t sma_store_groups_wake(const struct sma_store *store)
+{
+    return store->intake->gathering.first != NULL ? store->intake->gathering.first->deadline_ns
+                                                  : UINT64_MAX;
+}
+
+uint32_t sma_store_count_albums(const struct sma_store *store)
+{
+    return store->intake->group_count;
+}

@@ -1,0 +1,112 @@
+/*
+ * Deliveries that may not be attempted yet: their chat's rate is used up, they are in back-off, or the platform wants this
+ * chat to wait. They hold no credit, so that other chats go on.
+ *
+ * Only memory changes: the row in state.db says "begun" since it was handed out for the first time. After a crash it is
+ * repeated as any begun row, which it would have been while the dispatcher held it, too.
+ */
+#include "outbox.h"
+#include "outbox_priv.h"
+#include "store.h"
+
+#define MS_NS UINT64_C(1000000)
+
+void sma_store_unhold_row(struct sma_store *store, struct store_row *row)
+{
+    if (row->due_ns == 0)
+        return;
+    *(row->held_prev != NULL ? &row->held_prev->held_next : &store->outbox->held_first) =
+        row->held_next;
+    if (row->held_next != NULL)
+        row->held_next->held_prev = row->held_prev;
+    row->held_prev = row->held_next = NULL;
+    row->due_ns = 0;
+    store->outbox->held_count--;
+}
+
+static void hold_row(struct sma_store *store, struct store_row *row, uint32_t hold_ms)
+{
+    row->due_ns = sma_ctx_now(store->ctx) + hold_ms * MS_NS;
+    row->held_prev = NULL;
+    row->held_next = store->outbox->held_first;
+    if (row->held_next != NULL)
+        row->held_next->held_prev = row;
+    store->outbox->held_first = row;
+    store->outbox->held_count++;
+    if (store->outbox->held_count == 1 || row->due_ns < store->outbox->held_wake_ns)
+        store->outbox->held_wake_ns = row->due_ns;
+}
+
+static void answer(struct sma_store *store, const struct sma_msg *question,
+                   enum sma_step_verdict verdict, bool is_now)
+{
+    struct sma_msg *msg = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
+    struct sma_receipt_done *done = SMA_MSG_BODY(msg, struct sma_receipt_done);
+    done->outbox_id = SMA_MSG_BODY((struct sma_msg *)question, struct sma_receipt)->outbox_id;
+    done->verdict = (uint8_t)verdict;
+    if (is_now)
+        sma_ctx_answer(store->ctx, question, &msg);
+    else
+        sma_store_answer_later(store, question, &msg, 0);
+}
+
+/* /stop came while it was on its way back. */
+static void stop_row(struct sma_store *store, struct store_row *row, const struct sma_msg *question)
+{
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_give_up_row(store, row);
+    if (err == SMA_ERR_OK) {
+        answer(store, question, SMA_STEP_STOPPED, false);
+        return;
+    }
+    sma_store_fail_batch(store, err);
+    answer(store, question, SMA_STEP_NO_DISK, true);
+}
+
+void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
+                             const struct sma_msg *question)
+{
+    const struct sma_receipt *receipt =
+        SMA_MSG_BODY((struct sma_msg *)question, struct sma_receipt);
+    SMA_ASSERT(row->is_handed && !row->is_handed_now);
+    row->is_attempted = receipt->attempt_count > 0 || receipt->waited_ms > 0 || receipt->part > 0;
+    row->waited_ms = receipt->waited_ms;
+    if (row->is_stopped && !row->is_attempted) {
+        stop_row(store, row, question);
+        return;
+    }
+    /* Before anything that takes its credit, and whatever becomes of the open transaction. */
+    answer(store, question, SMA_STEP_DURABLE, true);
+    row->is_handed = false;
+    row->is_given_back = true;
+    row->is_repeat = false; /* it is known that nothing of it is on its way */
+    store->outbox->lanes[row->adapter].credits++;
+    if (receipt->hold_ms > 0)
+        hold_row(store, row, receipt->hold_ms);
+    else
+        sma_store_wait_for_credit(&store->outbox->lanes[row->adapter], row->chat);
+}
+
+void sma_store_expire_held_rows(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx), wake = UINT64_MAX;
+    if (store->outbox->held_first == NULL || now < store->outbox->held_wake_ns)
+        return;
+    for (struct store_row *row = store->outbox->held_first, *next; row != NULL; row = next) {
+        next = row->held_next;
+        if (row->due_ns > now) {
+            wake = row->due_ns < wake ? row->due_ns : wake;
+            continue;
+        }
+        sma_store_unhold_row(store, row);
+        sma_store_wait_for_credit(&store->outbox->lanes[row->adapter], row->chat);
+    }
+    store->outbox->held_wake_ns = wake;
+}
+
+uint64_t sma_store_held_rows_wake(const struct sma_store *store)
+{
+    return store->outbox->held_first == NULL || store->is_draining ? UINT64_MAX
+                                                                   : store->outbox->held_wake_ns;
+}

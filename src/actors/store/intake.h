@@ -1,0 +1,94 @@
+/*
+ * intake.h — how messages come in: accepted, prepared, gathered, answered by the store itself. Part of the store; its thread.
+ */
+#ifndef SMA_STORE_INTAKE_H
+#define SMA_STORE_INTAKE_H
+
+#include "facts.h"
+#include "store.h"
+
+void sma_store_ingress(struct sma_store *store, struct sma_msg **msg);
+/* How a message comes in. */
+struct store_acceptance
+{
+    enum sma_row_state row_state;
+    uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
+    bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
+    bool is_press;             /* no history line; its data is kept in the facts */
+    bool is_unkept;            /* no history line: only claimed */
+    struct sma_str request_id; /* as in store_facts */
+};
+/** Claim, row, line, cursor, contact; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_ingress *in,
+                                             const struct store_acceptance *how, uint64_t *ret_seq);
+/** ACCEPTED after the commit. notice is copied. */
+void sma_store_accept_later(struct sma_store *store, const struct sma_msg *question,
+                            const struct sma_accepted *accepted);
+
+/* -- notice.c --------------------------------------------------------------------------------------------------- */
+/** Tell those that have to wait; inside the transaction, after the pump. */
+SMA_CHECKED enum sma_err sma_store_busy_notices(struct sma_store *store);
+void sma_store_drop_busy(struct sma_store *store);
+/** Any text in the chat of this route, once per message seq. Nothing on channels that see for themselves. */
+SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route,
+                                        uint64_t seq, struct sma_str text);
+/** What a parked chat waits for, once for each request. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
+                                          const struct sma_route *route, uint64_t seq);
+/** Words would decide, but nobody can tell what: ask. `about`: the one request that may be meant, NULL = several may.
+ *  Once in a while; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_route *route, uint64_t seq,
+                                             const struct sma_str *about);
+struct store_plea
+{
+    enum sma_notice notice; /* takes the title */
+    struct sma_str title;
+};
+/** Words that do not decide, of somebody who may: how to say it so that it does. Once in a while; in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                               const struct sma_route *route, uint64_t seq,
+                                               const struct store_plea *plea);
+/** May a person hear again in this chat that he may not? At most once in a while. */
+bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
+/** A line for the audit, logged after the commit. details: a JSON object. */
+void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json);
+void sma_store_drop_audit(struct sma_store *store); /* the transaction is undone */
+void sma_store_flush_audit(struct sma_store *store);
+enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
+
+/* -- prepare.c -------------------------------------------------------------------------------------------------- */
+struct store_group;
+/** The message waits for its adapter; asked after the commit. group may be NULL. OK | NOMEM. */
+SMA_CHECKED enum sma_err sma_store_hold(struct sma_store *store, struct store_chat *chat,
+                                        uint64_t seq, const struct sma_route *route,
+                                        struct store_group *group, bool is_control);
+/** A waiting row of state.db, when the queue is read again. *ret_is_held: it must not start. */
+SMA_CHECKED enum sma_err sma_store_hold_again(struct sma_store *store,
+                                              const struct sma_state_message *message,
+                                              bool *ret_is_held);
+/** Before and after the queue is read again. */
+void sma_store_reset_holds(struct sma_store *store);
+void sma_store_drop_lost_questions(struct sma_store *store);
+void sma_store_forget_holds(struct sma_store *store); /* the end */
+/** The message is cancelled or over. */
+void sma_store_release(struct sma_store *store, uint64_t seq);
+/** Ask what may be asked. Nothing may be in a transaction. */
+void sma_store_ask_questions(struct sma_store *store);
+/** Go on without those who did not answer in time; inside the transaction or opening it. */
+SMA_CHECKED enum sma_err sma_store_expire_questions(struct sma_store *store);
+uint64_t sma_store_questions_wake(const struct sma_store *store);
+void sma_store_prepared(struct sma_store *store, struct sma_msg **msg);
+void sma_store_count_questions(const struct sma_store *store, uint32_t *ret_asked,
+                               uint32_t *ret_waiting);
+
+/* -- group.c, migrate.c ----------------------------------------------------------------------------------------- */
+void sma_store_expire_groups(struct sma_store *store);
+uint32_t sma_store_count_albums(const struct sma_store *store);
+uint64_t sma_store_groups_wake(const struct sma_store *store);
+/** Finish one that was cut, at start. NOTFOUND: the plan is of something else. */
+SMA_CHECKED enum sma_err sma_store_finish_move(struct sma_store *store, struct sma_state_chat *chat,
+                                               struct sma_error *error);
+
+#endif

@@ -1,0 +1,236 @@
+/* What the store itself says in a chat: you wait, there is no room, you may not. Each at most once in a while. */
+#include "consent.h"
+#include "intake.h"
+#include "intake_priv.h"
+#include "outbox.h"
+#include "runs.h"
+#include "store.h"
+
+#define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
+
+static bool is_channel_quiet(const struct sma_route *route)
+{
+    /* Callers of these see the verdict and the progress themselves. */
+    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
+           sma_str_is_equal(route->channel, SMA_STR("cli"));
+}
+
+enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route)
+{
+    int adapter = sma_store_adapter_of(store, route);
+    bool is_chinese = adapter >= 0 && store->adapters[adapter].adapter->ops->is_chinese_by_default;
+    return sma_notice_language(store->config->language, route->language, is_chinese);
+}
+
+/* -- notices ---------------------------------------------------------------------------------------------------- */
+static bool may_notice(uint64_t *last_ns, uint64_t now)
+{
+    if (*last_ns != 0 && now - *last_ns < NOTICE_INTERVAL_NS)
+        return false;
+    *last_ns = now == 0 ? 1 : now;
+    return true;
+}
+
+static SMA_CHECKED enum sma_err deliver(struct sma_store *store, const struct sma_route *route,
+                                        uint64_t seq, struct sma_str text, bool is_about_cards)
+{
+    struct sma_step_delivery delivery = {
+        .intent = SMA_INTENT_NOTICE, .route = *route, .text = text};
+    struct sma_step_delivery_state state;
+    return sma_store_deliver(store,
+                             &(struct store_delivery_facts){.seq = seq,
+                                                            .step = STORE_NOTICE_STEP,
+                                                            .is_about_cards = is_about_cards},
+                             &delivery, &state);
+}
+
+static SMA_CHECKED enum sma_err deliver_notice(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
+                                               struct sma_str text)
+{
+    return deliver(store, route, seq, text, false);
+}
+
+enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *chat,
+                                   const struct sma_ingress *in, uint64_t seq)
+{
+    if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+                      SMA_NOTICE_QUEUE_FULL);
+    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->text_buf));
+}
+
+enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
+                                      const struct sma_route *route, uint64_t seq)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_NOT_ALLOWED);
+    return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
+}
+
+enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route, uint64_t seq,
+                            struct sma_str text)
+{
+    return is_channel_quiet(route) ? SMA_ERR_OK : deliver(store, route, seq, text, true);
+}
+
+bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat)
+{
+    return may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx));
+}
+
+enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *chat,
+                                 const struct sma_route *route, uint64_t seq,
+                                 const struct sma_str *about)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    enum sma_language language = sma_store_language(store, route);
+    char title[256] = "";
+    if (about != NULL)
+        snprintf(title, sizeof title, "%.*s", (int)sma_utf8_cut(*about, sizeof title - 1),
+                 about->len == 0 ? "" : about->ptr);
+    sma_buf_clear(&store->text_buf);
+    if (about != NULL)
+        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_WHICH, title);
+    else
+        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_SEVERAL);
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+}
+
+enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
+                                   const struct sma_route *route, uint64_t seq,
+                                   const struct store_plea *plea)
+{
+    if (is_channel_quiet(route) || !may_notice(&chat->unclear_notice_ns, sma_ctx_now(store->ctx)))
+        return SMA_ERR_OK;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(plea->title, sizeof about - 1),
+             plea->title.len == 0 ? "" : plea->title.ptr);
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route), plea->notice, about);
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+}
+
+/* What a chat waits for, once for each request. */
+enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
+                              const struct sma_route *route, uint64_t seq)
+{
+    struct store_approval *approval = sma_store_approval_of_chat(store, chat);
+    if (approval == NULL || approval->is_told || is_channel_quiet(route))
+        return SMA_ERR_OK;
+    struct store_case it;
+    enum sma_err err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return approval->is_broken ? SMA_ERR_OK : err;
+    uint64_t mask = sma_store_case_mask(&it);
+    struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
+    char about[256];
+    snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
+             title.len == 0 ? "" : title.ptr);
+    sma_store_case_fini(&it);
+    approval->is_told = true;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+                      SMA_NOTICE_APPROVAL_WAITING, about);
+    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+}
+
+/* -- the audit -------------------------------------------------------------------------------------------------- */
+void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json)
+{
+    uint32_t len = (uint32_t)details_json.len;
+    sma_buf_put(&store->intake->audit, message, strlen(message) + 1);
+    sma_buf_put(&store->intake->audit, &len, sizeof len);
+    sma_buf_put_str(&store->intake->audit, details_json);
+}
+
+void sma_store_drop_audit(struct sma_store *store)
+{
+    sma_buf_clear(&store->intake->audit);
+}
+
+void sma_store_flush_audit(struct sma_store *store)
+{
+    const char *at = store->intake->audit.ptr, *end = at + store->intake->audit.len;
+    if (store->intake->audit.len == 0)
+        return;
+    while (store->intake->audit.err == SMA_ERR_OK && at < end) {
+        struct sma_str message = sma_str(at);
+        uint32_t len;
+        at += message.len + 1;
+        memcpy(&len, at, sizeof len);
+        at += sizeof len;
+        sma_ctx_log_details(store->ctx, SMA_LOG_ACTION, message, (struct sma_str){at, len});
+        at += len;
+    }
+    sma_buf_clear(&store->intake->audit);
+}
+
+void sma_store_consider_busy(struct sma_store *store, struct store_chat *chat, struct sma_msg **msg,
+                             uint64_t seq)
+{
+    const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (is_channel_quiet(&in->route) || (chat->approval_count == 0 && chat->busy_notice_ns != 0 &&
+                                         now - chat->busy_notice_ns < NOTICE_INTERVAL_NS))
+        return;
+    if (!sma_store_grow(&store->intake->busy, store->intake->busy_count, &store->intake->busy_cap,
+                        sizeof *store->intake->busy))
+        return; /* a notice is not worth more */
+    store->intake->busy[store->intake->busy_count++] =
+        (struct store_busy){.msg = *msg, .seq = seq, .chat = chat};
+    *msg = NULL;
+}
+
+/* Does it wait for others? What is first in a free chat, with room for a run, waits at most for its own attachments. */
+static bool is_waiting(const struct sma_store *store, const struct store_chat *chat, uint64_t seq)
+{
+    struct sma_state_head head;
+    uint64_t first;
+    if (!sma_queue_first(store->queue, chat->id, &first) ||
+        sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK || head.state != SMA_ROW_WAITING)
+        return false;
+    return first != seq || sma_queue_is_busy(store->queue, chat->id) || !sma_store_has_room(store);
+}
+
+enum sma_err sma_store_busy_notices(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->intake->busy_count; i++) {
+        struct store_busy *busy = &store->intake->busy[i];
+        if (!is_waiting(store, busy->chat, busy->seq))
+            continue;
+        if (sma_store_approval_of_chat(store, busy->chat) != NULL) {
+            enum sma_err err = sma_store_remind(
+                store, busy->chat, &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route, busy->seq);
+            if (err != SMA_ERR_OK)
+                return err;
+            continue;
+        }
+        if (!may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
+            continue;
+        const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
+        uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);
+        enum sma_language language = sma_store_language(store, route);
+        sma_buf_clear(&store->text_buf);
+        if (position > 0)
+            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY_POSITION, position);
+        else
+            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY);
+        enum sma_err err = deliver_notice(store, route, busy->seq, sma_buf_str(&store->text_buf));
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+void sma_store_drop_busy(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->intake->busy_count; i++)
+        sma_msg_destroyp(&store->intake->busy[i].msg);
+    store->intake->busy_count = 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * outbox.h — deliveries: in which order they are handed out, what becomes of them. Part of the store; its thread.
+ *
+ * A credit is a row that may be attempted now. What may not (its chat's rate, back-off, the platform's order to wait) is
+ * given back by the dispatcher and handed out again when it is due; nothing is written for either.
+ */
+#ifndef SMA_STORE_OUTBOX_H
+#define SMA_STORE_OUTBOX_H
+
+#include "store.h"
+
+/** Index in store->adapters, or -1. */
+int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route);
+#define STORE_CARD_CALL 40u /* outbox keys of cards: own chat, then the homes */
+
+struct store_delivery_facts
+{
+    uint64_t seq;
+    uint32_t step;
+    bool has_waiter;
+    bool is_about_cards;             /* speaks of open requests: it buries none */
+    const struct sma_stamps *stamps; /* may be NULL */
+};
+/** Add one delivery to the transaction and, if its turn is now, its hand-off. state->error is static or empty. */
+SMA_CHECKED enum sma_err sma_store_deliver(struct sma_store *store,
+                                           const struct store_delivery_facts *facts,
+                                           const struct sma_step_delivery *delivery,
+                                           struct sma_step_delivery_state *ret_state);
+/** Give up the rows of a chat that are not handed out and older than mark. */
+SMA_CHECKED enum sma_err sma_store_cancel_rows(struct sma_store *store, struct store_chat *chat,
+                                               uint64_t mark);
+/** Give up one row if nobody can have seen it. *ret_is_gone: it was given up. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t outbox_id,
+                                            bool *ret_is_gone);
+/** Append the platform's id of a request's card; nothing when it is not known or cannot be changed from here. */
+SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
+                                           struct sma_buf *id);
+void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
+void sma_store_settle_rows(struct sma_store *store, bool is_undone);
+/** The other chat's deliveries come behind the chat's own. */
+void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
+                          struct store_chat *other);
+/** The route leads to where the chat is now. message_id of a former place is not answered to. */
+void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route);
+/** Hand out what waits for disk or for the start of the service. */
+SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);
+
+struct store_outbox_counts
+{
+    uint32_t open, held;
+};
+struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store);
+
+/* -- held.c ----------------------------------------------------------------------------------------------------- */
+/** Let those go that are due. */
+void sma_store_expire_held_rows(struct sma_store *store);
+uint64_t sma_store_held_rows_wake(const struct sma_store *store);
+
+#endif

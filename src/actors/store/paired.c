@@ -1,0 +1,524 @@
+/* A pairing is answered: by DECIDE, or by an owner who writes "pair CODE" in his own chat; and the list of who waits. */
+#include "facts.h"
+#include "intake.h"
+#include "people.h"
+#include "people_priv.h"
+#include "store.h"
+
+#include <stdlib.h>
+
+/* -- a code is answered ----------------------------------------------------------------------------------------- */
+struct kept
+{
+    struct sma_store *store;
+    bool is_released;
+};
+
+/* The row waits like any other from now on. An album's piece goes alone: its quiet time is long over. */
+static enum sma_err release_row(void *user, const struct sma_state_message *message)
+{
+    struct kept *kept = user;
+    struct sma_store *store = kept->store;
+    struct store_facts facts;
+    struct store_chat *chat = sma_store_chat(store, message->chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    uint64_t seq = message->seq;
+    if (message->state != SMA_ROW_IGNORED ||
+        sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK ||
+        sma_queue_check(store->queue, chat->id) != SMA_ERR_OK)
+        return SMA_ERR_OK;
+    bool is_held = facts.preparation.len > 0;
+    enum sma_err err = SMA_ERR_OK;
+    if (facts.group_key.len > 0) {
+        struct sma_buf alone;
+        facts.group_key = SMA_STR("");
+        sma_buf_init(&alone, 4 * SMA_TEXT_BYTES_MAX);
+        sma_store_facts_put(&alone, &facts);
+        err = alone.err != SMA_ERR_OK ? alone.err
+                                      : sma_state_set_facts(store->state, seq, sma_buf_str(&alone));
+        sma_buf_fini(&alone);
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_state_set_row_state(store->state, seq, SMA_ROW_WAITING);
+    if (err == SMA_ERR_OK)
+        err = is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                      : sma_queue_push_accepted(store->queue, chat->id, seq);
+    if (err == SMA_ERR_OK && is_held)
+        err = sma_store_hold(store, chat, seq, &facts.route, NULL, false);
+    kept->is_released = err == SMA_ERR_OK;
+    return err;
+}
+
+/* What was kept starts now. *ret_is_whole: nothing the person wrote is left out. */
+static SMA_CHECKED enum sma_err
+release_kept(struct sma_store *store, const struct store_pairing *pairing, bool *ret_is_whole)
+{
+    const json_t *list = json_object_get(pairing->root, "kept");
+    const struct sma_state_chat *chat = sma_state_chat_get(store->state, pairing->route.chat_key);
+    /* Behind a later message there is no place for an earlier one. */
+    bool is_possible = chat != NULL && sma_queue_chat_waiting(store->queue, chat->id) == 0;
+    *ret_is_whole = is_possible && !pairing->has_more && json_array_size(list) > 0;
+    for (size_t i = 0; i < json_array_size(list) && is_possible; i++) {
+        struct kept kept = {.store = store};
+        uint64_t seq = (uint64_t)json_integer_value(json_array_get(list, i));
+        enum sma_err err = sma_state_message_get(store->state, seq, release_row, &kept);
+        if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+            return err;
+        *ret_is_whole = *ret_is_whole && kept.is_released;
+    }
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err let_in(struct sma_store *store, const struct store_pairing *pairing,
+                                       enum sma_access_standing standing)
+{
+    bool is_whole = false;
+    enum sma_err err = release_kept(store, pairing, &is_whole);
+    if (err == SMA_ERR_OK && standing >= SMA_ACCESS_ADMIN && !pairing->is_group)
+        err = sma_store_note_home(store, &pairing->route);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &pairing->route),
+                      is_whole ? SMA_NOTICE_PAIRED : SMA_NOTICE_PAIRED_AGAIN);
+    return sma_store_pairing_say(store, &pairing->route, pairing->seq, STORE_PAIRED_CALL);
+}
+
+struct answer
+{
+    bool is_approved;
+    enum sma_access_standing standing;
+    const struct sma_route *by;
+    int status;
+    bool is_group; /* what is answered for */
+    char name[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
+};
+
+/* A group gets no role: who administers it is the platform's to say from now on. */
+static SMA_CHECKED enum sma_err write_group(struct sma_store *store, struct answer *answer,
+                                            const struct sma_route *route)
+{
+    answer->is_group = true;
+    answer->status = 400;
+    if (answer->is_approved && answer->standing > SMA_ACCESS_MEMBER)
+        return SMA_ERR_OK;
+    sma_store_pairing_name(answer->name, sizeof answer->name,
+                           &(struct sma_route){.user_id = route->chat_id});
+    (void)snprintf(answer->channel, sizeof answer->channel, "%.*s", (int)route->channel.len,
+                   route->channel.ptr);
+    answer->status = 200;
+    return sma_store_group_say(store, route, answer->is_approved ? "paired" : "rejected",
+                               answer->by);
+}
+
+static SMA_CHECKED enum sma_err write_answer(struct sma_store *store, struct answer *answer,
+                                             const struct sma_route *person, const char *code)
+{
+    sma_store_pairing_name(answer->name, sizeof answer->name, person);
+    (void)snprintf(answer->channel, sizeof answer->channel, "%.*s", (int)person->channel.len,
+                   person->channel.ptr);
+    enum sma_access_standing standing =
+        answer->is_approved ? answer->standing : SMA_ACCESS_STRANGER;
+    enum sma_err err = sma_store_person_put(store, person->channel, person->user_id, standing,
+                                            answer->is_approved ? "paired" : "rejected");
+    answer->status = 200;
+    if (err == SMA_ERR_OK)
+        sma_store_pairing_audit(store, answer->is_approved ? "approved" : "rejected", person, code,
+                                sma_access_standing_name(standing), answer->by);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err answer_code(struct sma_store *store, const char *code,
+                                            struct answer *answer)
+{
+    struct store_pairing pairing = {0};
+    enum sma_err err = sma_store_pairing_read(store, code, &pairing);
+    answer->status = 404;
+    if (err != SMA_ERR_OK)
+        return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+    if (sma_store_pairing_is_old(store, pairing.created_ms))
+        answer->status = 410;
+    else
+        err = pairing.is_group ? write_group(store, answer, &pairing.route)
+                               : write_answer(store, answer, &pairing.route, code);
+    if (err == SMA_ERR_OK && answer->status != 400) /* else the code waits for a better answer */
+        err = sma_store_pairing_remove(store, &pairing);
+    if (err == SMA_ERR_OK && answer->status == 200 && answer->is_approved)
+        err = let_in(store, &pairing, answer->standing);
+    sma_store_pairing_fini(&pairing);
+    return err;
+}
+
+/* "telegram:chat:-1001234" or "qq:group:A1B2": a group by its chat's id. false: the key is something else. */
+static bool read_group_key(struct sma_str key, struct sma_route *ret_group)
+{
+    static const char *const kinds[] = {"chat:", "group:", "channel:"};
+    char plain[2 * SMA_ID_BYTES_MAX + 2];
+    const char *colon = memchr(key.ptr, ':', key.len);
+    struct sma_str rest = {colon + 1, key.len - (size_t)(colon + 1 - key.ptr)}, chat, channel, id;
+    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+        struct sma_str kind = sma_str(kinds[i]);
+        if (!sma_str_starts_with(rest, kind) || key.len >= sizeof plain)
+            continue;
+        /* The same rules as for a person's: read as "<channel>:<id>". */
+        (void)snprintf(plain, sizeof plain, "%.*s:%.*s", (int)(colon - key.ptr), key.ptr,
+                       (int)(rest.len - kind.len), rest.ptr + kind.len);
+        if (!sma_access_key_split(sma_str(plain), &channel, &chat, &id) ||
+            memchr(id.ptr, ':', id.len) != NULL)
+            return false;
+        *ret_group = (struct sma_route){.channel = {key.ptr, channel.len},
+                                        .chat_id = {rest.ptr + kind.len, id.len}};
+        return true;
+    }
+    return false;
+}
+
+static SMA_CHECKED enum sma_err
+answer_group_key(struct sma_store *store, const struct sma_route *group, struct answer *answer)
+{
+    struct store_pairing pairing = {0};
+    if (sma_access_is_trusted_channel(group->channel))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_pairing_of(store, group, true, &pairing);
+    if (err == SMA_ERR_NOTFOUND)
+        return write_group(store, answer, group);
+    if (err == SMA_ERR_OK)
+        err = answer_code(store, pairing.code, answer);
+    sma_store_pairing_fini(&pairing);
+    return err;
+}
+
+/* On Telegram ids below zero are chats; as the author of a message one stands for its anonymous administrators, whoever they are.
+ * Who meant the group gives nobody a role by it. */
+static bool is_other_kind(const struct sma_route *route, bool is_group)
+{
+    struct sma_str id = is_group ? route->chat_id : route->user_id;
+    bool is_below_zero = id.len > 0 && id.ptr[0] == '-';
+    return sma_str_is_equal(route->channel, SMA_STR("telegram")) && is_below_zero != is_group;
+}
+
+/* "telegram:1001" instead of a code: somebody who is known by his id. */
+static SMA_CHECKED enum sma_err answer_key(struct sma_store *store, struct sma_str key,
+                                           struct answer *answer)
+{
+    struct sma_route person = {0};
+    struct sma_str chat;
+    struct store_pairing pairing = {0};
+    answer->status = 400;
+    if (read_group_key(key, &person))
+        return is_other_kind(&person, true) ? SMA_ERR_OK : answer_group_key(store, &person, answer);
+    if (!sma_access_key_split(key, &person.channel, &chat, &person.user_id) || chat.len > 0 ||
+        sma_str_starts_with(person.user_id, SMA_STR("group:")) ||
+        sma_str_starts_with(person.user_id, SMA_STR("channel:")) ||
+        sma_access_is_trusted_channel(person.channel) || is_other_kind(&person, false))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_pairing_of(store, &person, false, &pairing);
+    if (err == SMA_ERR_NOTFOUND)
+        return write_answer(store, answer, &person, "");
+    if (err == SMA_ERR_OK)
+        err = answer_code(store, pairing.code, answer);
+    sma_store_pairing_fini(&pairing);
+    return err;
+}
+
+/* A code as people type it. false: it cannot be one. */
+static bool read_typed_code(struct sma_str typed, char *code)
+{
+    if (typed.len != STORE_CODE_LEN)
+        return false;
+    for (size_t i = 0; i < STORE_CODE_LEN; i++) {
+        char byte = typed.ptr[i];
+        code[i] = (char)(byte >= 'a' && byte <= 'z' ? byte - 32 : byte);
+        if (code[i] == '\0' || strchr(STORE_CODE_ALPHABET, code[i]) == NULL)
+            return false;
+    }
+    code[STORE_CODE_LEN] = '\0';
+    return true;
+}
+
+static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct sma_str id,
+                                               struct answer *answer)
+{
+    char code[STORE_CODE_LEN + 1];
+    if (memchr(id.len > 0 ? id.ptr : "", ':', id.len) != NULL)
+        return answer_key(store, id, answer);
+    answer->status = 404;
+    return read_typed_code(id, code) ? answer_code(store, code, answer) : SMA_ERR_OK;
+}
+
+/* -- DECIDE ----------------------------------------------------------------------------------------------------- */
+static void format_line(char *line, size_t line_max, const struct answer *answer)
+{
+    switch (answer->status) {
+    case 200:
+        if (answer->is_group && answer->is_approved)
+            (void)snprintf(line, line_max,
+                           "the group %s is let in; who administers it on %s is an administrator "
+                           "there.",
+                           answer->name, answer->channel);
+        else if (answer->is_approved)
+            (void)snprintf(line, line_max, "%s (%s) may talk now, as %s.", answer->name,
+                           answer->channel, sma_access_standing_name(answer->standing));
+        else
+            (void)snprintf(line, line_max, "%s (%s) was refused.", answer->name, answer->channel);
+        break;
+    case 400:
+        (void)snprintf(line, line_max,
+                       answer->is_group
+                           ? "a group is let in without --role; who administers it is said by its "
+                             "platform"
+                           : "give a pairing code, a person as \"telegram:1001\" or a group as "
+                             "\"telegram:chat:-1001\"; the roles are member, admin and owner");
+        break;
+    case 403:
+        (void)snprintf(line, line_max, "only an owner may answer a pairing");
+        break;
+    case 503:
+        (void)snprintf(line, line_max, "nothing was changed: it could not be stored; try again");
+        break;
+    case 410:
+        (void)snprintf(line, line_max,
+                       "this code is too old; the person gets a new one with the next message");
+        break;
+    default:
+        (void)snprintf(line, line_max,
+                       "there is no such code, or it was answered; `shipmyagent pair` lists them");
+        break;
+    }
+}
+
+static SMA_CHECKED enum sma_err carry_out(struct sma_store *store, const struct sma_decide *decide,
+                                          struct answer *answer)
+{
+    answer->status = 403;
+    if (sma_store_standing(store, NULL, &decide->route, false) < SMA_STANDING_OWNER)
+        return SMA_ERR_OK;
+    answer->status = 400;
+    if (decide->standing > SMA_STANDING_OWNER)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_begin(store);
+    return err == SMA_ERR_OK ? answer_pairing(store, decide->id, answer) : err;
+}
+
+void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question)
+{
+    const struct sma_decide *decide = SMA_MSG_BODY(*question, struct sma_decide);
+    struct answer answer = {.is_approved = decide->is_approved,
+                            .standing = (enum sma_access_standing)decide->standing,
+                            .by = &decide->route};
+    if (decide->standing == SMA_STANDING_STRANGER)
+        answer.standing = SMA_ACCESS_MEMBER; /* not said */
+    enum sma_err err = carry_out(store, decide, &answer);
+    if (err != SMA_ERR_OK) {
+        sma_store_fail_batch(store, err);
+        answer.status = 503;
+    }
+    char line[256];
+    format_line(line, sizeof line, &answer);
+    struct sma_msg *msg = STORE_MSG(store, DECIDED, struct sma_decided, strlen(line) + 1);
+    SMA_MSG_BODY(msg, struct sma_decided)->status = answer.status;
+    SMA_MSG_BODY(msg, struct sma_decided)->text = sma_msg_dup(msg, sma_str(line));
+    if (err == SMA_ERR_OK)
+        sma_store_answer_later(store, *question, &msg, 0);
+    else
+        sma_ctx_answer(store->ctx, *question, &msg);
+}
+
+/* -- an owner writes "pair CODE" -------------------------------------------------------------------------------- */
+struct pair_word
+{
+    const char *word;
+    bool is_approved;
+    bool is_only_pairing; /* else it may be meant for an approval */
+};
+static const struct pair_word pair_words[] = {
+    {"pair", true, true},     {"配对", true, true},   {"approve", true, false},
+    {"批准", true, false},    {"同意", true, false},  {"reject", false, false},
+    {"refuse", false, false}, {"拒绝", false, false},
+};
+
+/* The word and the code behind it, nothing else. */
+static const struct pair_word *read_words(struct sma_str text, char *code)
+{
+    text = sma_str_trim(text);
+    for (size_t i = 0; i < SMA_COUNT_OF(pair_words); i++) {
+        struct sma_str word = sma_str(pair_words[i].word);
+        if (text.len <= word.len ||
+            !sma_str_is_equal_nocase((struct sma_str){text.ptr, word.len}, word))
+            continue;
+        struct sma_str rest = {text.ptr + word.len, text.len - word.len};
+        bool has_blank = rest.ptr[0] == ' ' || (unsigned char)word.ptr[0] >= 0x80;
+        if (has_blank && read_typed_code(sma_str_trim(rest), code))
+            return &pair_words[i];
+    }
+    return NULL;
+}
+
+static SMA_CHECKED enum sma_err has_code(struct sma_store *store, const char *code, bool *ret_has)
+{
+    struct store_pairing pairing = {0};
+    enum sma_err err = sma_store_pairing_read(store, code, &pairing);
+    *ret_has = err == SMA_ERR_OK;
+    sma_store_pairing_fini(&pairing);
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+enum sma_err sma_store_is_pairing_answer(struct sma_store *store, const struct sma_ingress *in,
+                                         bool *ret_is_answer)
+{
+    char code[STORE_CODE_LEN + 1];
+    *ret_is_answer = false;
+    /* Somebody else's words that an owner passes on, or edits, let nobody in. */
+    if (in->kind != SMA_EVENT_MESSAGE || in->is_group || in->is_record_only || in->is_forward ||
+        in->is_edited || sma_access_is_trusted_channel(in->route.channel))
+        return SMA_ERR_OK;
+    const struct pair_word *word = read_words(in->text, code);
+    if (word == NULL || sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
+        return SMA_ERR_OK;
+    enum sma_err err = has_code(store, code, ret_is_answer);
+    *ret_is_answer = *ret_is_answer || word->is_only_pairing;
+    return err;
+}
+
+enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_ingress *in,
+                                      uint64_t seq)
+{
+    char code[STORE_CODE_LEN + 1];
+    const struct pair_word *word = read_words(in->text, code);
+    struct answer answer = {.is_approved = word != NULL && word->is_approved,
+                            .standing = SMA_ACCESS_MEMBER,
+                            .by = &in->route};
+    enum sma_err err = word == NULL ? SMA_ERR_BADINPUT : answer_code(store, code, &answer);
+    if (err != SMA_ERR_OK)
+        return err;
+    enum sma_language language = sma_store_language(store, &in->route);
+    enum sma_notice done = answer.is_group ? SMA_NOTICE_PAIR_GROUP_DONE : SMA_NOTICE_PAIR_DONE;
+    sma_buf_clear(&store->text_buf);
+    if (answer.status == 200)
+        sma_notice_format(&store->text_buf, language,
+                          answer.is_approved ? done : SMA_NOTICE_PAIR_REFUSED, answer.name,
+                          answer.channel);
+    else
+        sma_notice_format(&store->text_buf, language, SMA_NOTICE_PAIR_UNKNOWN);
+    return sma_store_pairing_say(store, &in->route, seq, 0);
+}
+
+/* -- the list --------------------------------------------------------------------------------------------------- */
+struct listing
+{
+    struct sma_store *store;
+    struct sma_buf *json;
+    uint32_t count;
+};
+#define LISTED_COUNT_MAX 2000
+
+static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str value)
+{
+    struct listing *listing = user;
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    struct sma_route route = sma_store_people_get_route(root);
+    int64_t created = json_integer_value(json_object_get(root, "created"));
+    struct sma_buf *json = listing->json;
+    if (root != NULL && !sma_store_pairing_is_old(listing->store, created)) {
+        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
+        sma_buf_put_json_member(json, "code", (struct sma_str){key.ptr + 5, key.len - 5});
+        sma_buf_put_json_member(json, "channel", route.channel);
+        sma_buf_put_json_member(json, "userId", route.user_id);
+        sma_buf_put_json_member(json, "userName", route.user_name);
+        if (json_is_true(json_object_get(root, "group")))
+            sma_buf_put_json_member(json, "group", route.chat_id);
+        sma_buf_put_json_key(json, "created");
+        sma_buf_put_i64(json, created);
+        sma_buf_put_char(json, '}');
+    }
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
+/* person/CHANNEL/ID or group/CHANNEL/ID */
+static enum sma_err list_known(void *user, struct sma_str key, struct sma_str value)
+{
+    struct listing *listing = user;
+    struct sma_buf *json = listing->json;
+    bool is_person = sma_str_starts_with(key, SMA_STR("person/"));
+    const size_t prefix = is_person ? strlen("person/") : strlen("group/");
+    const char *slash = memchr(key.ptr + prefix, '/', key.len - prefix);
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
+        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
+        sma_buf_put_json_member(
+            json, "channel",
+            (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
+        sma_buf_put_json_member(
+            json, is_person ? "userId" : "chatId",
+            (struct sma_str){slash + 1, key.len - (size_t)(slash + 1 - key.ptr)});
+        if (is_person)
+            sma_buf_put_json_member(json, "role",
+                                    sma_str(json_string_value(json_object_get(root, "standing"))));
+        sma_buf_put_json_member(json, "via",
+                                sma_str(json_string_value(json_object_get(root, "via"))));
+        sma_buf_put_char(json, '}');
+    }
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
+/* "name":[...] of the records under `prefix`. */
+static SMA_CHECKED enum sma_err put_list(struct listing *listing, const char *name,
+                                         struct sma_str prefix, sma_state_pair_fn *list)
+{
+    listing->count = 0;
+    sma_buf_put_json_key(listing->json, name);
+    sma_buf_put_char(listing->json, '[');
+    enum sma_err err = sma_state_each_access_under(listing->store->state, prefix, list, listing);
+    sma_buf_put_char(listing->json, ']');
+    return err;
+}
+
+void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
+{
+    struct listing listing = {.store = store, .json = json};
+    sma_buf_put_char(json, '{');
+    enum sma_err err = put_list(&listing, "pairings", SMA_STR("pair/"), list_pairing),
+                 people = put_list(&listing, "people", SMA_STR("person/"), list_known),
+                 groups = put_list(&listing, "groups", SMA_STR("group/"), list_known);
+    sma_buf_put_char(json, '}');
+    err = err != SMA_ERR_OK ? err : people != SMA_ERR_OK ? people : groups;
+    if (err != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
+}
+
+/* -- nobody is owner -------------------------------------------------------------------------------------------- */
+static enum sma_err find_owner(void *user, struct sma_str key, struct sma_str value)
+{
+    (void)key;
+    bool *has_owner = user;
+    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    const char *standing = json_string_value(json_object_get(root, "standing"));
+    *has_owner = *has_owner || (standing != NULL &&
+                                strcmp(standing, sma_access_standing_name(SMA_ACCESS_OWNER)) == 0);
+    json_decref(root);
+    return SMA_ERR_OK;
+}
+
+void sma_store_say_owner(struct sma_store *store)
+{
+    const struct sma_adapter_ops *platform = NULL;
+    for (uint32_t i = 0; i < store->adapter_count && platform == NULL; i++)
+        if (!sma_access_is_trusted_channel(sma_str(store->adapters[i].adapter->ops->channel)))
+            platform = store->adapters[i].adapter->ops;
+    bool has_owner = platform == NULL || sma_access_roles_have_owner(store->people->named);
+    if (has_owner)
+        return;
+    enum sma_err err =
+        sma_state_each_access_under(store->state, SMA_STR("person/"), find_owner, &has_owner);
+    if (err != SMA_ERR_OK)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
+    else if (!has_owner)
+        sma_ctx_log(store->ctx, SMA_LOG_INFO,
+                    "nobody is owner yet: write to the bot on %s, then run `shipmyagent pair "
+                    "approve CODE %s --role owner` with the code it shows, or with "
+                    "%s:<your user id> if it shows none",
+                    platform->name, store->config->project_dir, platform->channel);
+}

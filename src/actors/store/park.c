@@ -1,0 +1,373 @@
+/*
+ * A step that parks its run: the step, the request, the state of the row and the cards are one transaction; the run's
+ * slot is free with it, its chat stays busy.
+ *
+ * Cards go to the run's own chat, and when nobody there may decide, to the private chats of owners, then administrators.
+ * Outcomes go wherever a card went.
+ */
+#include "consent.h"
+#include "consent_priv.h"
+#include "facts.h"
+#include "intake.h"
+#include "outbox.h"
+#include "people.h"
+#include "runs.h"
+#include "runs_priv.h"
+#include "store.h"
+
+#include "runtime/agent/codec.h"
+
+#define STORAGE_BYTES_MAX (64 * 1024)
+
+/* -- cards ------------------------------------------------------------------------------------------------------ */
+static void read_id(const char *text, uint8_t id[16])
+{
+    for (size_t i = 0; i < 16; i++) {
+        unsigned byte = 0;
+        (void)sscanf(text + 2 * i, "%2x", &byte); /* made by make_id */
+        id[i] = (uint8_t)byte;
+    }
+}
+
+static void fill_card(struct sma_store *store, const struct store_case *it,
+                      const struct sma_route *to, struct sma_card_facts *card)
+{
+    bool is_elsewhere = !sma_str_is_equal(to->chat_key, sma_store_chat_key(it->approval->chat));
+    *card = (struct sma_card_facts){
+        .key = store->consent->key,
+        .request = &it->request,
+        .language = sma_store_language(store, to),
+        .asker = sma_store_name_of(&it->facts.route),
+        .place = is_elsewhere ? sma_store_chat_key(it->approval->chat) : SMA_STR(""),
+        .expire_s = store->config->approvals_expire_s > 0 ? store->config->approvals_expire_s : 0,
+        .may_chat_decide = true};
+    read_id(it->approval->id, card->id);
+}
+
+static SMA_CHECKED enum sma_err send_card(struct sma_store *store, const struct store_case *it,
+                                          const struct sma_step_delivery *delivery, uint32_t step,
+                                          bool *ret_is_waiting)
+{
+    struct sma_step_delivery_state state;
+    enum sma_err err = sma_store_deliver(
+        store, &(struct store_delivery_facts){.seq = it->approval->seq, .step = step}, delivery,
+        &state);
+    if (err == SMA_ERR_OK && ret_is_waiting != NULL)
+        *ret_is_waiting = state.state == SMA_DELIVERY_WAITING || state.state == SMA_DELIVERY_BEGUN;
+    return err;
+}
+
+static SMA_CHECKED enum sma_err send_request(struct sma_store *store, struct store_case *it,
+                                             const struct sma_route *to, uint32_t call,
+                                             bool may_chat_decide)
+{
+    struct sma_card_facts card;
+    struct sma_buf text;
+    bool is_waiting = false;
+    fill_card(store, it, to, &card);
+    card.may_chat_decide = may_chat_decide;
+    sma_buf_init(&text, STORE_CARD_BYTES_MAX);
+    sma_card_put_request(&text, &card);
+    enum sma_err err = text.err;
+    if (err == SMA_ERR_OK)
+        err = send_card(store, it,
+                        &(struct sma_step_delivery){.call = call,
+                                                    .intent = SMA_INTENT_APPROVAL_REQUEST,
+                                                    .route = *to,
+                                                    .text = sma_buf_str(&text)},
+                        it->approval->step, &is_waiting);
+    sma_buf_fini(&text);
+    /* Delivered by being stored, or never to be delivered: nothing tells later that the clock may start. */
+    if (err == SMA_ERR_OK && !is_waiting)
+        err = sma_store_approval_start_clock(store, it->approval);
+    return err;
+}
+
+/* Owners and administrators who are told at home. */
+static SMA_CHECKED enum sma_err send_homes(struct sma_store *store, struct store_case *it)
+{
+    struct sma_route homes[SMA_APPROVAL_HOME_COUNT_MAX];
+    struct sma_buf storage;
+    bool is_role_open;
+    sma_buf_init(&storage, STORAGE_BYTES_MAX);
+    uint32_t count = sma_store_homes(store, sma_store_chat_key(it->approval->chat), homes,
+                                     SMA_APPROVAL_HOME_COUNT_MAX, &storage);
+    enum sma_err err = SMA_ERR_OK;
+    for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++) {
+        struct sma_state_chat *chat = NULL;
+        if (sma_store_permitted(store, it, &homes[i], &is_role_open) == 0)
+            continue;
+        err = send_request(store, it, &homes[i], STORE_CARD_CALL + 1 + i, true);
+        if (err == SMA_ERR_OK)
+            chat = sma_state_chat_get(store->state, homes[i].chat_key);
+        if (chat != NULL && chat->user != NULL)
+            err = sma_store_approval_show(it->approval, chat->user);
+    }
+    sma_buf_fini(&storage);
+    return err;
+}
+
+/* In a group an administrator may always come, but no owner need be in it. */
+static bool has_owner_item(const struct store_case *it)
+{
+    for (uint32_t i = 0; i < it->request.item_count; i++)
+        if (it->request.items[i].is_owner_only)
+            return true;
+    return false;
+}
+
+/* In a group somebody may always come who may; in private only its one person. */
+static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store_case *it)
+{
+    bool is_role_open;
+    uint64_t all = sma_store_case_mask(it);
+    uint64_t own = sma_store_permitted(store, it, &it->facts.route, &is_role_open);
+    bool may_chat_decide = it->facts.is_group || own != 0;
+    enum sma_err err = send_request(store, it, &it->facts.route, STORE_CARD_CALL, may_chat_decide);
+    if (err == SMA_ERR_OK && own != all && (!it->facts.is_group || has_owner_item(it)))
+        err = send_homes(store, it);
+    return err;
+}
+
+/* -- outcomes --------------------------------------------------------------------------------------------------- */
+struct place_of_card
+{
+    uint32_t call;
+    struct sma_buf bytes; /* facts of the route, then the message id if it is known yet */
+    size_t facts_len;
+    struct sma_state_chat *chat;
+};
+struct places
+{
+    uint32_t step, count;
+    struct place_of_card list[1 + SMA_APPROVAL_HOME_COUNT_MAX];
+};
+
+/* Somebody has seen this card, or may have. */
+static enum sma_err note_place(void *user, const struct sma_state_delivery *delivery)
+{
+    struct places *places = user;
+    if (delivery->intent != SMA_INTENT_APPROVAL_REQUEST ||
+        sma_state_outbox_step(delivery->outbox_id) != places->step ||
+        delivery->state == SMA_DELIVERY_FAILED || places->count == SMA_COUNT_OF(places->list))
+        return SMA_ERR_OK;
+    struct place_of_card *place = &places->list[places->count++];
+    place->call = sma_state_outbox_call(delivery->outbox_id);
+    place->chat = delivery->chat;
+    sma_buf_init(&place->bytes, STORAGE_BYTES_MAX);
+    sma_buf_put_str(&place->bytes, delivery->route);
+    place->facts_len = place->bytes.len;
+    return place->bytes.err == SMA_ERR_OK ? sma_store_card_id(delivery, &place->bytes)
+                                          : place->bytes.err;
+}
+
+static SMA_CHECKED enum sma_err send_one_outcome(struct sma_store *store, struct store_case *it,
+                                                 const struct place_of_card *place, uint32_t step,
+                                                 struct sma_str by)
+{
+    enum sma_request_outcome outcomes[SMA_TOOL_CALL_COUNT_MAX];
+    struct sma_card_facts card;
+    struct store_facts facts;
+    struct sma_buf text;
+    for (uint32_t i = 0; i < it->request.item_count; i++)
+        outcomes[i] = (enum sma_request_outcome)it->items[i].outcome;
+    enum sma_err err =
+        sma_store_facts_get((struct sma_str){place->bytes.ptr, place->facts_len}, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_str message_id = {place->bytes.ptr + place->facts_len,
+                                 place->bytes.len - place->facts_len};
+    sma_store_follow_route(place->chat, &facts.route);
+    fill_card(store, it, &facts.route, &card);
+    sma_buf_init(&text, STORE_CARD_BYTES_MAX);
+    sma_card_put_outcome(&text, &card, outcomes, by, message_id);
+    err = text.err;
+    if (err == SMA_ERR_OK)
+        err = send_card(store, it,
+                        &(struct sma_step_delivery){.call = place->call,
+                                                    .intent = SMA_INTENT_APPROVAL_OUTCOME,
+                                                    .route = facts.route,
+                                                    .text = sma_buf_str(&text)},
+                        step, NULL);
+    sma_buf_fini(&text);
+    return err;
+}
+
+enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *it, uint32_t step,
+                                    struct sma_str by)
+{
+    struct places places = {.step = it->approval->step};
+    enum sma_err err =
+        sma_state_each_delivery(store->state, it->approval->seq, note_place, &places);
+    for (uint32_t i = 0; i < places.count; i++) {
+        struct place_of_card *place = &places.list[i];
+        uint64_t id = sma_state_outbox_id(it->approval->seq, places.step, place->call);
+        bool is_gone = false; /* never shown: nothing to change */
+        if (err == SMA_ERR_OK)
+            err = sma_store_withdraw(store, id, &is_gone);
+        if (err == SMA_ERR_OK && !is_gone)
+            err = send_one_outcome(store, it, place, step, by);
+        sma_buf_fini(&place->bytes);
+    }
+    return err;
+}
+
+/* -- parking ---------------------------------------------------------------------------------------------------- */
+static void make_id(struct sma_store *store, char id[SMA_STATE_APPROVAL_ID_BYTES + 1])
+{
+    uint8_t bytes[SMA_STATE_APPROVAL_ID_BYTES / 2];
+    store->sys->random_bytes(store->sys->self, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+}
+
+enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run)
+{
+    enum sma_err err = sma_state_set_row_state(store->state, run->seq, SMA_ROW_PARKED);
+    for (uint32_t i = 0; i < run->collected_count && err == SMA_ERR_OK; i++) {
+        err = sma_state_set_run(store->state, run->collected[i], SMA_ROW_PARKED, run->seq);
+        if (err == SMA_ERR_OK)
+            err = sma_store_add_orphan(store, run->seq, run->collected[i]);
+    }
+    return err;
+}
+
+/* It is asked about now, for as long as people like: whoever waits for the result is told so. */
+static void tell_waiters(struct sma_store *store, const struct store_run *run)
+{
+    sma_store_note_finished(store, run->seq);
+    for (uint32_t i = 0; i < run->collected_count; i++)
+        sma_store_note_finished(store, run->collected[i]);
+}
+
+enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run)
+{
+    sma_store_run_end(store, run);
+    return sma_queue_hold(store->queue, run->chat->id);
+}
+
+static void audit_request(struct sma_store *store, const struct store_case *it)
+{
+    struct sma_buf *buf = &store->text_buf;
+    sma_buf_clear(buf);
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_key(buf, "id");
+    sma_buf_put_json_string(buf, sma_str(it->approval->id));
+    sma_buf_put_json_key(buf, "chat");
+    sma_buf_put_json_string(buf, sma_store_chat_key(it->approval->chat));
+    sma_buf_put_json_key(buf, "asker");
+    sma_buf_put_json_string(buf, sma_store_name_of(&it->facts.route));
+    sma_buf_put_json_key(buf, "items");
+    sma_buf_put_char(buf, '[');
+    for (uint32_t i = 0; i < it->request.item_count; i++) {
+        const struct sma_request_item *item = &it->request.items[i];
+        sma_buf_put_text(buf, i == 0 ? "{" : ",{");
+        sma_buf_put_json_key(buf, "tool");
+        sma_buf_put_json_string(buf, item->tool);
+        sma_buf_put_json_key(buf, "title");
+        sma_buf_put_json_string(buf, item->title);
+        sma_buf_put_json_key(buf, "rule");
+        sma_buf_put_json_string(buf, item->rule);
+        sma_buf_put_char(buf, '}');
+    }
+    sma_buf_put_text(buf, "]}");
+    sma_store_audit(store, "approval: asked", sma_buf_str(buf));
+}
+
+static SMA_CHECKED enum sma_err ask_people(struct sma_store *store, struct store_run *run,
+                                           const struct sma_step *step)
+{
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    make_id(store, id);
+    enum sma_err err = sma_state_approval_add(
+        store->state, &(struct sma_state_approval){.id = sma_str(id),
+                                                   .run_seq = run->seq,
+                                                   .chat = run->chat->state,
+                                                   .step = step->number,
+                                                   .created_ms = sma_ctx_wall(store->ctx),
+                                                   .left_ms = -1,
+                                                   .request = step->request_json});
+    struct store_approval *approval =
+        err == SMA_ERR_OK ? sma_store_approval_add(store, id, run->chat, run->seq, step->number)
+                          : NULL;
+    if (approval == NULL)
+        return err == SMA_ERR_OK ? SMA_ERR_NOMEM : err;
+    struct store_case it;
+    err = sma_store_case_open(store, approval, &it);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = send_cards(store, &it);
+    audit_request(store, &it);
+    sma_store_case_fini(&it);
+    sma_store_touch_projection(store, id);
+    return err;
+}
+
+/* Nobody can be asked: everything is refused, and the run goes on at once. */
+static SMA_CHECKED enum sma_err refuse_all(struct sma_store *store, const struct store_run *run,
+                                           const struct sma_step *step,
+                                           const struct sma_request *request, struct sma_str why)
+{
+    struct sma_stored_decision list[SMA_TOOL_CALL_COUNT_MAX];
+    struct sma_buf data;
+    for (uint32_t i = 0; i < request->item_count; i++)
+        list[i] = (struct sma_stored_decision){.call = request->items[i].call, .response = why};
+    sma_buf_init(&data, SMA_STEP_BYTES_MAX);
+    sma_codec_put_decisions(&data, list, request->item_count);
+    enum sma_err err = data.err;
+    if (err == SMA_ERR_OK)
+        err = sma_state_step_add(store->state, run->seq, step->number + 1, SMA_STEP_DECISION,
+                                 sma_buf_str(&data));
+    sma_buf_fini(&data);
+    sma_ctx_log(store->ctx, SMA_LOG_WARN, "approval: a request of %s is refused: %.*s",
+                run->chat->key, (int)why.len, why.ptr);
+    return err;
+}
+
+enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
+                            const struct sma_step *step)
+{
+    struct sma_request request = {0};
+    struct store_chat *chat = run->chat;
+    uint64_t seq = run->seq;
+    enum sma_err err = sma_request_parse(step->request_json, &request);
+    bool is_full = store->consent->count >= SMA_APPROVAL_COUNT_MAX ||
+                   step->number >= SMA_STATE_STEP_NUMBER_MAX - 1;
+    if (err == SMA_ERR_OK)
+        err = sma_store_park_rows(store, run);
+    tell_waiters(store, run);
+    if (err == SMA_ERR_OK)
+        err = is_full ? refuse_all(store, run, step, &request,
+                                   SMA_STR("too many requests wait for a decision"))
+                      : ask_people(store, run, step);
+    sma_request_fini(&request);
+    if (err == SMA_ERR_OK)
+        err = sma_store_leave_run(store, run);
+    run->end = STORE_END_ASKS;
+    if (err == SMA_ERR_OK && is_full) {
+        sma_store_free_chat(store, chat);
+        err = sma_queue_push_resumed(store->queue, chat->id, seq);
+    }
+    return err;
+}
+
+/* -- what HTTP callers are told --------------------------------------------------------------------------------- */
+static enum sma_err put_plain(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sma_buf *text = user;
+    struct sma_card card;
+    enum sma_err err = sma_card_parse(delivery->text, &card);
+    if (err == SMA_ERR_OK) {
+        sma_buf_put_str(text, card.plain.len > 0 ? card.plain : card.text);
+        err = text->err;
+    }
+    sma_card_fini(&card);
+    return err;
+}
+
+enum sma_err sma_store_put_explanation(struct sma_store *store,
+                                       const struct store_approval *approval, struct sma_buf *text)
+{
+    uint64_t id = sma_state_outbox_id(approval->seq, approval->step, STORE_CARD_CALL);
+    return sma_state_outbox_get(store->state, id, put_plain, text);
+}

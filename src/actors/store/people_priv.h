@@ -1,0 +1,151 @@
+/*
+ * people.h — what people.c, pairing.c, paired.c and known.c know of people and groups. Records of state.db (table access):
+ *
+ *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config" "rejected"
+ *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}
+ *   pair/<code>                  {"created",...}: who waits for a pairing, and which of his messages are kept
+ *   pairing/<channel>/<user id>  the code of that person
+ *   group/<channel>/<chat id>    a group of which an owner or administrator has said something: {"via","by","since"}; via:
+ *                                "paired" "spoke" "history" (let in), "rejected"
+ *   grouping/<channel>/<chat id> the code of that group
+ *
+ * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
+ * memory; after a change nothing is remembered until its transaction is over.
+ */
+#ifndef SMA_STORE_PEOPLE_PRIV_H
+#define SMA_STORE_PEOPLE_PRIV_H
+
+#include "people.h"
+
+#include <jansson.h>
+
+#define STORE_PERSON_COUNT 4096 /* people remembered; a newer one takes the place of an older */
+#define STORE_KEPT_COUNT_MAX 4  /* messages of one person that are kept until his pairing */
+#define STORE_PAIRED_CALL 2u /* outbox keys, with step 0: the notice that a pairing is confirmed */
+#define STORE_PAIR_NEW_CALL \
+    3u /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
+
+#define STORE_CODE_LEN 8
+#define STORE_CODE_ALPHABET "ACDEFGHJKMNPQRTUVWXY34679" /* nothing that is mistaken for another */
+#define STORE_NAME_SHOWN_BYTES_MAX 64
+
+#define STORE_CODE_SHOWN_COUNT_MAX 20 /* times that a person is shown one code, */
+#define STORE_GROUP_SHOWN_COUNT_MAX 5 /* ... and a group */
+
+enum store_group_word
+{
+    STORE_GROUP_UNKNOWN, /* nobody of the owner's side has said anything of it */
+    STORE_GROUP_LET_IN,
+    STORE_GROUP_REJECTED,
+};
+struct store_person
+{
+    enum sma_access_standing standing;
+    bool is_from_history, is_rejected;
+};
+struct store_known
+{
+    uint64_t hash; /* of channel and user id; 0 = free */
+    struct store_person person;
+    uint64_t home_hash; /* 0 = not looked at */
+};
+/* roles remembered; a newer one takes the place of an older */
+#define STORE_ROLE_COUNT 4096 /* roles remembered; a newer one takes the place of an older */
+
+struct store_role
+{
+    uint64_t hash, until_ns; /* of chat and person */
+    uint8_t role;
+};
+
+struct store_people
+{
+    struct sma_access_rules *default_rules, *rules[SMA_ADAPTER_COUNT_MAX]; /* as store->adapters */
+    struct sma_access_roles *named;                                        /* permissions.roles */
+    struct store_strangers *strangers; /* counted today: store_stranger.c */
+    struct store_role roles[STORE_ROLE_COUNT];
+    struct store_known known[STORE_PERSON_COUNT];
+    bool has_change; /* something was written with the transaction after `commits` */
+    uint64_t commits;
+    bool has_told;
+    uint64_t told_ns; /* when owners were last told of a new code */
+    struct sma_buf key, value;
+};
+
+/** Read a person's record; a STRANGER when there is none. @return OK | IO | CORRUPT | NOMEM */
+SMA_CHECKED enum sma_err sma_store_person_get(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              struct store_person *ret_person);
+/** Write it, in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_person_put(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str user_id,
+                                              enum sma_access_standing standing, const char *via);
+/** "<prefix><channel>/<user id>" into people->key. */
+SMA_CHECKED enum sma_err sma_store_people_key(struct sma_store *store, const char *prefix,
+                                              struct sma_str channel, struct sma_str user_id);
+/** The record under people->key into people->value. @return OK | NOTFOUND | ... */
+SMA_CHECKED enum sma_err sma_store_people_read(struct sma_store *store);
+/** Write `value` (empty deletes) under people->key. */
+SMA_CHECKED enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value);
+/** Append the members "chatKey" ... "language" of a route. */
+void sma_store_people_put_route(struct sma_buf *buf, const struct sma_route *route);
+/** Read them back; slices point into object. */
+struct sma_route sma_store_people_get_route(const json_t *object);
+/** Remember where this person can be reached, in the open transaction; written when it is new. */
+SMA_CHECKED enum sma_err sma_store_note_home(struct sma_store *store,
+                                             const struct sma_route *route);
+/** Standing by configuration and pairing, and is_rejected. */
+SMA_CHECKED enum sma_err sma_store_find_person(struct sma_store *store,
+                                               const struct sma_route *route,
+                                               struct sma_access_facts *facts);
+/** What the owner's side has said of this group: by configuration or a record. @return OK | IO | CORRUPT | NOMEM */
+SMA_CHECKED enum sma_err sma_store_group_word(struct sma_store *store,
+                                              const struct sma_route *route,
+                                              enum store_group_word *ret_word);
+/** Let it in, or (via "rejected") not; by may be NULL. Audited. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_group_say(struct sma_store *store, const struct sma_route *route,
+                                             const char *via, const struct sma_route *by);
+/** The record of one that was there before groups were let in; nothing when there is one. *ret_is_new: written. */
+SMA_CHECKED enum sma_err sma_store_group_keep(struct sma_store *store, struct sma_str channel,
+                                              struct sma_str chat_id, bool *ret_is_new);
+/** The platform's role is remembered. */
+bool sma_store_find_role(const struct sma_store *store, const struct store_chat *chat,
+                         struct sma_str user_id, enum sma_role *ret_role);
+const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
+                                                  const struct sma_route *route);
+void sma_store_free_strangers(struct sma_store *store);
+/* One record pair/<code>. Slices point into root. */
+struct store_pairing
+{
+    json_t *root;
+    char code[STORE_CODE_LEN + 1];
+    int64_t created_ms;
+    struct sma_route route;
+    uint64_t seq;  /* of the message that brought the code */
+    bool has_more; /* more was written than is kept */
+    bool is_group; /* the chat of route is to be let in; its author only asked */
+};
+/** Read a code's record; release it with fini. @return OK | NOTFOUND | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
+                                                struct store_pairing *ret_pairing);
+/** The live code of the author of this route, or of its chat. @return OK | NOTFOUND | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_pairing_of(struct sma_store *store,
+                                              const struct sma_route *route, bool is_group,
+                                              struct store_pairing *ret_pairing);
+void sma_store_pairing_fini(struct store_pairing *pairing); /* accepts a zeroed struct */
+/** The code is answered or too old. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_pairing_remove(struct sma_store *store,
+                                                  const struct store_pairing *pairing);
+bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms);
+/** A name for people: one line, cut, without what could pass for our own words or markup. */
+void sma_store_pairing_name(char *text, size_t text_max, const struct sma_route *route);
+/** The notice in text_buf goes to `route`, once for each seq and call. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_pairing_say(struct sma_store *store,
+                                               const struct sma_route *route, uint64_t seq,
+                                               uint32_t call);
+/** One line for the audit: what happened to whom; by whom may be NULL. */
+void sma_store_pairing_audit(struct sma_store *store, const char *what,
+                             const struct sma_route *person, const char *code, const char *role,
+                             const struct sma_route *by);
+
+#endif

@@ -1,0 +1,496 @@
+/*
+ * PREPARE and PREPARED: what must be fetched, or known of a person, before an accepted message starts.
+ *
+ * A message that needs something is a waiting row like any other; in the queue it is held. After its commit its adapter
+ * is asked, at most so many questions at once; what PREPARED says is written into the row before the run may start, so
+ * a restart asks again only for what is not there, and a resumed run finds what it had. Questions live in memory: the
+ * rows say what is to be asked.
+ *
+ * A question ends without answer SMA_PREPARE_S after it was asked. One that has no place yet waits as long as the
+ * adapter answers others; when that has been silent for so long, it ends too.
+ */
+#include "consent.h"
+#include "facts.h"
+#include "intake.h"
+#include "intake_priv.h"
+#include "map.h"
+#include "outbox.h"
+#include "people.h"
+#include "record.h"
+#include "runs.h"
+#include "store.h"
+
+#include <stdlib.h>
+
+#define PREPARE_NS (SMA_PREPARE_S * UINT64_C(1000000000))
+
+/* -- lists ------------------------------------------------------------------------------------------------------ */
+static struct store_questions *list_of(struct sma_store *store,
+                                       const struct store_question *question)
+{
+    struct store_desk *desk = &store->intake->desks[question->adapter];
+    return question->ask_id != 0 ? &desk->asked : &desk->unasked;
+}
+
+static void link_last(struct sma_store *store, struct store_question *question)
+{
+    struct store_questions *list = list_of(store, question);
+    question->prev = list->last;
+    question->next = NULL;
+    *(list->last != NULL ? &list->last->next : &list->first) = question;
+    list->last = question;
+    list->count++;
+}
+
+static void unlink_question(struct sma_store *store, struct store_question *question)
+{
+    struct store_questions *list = list_of(store, question);
+    *(question->prev != NULL ? &question->prev->next : &list->first) = question->next;
+    *(question->next != NULL ? &question->next->prev : &list->last) = question->prev;
+    list->count--;
+}
+
+static uint64_t now_or_unknown(const struct sma_store *store)
+{
+    return store->ctx != NULL ? sma_ctx_now(store->ctx) : 0;
+}
+
+static void set_place(struct store_question *question, struct store_chat *chat,
+                      struct store_group *group, bool is_control)
+{
+    question->chat = chat;
+    question->group = group;
+    question->is_control = is_control;
+    question->is_seen = true;
+    chat->held_count++;
+    if (group != NULL)
+        group->question_count++;
+}
+
+enum sma_err sma_store_hold(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                            const struct sma_route *route, struct store_group *group,
+                            bool is_control)
+{
+    struct store_question *known = sma_store_map_get(&store->intake->questions, seq);
+    if (known != NULL) { /* asked before the queue was read again */
+        set_place(known, chat, group, is_control);
+        return SMA_ERR_OK;
+    }
+    int adapter = sma_store_adapter_of(store, route);
+    struct store_question *question = calloc(1, sizeof *question);
+    if (question == NULL || !sma_store_map_put(&store->intake->questions, seq, question)) {
+        free(question);
+        return SMA_ERR_NOMEM;
+    }
+    question->seq = seq;
+    question->since_ns = now_or_unknown(store);
+    question->adapter = (uint8_t)(adapter < 0 ? SMA_ADAPTER_COUNT_MAX : adapter);
+    set_place(question, chat, group, is_control);
+    link_last(store, question);
+    return SMA_ERR_OK;
+}
+
+static void remove_question(struct sma_store *store, struct store_question *question)
+{
+    unlink_question(store, question);
+    sma_store_map_remove(&store->intake->questions, question->seq);
+    if (question->chat != NULL)
+        question->chat->held_count--;
+    if (question->group != NULL)
+        question->group->question_count--;
+    free(question);
+}
+
+/* The album ends before its pieces are prepared: their questions go on alone, until each is released itself. */
+static void leave_group(struct sma_store *store, struct store_group *group)
+{
+    for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
+        struct store_question *lists[] = {store->intake->desks[i].asked.first,
+                                          store->intake->desks[i].unasked.first};
+        for (size_t k = 0; k < SMA_COUNT_OF(lists); k++)
+            for (struct store_question *at = lists[k]; at != NULL; at = at->next)
+                if (at->group == group)
+                    at->group = NULL;
+    }
+    group->question_count = 0;
+}
+
+void sma_store_release(struct sma_store *store, uint64_t seq)
+{
+    struct store_question *question = sma_store_map_get(&store->intake->questions, seq);
+    if (question != NULL)
+        remove_question(store, question);
+    struct store_group *group = sma_store_group_of_leader(store, seq);
+    if (group == NULL)
+        return;
+    if (group->question_count > 0)
+        leave_group(store, group);
+    sma_store_group_drop(store, group);
+}
+
+/* -- reading the queue again ------------------------------------------------------------------------------------ */
+void sma_store_reset_holds(struct sma_store *store)
+{
+    for (uint32_t i = 0; i <= store->adapter_count; i++) {
+        struct store_desk *desk =
+            &store->intake->desks[i < store->adapter_count ? i : SMA_ADAPTER_COUNT_MAX];
+        while (desk->unasked.first != NULL)
+            remove_question(store, desk->unasked.first);
+        for (struct store_question *question = desk->asked.first; question != NULL;
+             question = question->next) {
+            question->chat->held_count--;
+            question->chat = NULL;
+            question->group = NULL;
+            question->is_seen = false;
+        }
+    }
+    sma_store_groups_reset(store, false);
+}
+
+void sma_store_drop_lost_questions(struct sma_store *store)
+{
+    for (uint32_t i = 0; i < store->adapter_count; i++)
+        for (struct store_question *question = store->intake->desks[i].asked.first, *next;
+             question != NULL; question = next) {
+            next = question->next;
+            if (!question->is_seen)
+                remove_question(store, question);
+        }
+}
+
+void sma_store_forget_holds(struct sma_store *store)
+{
+    sma_store_reset_holds(store);
+    sma_store_groups_reset(store, true);
+    sma_store_drop_lost_questions(store);
+}
+
+/* The album of a waiting row, made again from it and the rows that wait for it. */
+static SMA_CHECKED enum sma_err gather_again(struct sma_store *store, struct store_chat *chat,
+                                             const struct sma_state_message *message,
+                                             const struct store_facts *facts,
+                                             struct store_group **ret_group)
+{
+    bool is_piece = message->run_seq != 0;
+    uint64_t leader = is_piece ? message->run_seq : message->seq;
+    struct store_group *group = sma_store_group_of_leader(store, leader);
+    enum sma_err err = SMA_ERR_OK;
+    if (group == NULL) { /* a piece may be older than its leader */
+        group = sma_store_group_begin(store, chat, facts->group_key);
+        err = group == NULL ? SMA_ERR_NOMEM : sma_store_group_lead(store, group, leader);
+    }
+    if (err == SMA_ERR_OK && is_piece)
+        sma_store_group_touch(store, group);
+    *ret_group = group;
+    return err;
+}
+
+enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_state_message *message,
+                                  bool *ret_is_held)
+{
+    struct store_facts facts;
+    *ret_is_held = false;
+    if (sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK)
+        return SMA_ERR_OK; /* the run will say that the row cannot be read */
+    bool is_control = message->kind != SMA_EVENT_MESSAGE;
+    bool has_question = facts.preparation.len > 0 || facts.wants_role || facts.may_answer;
+    if (!has_question && !facts.is_judged && facts.group_key.len == 0)
+        return SMA_ERR_OK;
+    struct store_chat *chat = sma_store_chat(store, message->chat);
+    struct store_group *group = NULL;
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    if (facts.is_judged)
+        return sma_store_judge_again(store, chat, message->seq, facts.request_id, ret_is_held);
+    *ret_is_held = true;
+    enum sma_err err = facts.group_key.len > 0 && !is_control
+                           ? gather_again(store, chat, message, &facts, &group)
+                           : SMA_ERR_OK;
+    if (err == SMA_ERR_OK && has_question)
+        err = sma_store_hold(store, chat, message->seq, &facts.route, group, is_control);
+    return err;
+}
+
+/* -- asking ----------------------------------------------------------------------------------------------------- */
+struct asking
+{
+    struct sma_store *store;
+    struct store_question *question;
+    struct sma_msg *msg;
+};
+
+static enum sma_err make_question(void *user, const struct sma_state_message *message)
+{
+    struct asking *asking = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_store_follow_route(message->chat, &facts.route);
+    facts.route.adapter =
+        (uint8_t)asking->store->adapters[asking->question->adapter].adapter->actor;
+    asking->msg = STORE_MSG(asking->store, PREPARE, struct sma_prepare,
+                            sma_route_space(&facts.route) + facts.preparation.len + 1);
+    struct sma_prepare *prepare = SMA_MSG_BODY(asking->msg, struct sma_prepare);
+    prepare->seq = message->seq;
+    prepare->route = sma_route_dup(asking->msg, &facts.route);
+    prepare->preparation = sma_msg_dup(asking->msg, facts.preparation);
+    prepare->wants_role = facts.wants_role || facts.may_answer;
+    return SMA_ERR_OK;
+}
+
+/* @return false: no further question can be asked now */
+static bool ask(struct sma_store *store, struct store_question *question)
+{
+    enum sma_actor_id actor = store->adapters[question->adapter].adapter->actor;
+    struct asking asking = {.store = store, .question = question};
+    enum sma_err err = sma_state_message_get(store->state, question->seq, make_question, &asking);
+    if (err != SMA_ERR_OK) {
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "message %llu cannot be read to prepare it: %s",
+                    (unsigned long long)question->seq, sma_err_text(err));
+        return false;
+    }
+    uint64_t now = sma_ctx_now(store->ctx), ask_id;
+    if (sma_ctx_ask(store->ctx, actor, &asking.msg, now + PREPARE_NS, &ask_id) != SMA_ERR_OK) {
+        sma_msg_destroyp(&asking.msg); /* the adapter has ended: the row waits for the next start */
+        return false;
+    }
+    unlink_question(store, question);
+    question->ask_id = ask_id;
+    question->since_ns = store->intake->desks[question->adapter].busy_ns = now;
+    link_last(store, question);
+    return true;
+}
+
+void sma_store_ask_questions(struct sma_store *store)
+{
+    if (!sma_store_may_write(store))
+        return;
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        struct store_desk *desk = &store->intake->desks[i];
+        while (desk->unasked.first != NULL && desk->asked.count < SMA_ASK_PREPARE_COUNT_MAX &&
+               sma_ctx_ask_room(store->ctx, store->adapters[i].adapter->actor) > 0)
+            if (!ask(store, desk->unasked.first))
+                break;
+    }
+}
+
+/* -- what follows ----------------------------------------------------------------------------------------------- */
+struct conclusion
+{
+    struct sma_store *store;
+    struct store_chat *chat;
+    struct store_group *group;
+    uint64_t seq;
+    uint8_t role; /* enum sma_role */
+    struct sma_str context;
+    /* of the row */
+    bool is_waiting, is_control, is_refused;
+    bool may_answer, wants_role; /* an answer to a request is looked at before the rest */
+};
+
+static SMA_CHECKED enum sma_err refuse_row(struct sma_store *store, uint64_t seq)
+{
+    enum sma_err err = sma_state_finish(
+        store->state, &(struct sma_state_finish){.seq = seq,
+                                                 .state = SMA_ROW_BUSY,
+                                                 .outcome = SMA_OUTCOME_CANCELLED,
+                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
+}
+
+/* The person may not: the message and every piece of it are over. */
+static SMA_CHECKED enum sma_err refuse_all(struct conclusion *end, const struct sma_route *route)
+{
+    struct sma_store *store = end->store;
+    uint64_t piece;
+    enum sma_err err = refuse_row(store, end->seq);
+    while (err == SMA_ERR_OK && sma_store_take_orphan(store, end->seq, &piece)) {
+        sma_store_release(store, piece);
+        err = refuse_row(store, piece);
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_store_refusal_notice(store, end->chat, route, end->seq);
+    (void)sma_queue_remove(store->queue, end->chat->id, end->seq); /* a command is not in it */
+    sma_store_release(store, end->seq);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err carry_out(struct conclusion *end, const struct store_facts *facts)
+{
+    struct sma_ingress command = {
+        .route = facts->route, .kind = SMA_EVENT_CONTROL, .control = facts->control};
+    return sma_store_control(end->store, end->chat, &command, end->seq);
+}
+
+/* The row gets what was found; nothing is left to ask. */
+static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store_facts *facts)
+{
+    struct sma_store *store = end->store;
+    sma_buf_clear(&store->text_buf);
+    sma_buf_put_str(&store->text_buf, facts->context);
+    if (facts->context.len > 0 && end->context.len > 0)
+        sma_buf_put_text(&store->text_buf, "\n\n");
+    sma_buf_put_str(&store->text_buf, end->context);
+    facts->context = sma_buf_str(&store->text_buf);
+    facts->preparation = SMA_STR("");
+    facts->wants_role = false;
+    facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
+    sma_buf_clear(&store->facts_buf);
+    sma_store_facts_put(&store->facts_buf, facts);
+    if (store->text_buf.err != SMA_ERR_OK || store->facts_buf.err != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
+    return sma_state_set_facts(store->state, end->seq, sma_buf_str(&store->facts_buf));
+}
+
+static enum sma_err conclude_row(void *user, const struct sma_state_message *message)
+{
+    struct conclusion *end = user;
+    struct sma_store *store = end->store;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    if (err != SMA_ERR_OK || message->state != SMA_ROW_WAITING)
+        return err;
+    end->is_waiting = true;
+    end->is_control = message->kind != SMA_EVENT_MESSAGE;
+    sma_store_follow_route(message->chat, &facts.route);
+    if (!sma_store_is_let_in(store, &facts.route))
+        end->role = SMA_ROLE_UNKNOWN; /* asked when it was, or by a version that asked everywhere */
+    if (facts.wants_role || facts.may_answer)
+        sma_store_note_role(store, end->chat, facts.route.user_id, (enum sma_role)end->role);
+    if (facts.may_answer) {
+        end->may_answer = true;
+        end->wants_role = facts.wants_role;
+        return SMA_ERR_OK;
+    }
+    if (facts.wants_role) {
+        end->is_refused = end->role != SMA_ROLE_ADMIN;
+        if (end->is_refused)
+            return refuse_all(end, &facts.route);
+        err = sma_store_admit(store, end->chat, &facts.route,
+                              &(struct sma_access_outcome){.opens_window = true});
+    }
+    if (err == SMA_ERR_OK && end->is_control)
+        return carry_out(end, &facts);
+    return err == SMA_ERR_OK ? write_found(end, &facts) : err;
+}
+
+/* The question is over, with what the adapter said or without. */
+static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_question *question,
+                                         const struct sma_prepared *prepared)
+{
+    struct conclusion end = {.store = store,
+                             .chat = question->chat,
+                             .group = question->group,
+                             .seq = question->seq,
+                             .role = prepared->role,
+                             .context = prepared->context};
+    remove_question(store, question);
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
+    if (err == SMA_ERR_OK && end.may_answer) {
+        bool is_over, may_run = !end.wants_role || end.role == SMA_ROLE_ADMIN;
+        end.may_answer = false;
+        err = sma_store_conclude_answer(store, end.chat, end.seq, may_run, &is_over);
+        if (err != SMA_ERR_OK || is_over)
+            return err;
+        err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
+    }
+    if (err == SMA_ERR_CORRUPT || err == SMA_ERR_NOTFOUND) {
+        if (sma_state_is_fatal(store->state))
+            return err;
+        end.is_waiting = true; /* its run will be given up with the reason */
+        err = SMA_ERR_OK;
+    }
+    if (err != SMA_ERR_OK || !end.is_waiting || end.is_control || end.is_refused)
+        return err;
+    if (end.group != NULL)
+        sma_store_group_settle(store, end.group);
+    else
+        sma_queue_set_held(store->queue, end.chat->id, end.seq, false);
+    return SMA_ERR_OK;
+}
+
+void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
+{
+    struct sma_prepared prepared = *SMA_MSG_BODY(*msg, struct sma_prepared);
+    struct store_question *question = sma_store_map_get(&store->intake->questions, prepared.seq);
+    if (store->is_draining || question == NULL || question->ask_id != (*msg)->ask_id)
+        return; /* stopped, too late, or the service is: the row says what is still to be asked */
+    store->intake->desks[question->adapter].busy_ns = sma_ctx_now(store->ctx);
+    if (prepared.context.len > SMA_TEXT_BYTES_MAX)
+        prepared.context.len = sma_utf8_cut(prepared.context, SMA_TEXT_BYTES_MAX);
+    enum sma_err err = conclude(store, question, &prepared);
+    if (err != SMA_ERR_OK)
+        sma_store_fail_batch(store, err); /* and the question comes again */
+}
+
+/* -- time ------------------------------------------------------------------------------------------------------- */
+/* When a question that has no place gives up: after the same silence of its adapter. */
+static uint64_t silence_end(const struct store_desk *desk)
+{
+    uint64_t since = desk->unasked.first->since_ns;
+    return (since > desk->busy_ns ? since : desk->busy_ns) + PREPARE_NS;
+}
+
+static struct store_question *find_expired(struct sma_store *store, uint64_t now)
+{
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        struct store_desk *desk = &store->intake->desks[i];
+        if (desk->asked.first != NULL && desk->asked.first->since_ns + PREPARE_NS <= now)
+            return desk->asked.first;
+        bool is_stuck = desk->unasked.first != NULL && desk->asked.first == NULL &&
+                        sma_ctx_ask_room(store->ctx, store->adapters[i].adapter->actor) == 0;
+        if (is_stuck && silence_end(desk) <= now)
+            return desk->unasked.first;
+    }
+    return NULL;
+}
+
+enum sma_err sma_store_expire_questions(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (store->is_draining || sma_store_disk_level(store) >= 2)
+        return SMA_ERR_OK;
+    for (struct store_question *question; (question = find_expired(store, now)) != NULL;) {
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "message %llu of %s was not prepared within %d s and goes on without",
+                    (unsigned long long)question->seq, question->chat->key, SMA_PREPARE_S);
+        enum sma_err err = conclude(store, question, &(struct sma_prepared){0});
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+uint64_t sma_store_questions_wake(const struct sma_store *store)
+{
+    uint64_t wake = UINT64_MAX;
+    if (store->is_draining)
+        return wake;
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        const struct store_desk *desk = &store->intake->desks[i];
+        uint64_t at = UINT64_MAX;
+        if (desk->asked.first != NULL)
+            at = desk->asked.first->since_ns + PREPARE_NS;
+        else if (desk->unasked.first != NULL &&
+                 sma_ctx_ask_room(store->ctx, store->adapters[i].adapter->actor) == 0)
+            at = silence_end(desk);
+        if (at < wake)
+            wake = at;
+    }
+    return wake;
+}
+
+void sma_store_count_questions(const struct sma_store *store, uint32_t *ret_asked,
+                               uint32_t *ret_waiting)
+{
+    *ret_asked = *ret_waiting = 0;
+    for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
+        *ret_asked += store->intake->desks[i].asked.count;
+        *ret_waiting += store->intake->desks[i].unasked.count;
+    }
+}

@@ -1,0 +1,37 @@
+/*
+ * query_priv.h — what the files of the part "query" share. Thread: the store's.
+ */
+#ifndef SMA_STORE_QUERY_PRIV_H
+#define SMA_STORE_QUERY_PRIV_H
+
+#include "map.h"
+#include "query.h"
+
+#define STORE_SEARCH_COUNT_MAX 16 /* searches read at once; further ones wait */
+
+struct store_waiter
+{
+    uint64_t seq, ask_id;
+    uint32_t next;
+    uint8_t asker;
+};
+
+struct store_search
+{
+    struct store_search *next;
+    struct sma_msg *question; /* HISTORY or QUERY */
+    struct sma_history_reader *reader;
+};
+
+struct store_query
+{
+    struct sma_msg **asked; /* questions of the open batch: looked at after its commit */
+    uint32_t asked_count, asked_cap;
+    struct store_waiter *waiters;
+    uint32_t waiter_count, waiter_cap, waiter_free; /* free list and heads: index + 1, 0 = none */
+    struct store_map waiter_heads;                  /* seq -> index + 1 */
+    struct store_search *search_first, *search_last;
+    uint32_t search_count; /* with an open reader */
+};
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * What became of a delivery: RECEIPT.
+ */
+#include "consent.h"
+#include "facts.h"
+#include "map.h"
+#include "outbox.h"
+#include "outbox_priv.h"
+#include "store.h"
+
+struct sent_row
+{
+    struct sma_store *store;
+    struct store_row *row;
+};
+
+static enum sma_err write_sent_line(void *user, const struct sma_state_delivery *delivery)
+{
+    struct sent_row *sent = user;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(delivery->route, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    return sma_store_delivery_line(sent->store, sent->row->chat, &facts.route, delivery->text,
+                                   delivery->intent, sma_state_outbox_seq(delivery->outbox_id),
+                                   sma_ctx_wall(sent->store->ctx));
+}
+
+/* A receipt on which nothing waits: it may ride on the next commit's sync. A power failure before that costs what one
+ * before the receipt costs: the row is begun and is repeated. Whatever is handed out next makes the batch urgent. */
+static bool may_ride(const struct store_row *row, const struct sma_receipt *receipt)
+{
+    return receipt->is_final && receipt->state == SMA_DELIVERY_SENT && receipt->part_count == 1 &&
+           sma_state_outbox_call(row->id) < STORE_CARD_CALL;
+}
+
+static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct store_row *row,
+                                              const struct sma_receipt *receipt)
+{
+    bool is_sent = receipt->state == SMA_DELIVERY_SENT;
+    struct sma_state_delivery update = {
+        .outbox_id = row->id,
+        .state = receipt->is_final ? receipt->state : SMA_DELIVERY_BEGUN,
+        /* The next part starts with the answer to this receipt: it is begun by the same commit. */
+        .is_part_begun = !receipt->is_final,
+        .renderer_version = receipt->renderer_version,
+        .part_done_count = receipt->part + (is_sent ? 1 : 0),
+        .part_count = receipt->part_count,
+        .attempt_count = receipt->attempt_count,
+        .error = is_sent ? receipt->platform_message_id : receipt->error,
+        .ended_ms = receipt->is_final ? sma_ctx_wall(store->ctx) : 0,
+    };
+    if (is_sent && sma_state_outbox_call(row->id) >= STORE_CARD_CALL) {
+        sma_buf_clear(&store->text_buf);
+        sma_store_card_mark_put(&store->text_buf, receipt, sma_ctx_wall(store->ctx));
+        update.error = sma_buf_str(&store->text_buf);
+    }
+    enum sma_err err =
+        may_ride(row, receipt) ? sma_store_begin_lazy(store) : sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_outbox_update(store->state, &update);
+    if (err != SMA_ERR_OK || !receipt->is_final)
+        return err;
+    if (sma_state_outbox_call(row->id) >= STORE_CARD_CALL)
+        err = sma_store_approval_delivered(store, row->id);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN) {
+        struct sent_row sent = {.store = store, .row = row};
+        err = sma_state_outbox_get(store->state, row->id, write_sent_line, &sent);
+    }
+    return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
+}
+
+void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
+    struct store_row *row = sma_store_map_get(&store->outbox->rows, receipt->outbox_id);
+    if (receipt->is_held && row != NULL && !row->is_finished) {
+        sma_store_take_back_row(store, row, *msg);
+        return;
+    }
+    struct sma_msg *answer = STORE_MSG(store, RECEIPT_DONE, struct sma_receipt_done, 0);
+    struct sma_receipt_done *done = SMA_MSG_BODY(answer, struct sma_receipt_done);
+    done->outbox_id = receipt->outbox_id;
+    done->verdict = SMA_STEP_DURABLE;
+    if (row == NULL || row->is_finished) {
+        done->verdict = SMA_STEP_STOPPED;
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    enum sma_err err = write_receipt(store, row, receipt);
+    if (err == SMA_ERR_OK) {
+        sma_store_mark(store, STORE_MARK_RECEIPT);
+        sma_store_answer_later(store, *msg, &answer, 0);
+        /* Behind the answer: what takes the credit must not come before what gives it back. */
+        err = receipt->is_final ? sma_store_pump_chat(store, row->chat) : SMA_ERR_OK;
+        if (err != SMA_ERR_OK)
+            sma_store_fail_batch(store, err); /* turns the held answer into NO_DISK */
+        return;
+    }
+    sma_store_fail_batch(store, err);
+    done->verdict = SMA_STEP_NO_DISK;
+    sma_ctx_answer(store->ctx, *msg, &answer);
+}

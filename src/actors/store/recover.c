@@ -1,0 +1,410 @@
+/*
+ * What start-up does before the first message: finish a rotation, replay the history lines that were not known to be
+ * synced, import what an older program left, find the open runs and deliveries again. Everything found damaged or
+ * repaired is noted and logged when the actor starts.
+ */
+#include "consent.h"
+#include "intake.h"
+#include "outbox.h"
+#include "people.h"
+#include "record.h"
+#include "record_priv.h"
+#include "runs.h"
+#include "store.h"
+
+#include "runtime/chat/contacts_file.h"
+#include "runtime/chat/legacy.h"
+#include "runtime/chat/state_model.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define IMPORT_MARK "store.import"
+#define IMPORT_BATCH_COUNT 2000
+#define LISTED_COUNT_MAX 20
+
+void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
+{
+    char text[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+    if (store->ctx != NULL) {
+        sma_ctx_log(store->ctx, level, "%s", text);
+        return;
+    }
+    sma_buf_put_char(&store->boot_log, (char)('0' + level));
+    sma_buf_put_text(&store->boot_log, text);
+    sma_buf_put_char(&store->boot_log, '\n');
+}
+
+void sma_store_report(void *self, const struct sma_history_report *report)
+{
+    enum sma_log_level level =
+        report->kind == SMA_HISTORY_TAIL_COMPLETED ? SMA_LOG_INFO : SMA_LOG_WARN;
+    sma_store_boot_line(self, level, "history %s, byte %llu: %s", report->path,
+                        (unsigned long long)report->offset, report->text);
+}
+
+static enum sma_err fail(struct sma_store *store, struct sma_error *error, enum sma_err err,
+                         const char *what)
+{
+    const char *detail = sma_state_error(store->state)->text;
+    return sma_fail(error, err, "%s: %s", what, detail[0] != '\0' ? detail : sma_err_text(err));
+}
+
+/* -- history ---------------------------------------------------------------------------------------------------- */
+struct recovery
+{
+    struct sma_store *store;
+    struct sma_error *error;
+    uint64_t lines, written, skipped, appended;
+};
+
+static SMA_CHECKED enum sma_err record_rotation(struct sma_store *store,
+                                                struct sma_state_chat *chat, bool is_done)
+{
+    enum sma_err err = sma_state_begin(store->state);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = is_done ? sma_state_chat_set_generation(store->state, chat, chat->generation + 1)
+                  : sma_state_chat_set_rotation(store->state, chat, SMA_STR(""));
+    return err == SMA_ERR_OK ? sma_state_commit(store->state) : err;
+}
+
+static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
+{
+    struct recovery *recovery = user;
+    if (chat->rotation.len == 0)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_finish_move(recovery->store, chat, recovery->error);
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
+    struct sma_history_plan plan;
+    enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
+    err = sma_history_plan_parse(chat->rotation, &plan);
+    if (err == SMA_ERR_OK)
+        err = sma_history_rotate(recovery->store->history, &plan, &rotation, recovery->error);
+    if (err == SMA_ERR_BADINPUT)
+        sma_store_boot_line(recovery->store, SMA_LOG_ERROR,
+                            "the recorded rotation of %s cannot be read and is dropped",
+                            chat->key.ptr);
+    else if (err != SMA_ERR_OK)
+        return err;
+    bool is_done = rotation == SMA_HISTORY_ROTATED;
+    sma_store_boot_line(recovery->store, SMA_LOG_INFO, "the interrupted rotation of %s was %s",
+                        chat->key.ptr, is_done ? "finished" : "undone");
+    return record_rotation(recovery->store, chat, is_done);
+}
+
+static enum sma_err replay_line(void *user, const struct sma_state_message *message)
+{
+    struct recovery *recovery = user;
+    enum sma_history_outcome outcome;
+    recovery->lines++;
+    enum sma_err err =
+        sma_history_replay(recovery->store->history, message->chat->key, message->generation,
+                           message->chat->generation, (uint64_t)message->history_offset,
+                           message->line, &outcome, recovery->error);
+    if (err != SMA_ERR_OK)
+        return err;
+    recovery->written += outcome == SMA_HISTORY_WRITTEN;
+    recovery->skipped += outcome == SMA_HISTORY_SKIPPED;
+    recovery->appended += outcome == SMA_HISTORY_APPENDED;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct sma_error *error)
+{
+    struct recovery recovery = {.store = store, .error = error};
+    enum sma_err err = sma_state_each_chat(store->state, finish_rotation, &recovery);
+    if (err != SMA_ERR_OK)
+        return error->text[0] != '\0'
+                   ? err
+                   : fail(store, error, err, "an interrupted rotation cannot be finished");
+    err = sma_state_each_unflushed(store->state, replay_line, &recovery);
+    if (err != SMA_ERR_OK)
+        return error->text[0] != '\0' ? err : fail(store, error, err, "history cannot be replayed");
+    if (recovery.lines == 0)
+        return SMA_ERR_OK;
+    if (recovery.written + recovery.appended > 0)
+        sma_store_boot_line(store, SMA_LOG_INFO,
+                            "history: %llu accepted lines had not reached their files and were "
+                            "written, %llu stood there",
+                            (unsigned long long)(recovery.written + recovery.appended),
+                            (unsigned long long)recovery.skipped);
+    err = sma_history_sync_all(store->history, error);
+    if (err == SMA_ERR_OK)
+        sma_state_set_history_flushed(store->state, sma_state_durable_seq(store->state));
+    return err;
+}
+
+/* -- what older programs left ----------------------------------------------------------------------------------- */
+struct import
+{
+    struct sma_store *store;
+    struct sma_error *error;
+    uint32_t batch_count;
+    uint64_t claims, contacts, unanswered;
+    /* the last user message of the chat being walked that has no answer yet */
+    struct sma_buf chat_key, message_id;
+};
+
+static SMA_CHECKED enum sma_err next_batch(struct import *import)
+{
+    if (++import->batch_count % IMPORT_BATCH_COUNT != 0)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_state_commit(import->store->state);
+    return err != SMA_ERR_OK ? err : sma_state_begin(import->store->state);
+}
+
+static SMA_CHECKED enum sma_err import_claim(struct import *import, struct sma_str channel,
+                                             struct sma_str chat_key, struct sma_str message_id)
+{
+    struct sma_state *state = import->store->state;
+    struct sma_state_chat *chat;
+    struct sma_state_head head;
+    if (message_id.len == 0 || message_id.len > SMA_ID_BYTES_MAX || chat_key.len == 0 ||
+        chat_key.len > SMA_CHAT_KEY_BYTES_MAX)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_state_chat_open(state, chat_key, channel, &chat);
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_state_claim_find(state, chat->claim_id, SMA_EVENT_MESSAGE, message_id, &head);
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
+    uint64_t seq;
+    err = sma_state_accept(state,
+                           &(struct sma_state_message){.chat = chat,
+                                                       .kind = SMA_EVENT_MESSAGE,
+                                                       .state = SMA_ROW_DONE,
+                                                       .event_key = message_id,
+                                                       .generation = chat->generation,
+                                                       .history_offset = SMA_STATE_NO_LINE},
+                           &seq);
+    if (err == SMA_ERR_FULL)
+        return SMA_ERR_OK; /* older ones: the bound holds for imported claims too */
+    if (err != SMA_ERR_OK)
+        return err;
+    import->claims++;
+    return next_batch(import);
+}
+
+static void list_unanswered(struct import *import)
+{
+    if (import->message_id.len == 0)
+        return;
+    if (++import->unanswered <= LISTED_COUNT_MAX)
+        sma_store_boot_line(import->store, SMA_LOG_WARN,
+                            "state.db was missing: message %.*s of %.*s has no answer in the "
+                            "history and is not run again",
+                            (int)import->message_id.len, import->message_id.ptr,
+                            (int)import->chat_key.len, import->chat_key.ptr);
+    sma_buf_clear(&import->message_id);
+}
+
+static enum sma_err import_record(void *self, const struct sma_history_record *record)
+{
+    struct import *import = self;
+    const struct sma_history_entry *entry = &record->entry;
+    if (!sma_str_is_equal(sma_buf_str(&import->chat_key), entry->chat_key)) {
+        list_unanswered(import);
+        sma_buf_clear(&import->chat_key);
+        sma_buf_put_str(&import->chat_key, entry->chat_key);
+    }
+    if (sma_str_is_equal(entry->role, SMA_STR("assistant"))) {
+        if (!record->is_notice)
+            sma_buf_clear(&import->message_id);
+        return SMA_ERR_OK;
+    }
+    if (!sma_str_is_equal(entry->role, SMA_STR("user")))
+        return SMA_ERR_OK;
+    list_unanswered(import);
+    sma_buf_put_str(&import->message_id, entry->message_id);
+    return import_claim(import, entry->channel, entry->chat_key, entry->message_id);
+}
+
+static enum sma_err import_marker(void *self, struct sma_str channel, struct sma_str chat_key,
+                                  struct sma_str message_id, int64_t claimed_ms)
+{
+    (void)claimed_ms;
+    return import_claim(self, channel, chat_key, message_id);
+}
+
+static enum sma_err import_update(void *self, int64_t update_id)
+{
+    struct import *import = self;
+    /* The cursor is the next update wanted, as the platform's `offset`. */
+    return sma_state_cursor_set(import->store->state, SMA_STR("telegram.offset"), update_id + 1);
+}
+
+static enum sma_err import_initiator(void *self, struct sma_str channel, struct sma_str chat_key,
+                                     struct sma_str user_id)
+{
+    (void)channel;
+    struct import *import = self;
+    struct sma_buf *key = &import->store->text_buf, *value = &import->store->facts_buf;
+    sma_buf_clear(key);
+    sma_buf_put_text(key, "initiator:");
+    sma_buf_put_str(key, chat_key);
+    sma_buf_clear(value);
+    sma_buf_put_json_string(value, user_id);
+    return sma_state_access_set(import->store->state, sma_buf_str(key), sma_buf_str(value));
+}
+
+static enum sma_err import_contact(void *self, const struct sma_contact *contact)
+{
+    struct import *import = self;
+    char thread[24] = "";
+    if (contact->thread_id > 0)
+        snprintf(thread, sizeof thread, "%lld", (long long)contact->thread_id);
+    import->contacts++;
+    return sma_state_contact_put(import->store->state,
+                                 &(struct sma_state_contact){.channel = contact->channel,
+                                                             .user_name = contact->user_name,
+                                                             .chat_id = contact->chat_id,
+                                                             .chat_key = contact->chat_key,
+                                                             .chat_type = contact->chat_type,
+                                                             .thread_id = sma_str(thread),
+                                                             .user_id = contact->user_id,
+                                                             .message_id = contact->message_id,
+                                                             .wall_ms = contact->updated_ms});
+}
+
+static SMA_CHECKED enum sma_err import_all(struct import *import)
+{
+    struct sma_store *store = import->store;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/contacts.json", store->config->state_dir);
+    enum sma_err err = sma_history_walk(store->history, import_record, import, import->error);
+    list_unanswered(import);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_legacy_sink sink = {.self = import,
+                                   .claim = import_marker,
+                                   .telegram_update = import_update,
+                                   .initiator = import_initiator};
+    struct sma_legacy_counts counts = {0};
+    err = sma_legacy_walk(store->sys, store->config->state_dir, &sink, &counts, import->error);
+    if (err != SMA_ERR_OK && err != SMA_ERR_TOOBIG)
+        return err;
+    if (counts.skipped > 0)
+        sma_store_boot_line(store, SMA_LOG_WARN,
+                            "%llu files under .ship/.cache could not be read and were left out",
+                            (unsigned long long)counts.skipped);
+    struct sma_error detail = {0};
+    err = sma_contacts_read(store->sys, path, import_contact, import, &detail);
+    if (err != SMA_ERR_CORRUPT && err != SMA_ERR_TOOBIG)
+        return err;
+    sma_store_boot_line(store, SMA_LOG_WARN, "contacts.json was not imported: %s", detail.text);
+    return SMA_ERR_OK;
+}
+
+/* Once in the life of a database; an interrupted import is repeated and finds its claims again. */
+static SMA_CHECKED enum sma_err import_once(struct sma_store *store, struct sma_error *error)
+{
+    char done[8];
+    if (sma_state_meta_get(store->state, SMA_STR(IMPORT_MARK), done, sizeof done) == SMA_ERR_OK)
+        return SMA_ERR_OK;
+    struct import import = {.store = store, .error = error};
+    sma_buf_init(&import.chat_key, SMA_CHAT_KEY_BYTES_MAX * 2);
+    sma_buf_init(&import.message_id, SMA_ID_BYTES_MAX * 2);
+    enum sma_err err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = import_all(&import);
+    if (err == SMA_ERR_OK)
+        err = sma_state_meta_set(store->state, SMA_STR(IMPORT_MARK), SMA_STR("1"));
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(store->state);
+    if (err == SMA_ERR_OK && import.claims + import.contacts > 0)
+        sma_store_boot_line(
+            store, SMA_LOG_INFO,
+            "imported %llu message ids and %llu contacts; %llu messages without answer",
+            (unsigned long long)import.claims, (unsigned long long)import.contacts,
+            (unsigned long long)import.unanswered);
+    sma_buf_fini(&import.chat_key);
+    sma_buf_fini(&import.message_id);
+    if (err == SMA_ERR_OK || error->text[0] != '\0')
+        return err;
+    return fail(store, error, err, "the state of the older program cannot be imported");
+}
+
+/* -- open work -------------------------------------------------------------------------------------------------- */
+static enum sma_err note_suspect(void *user, const struct sma_state_message *message)
+{
+    struct sma_store *store = user;
+    if (message->state != SMA_ROW_RUNNING || message->run_seq != 0)
+        return SMA_ERR_OK;
+    sma_store_add_suspect(store, message->seq);
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct sma_error *error)
+{
+    enum sma_err err = SMA_ERR_OK;
+    bool was_clean = sma_state_was_clean(store->state);
+    sma_store_set_cautious(store, !was_clean);
+    if (!was_clean)
+        err = sma_state_each_open(store->state, note_suspect, store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_load_queue(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_load_outbox(store);
+    if (err != SMA_ERR_OK)
+        return fail(store, error, err, "open messages cannot be read");
+    uint32_t waiting = sma_queue_waiting(store->queue);
+    if (!was_clean)
+        sma_store_boot_line(store, SMA_LOG_WARN,
+                            "the last run of the program did not end cleanly: %u messages wait, %u "
+                            "of them were begun, "
+                            "%u deliveries are open",
+                            waiting, sma_store_run_counts(store).suspects,
+                            sma_store_outbox_counts(store).open);
+    else if (waiting + sma_store_outbox_counts(store).open > 0)
+        sma_store_boot_line(store, SMA_LOG_INFO,
+                            "%u messages wait and %u deliveries are open from before", waiting,
+                            sma_store_outbox_counts(store).open);
+    return SMA_ERR_OK;
+}
+
+/* A first commit of this run of the program. A crash before any other commit is then seen as unclean too, so that an
+ * event that ends the program before it is stored does not start speculatively each time it comes again. */
+static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma_error *error)
+{
+    char now[24];
+    snprintf(now, sizeof now, "%lld", (long long)store->sys->wall_ms(store->sys->self));
+    enum sma_err err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
+    if (err == SMA_ERR_OK)
+        err = sma_store_sweep_approvals(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_waits_sweep(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
+    if (err == SMA_ERR_NOSPACE)
+        return SMA_ERR_OK; /* the service starts and says that the disk is full */
+    return err == SMA_ERR_OK ? err : fail(store, error, err, "state.db cannot be written");
+}
+
+enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error)
+{
+    struct sma_error ignored = {0};
+    if (error == NULL)
+        error = &ignored;
+    error->text[0] = '\0';
+    enum sma_err err = repair_history(store, error);
+    if (err == SMA_ERR_OK)
+        err = import_once(store, error);
+    if (err == SMA_ERR_OK)
+        err = sma_store_import_people(store, error);
+    if (err == SMA_ERR_OK)
+        err = find_open_work(store, error);
+    return err == SMA_ERR_OK ? mark_started(store, error) : err;
+}

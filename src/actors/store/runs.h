@@ -1,0 +1,106 @@
+/*
+ * runs.h — which run starts; RUN, STEP, DONE; runs that wait for a model; usage. Part of the store; its thread.
+ */
+#ifndef SMA_STORE_RUNS_H
+#define SMA_STORE_RUNS_H
+
+#include "store.h"
+
+#define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
+#define STORE_GIVEN_UP_CALL 1u     /* ... of the notice that a run was given up */
+
+/* A run in the agent: one credit. */
+struct store_run
+{
+    uint64_t seq;
+    struct store_chat *chat;
+    struct sma_stamps stamps;
+    uint64_t started_ns;
+    bool is_committed;                     /* its message and its start are durable */
+    bool is_sent;                          /* RUN has left */
+    bool is_ending;                        /* ended by the open transaction */
+    bool is_suspect;                       /* begun before an unclean exit, no step since */
+    uint8_t end;                           /* is_ending: enum store_run_end, for the log */
+    struct sma_usage usage, usage_durable; /* of its steps; as of the last commit */
+    uint32_t delivery_count;
+    uint32_t last_step, last_step_durable; /* stored ones, with and without the open batch */
+    uint32_t collected_count;
+    uint64_t collected[STORE_COLLECT_COUNT_MAX];
+};
+
+/** May a message of this chat start before its commit? */
+bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat);
+/** Start a just accepted message: RUN leaves at once. */
+void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
+                         const struct sma_ingress *ingress, uint64_t seq);
+/** Start what can start; their RUN leaves after the commit. */
+SMA_CHECKED enum sma_err sma_store_pump_runs(struct sma_store *store);
+struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
+/** The run is over in this transaction: frees credit and chat. */
+void sma_store_run_end(struct sma_store *store, struct store_run *run);
+/** After the commit, or (is_undone) after its failure. */
+void sma_store_settle_runs(struct sma_store *store, bool is_undone);
+/** Fill the queue from state.db. */
+SMA_CHECKED enum sma_err sma_store_load_queue(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq,
+                                              uint64_t seq);
+/** The next message that waits to be answered by this run (an album's piece, or collected before the program was
+ *  started), taken off the list. */
+bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq);
+/** A run could start now, if its chat were free. */
+bool sma_store_has_room(const struct sma_store *store);
+void sma_store_step(struct sma_store *store, struct sma_msg **msg);
+void sma_store_done(struct sma_store *store, struct sma_msg **msg);
+/** Begun before an unclean exit: it resumes alone, its attempt written down first. More than there is room for are ordinary. */
+void sma_store_add_suspect(struct sma_store *store, uint64_t seq);
+/** Nothing starts before its commit until a run has made a step. */
+void sma_store_set_cautious(struct sma_store *store, bool is_cautious);
+/** The runs of one chat are the other's from now on. */
+void sma_store_runs_move(struct sma_store *store, const struct store_chat *from,
+                         struct store_chat *to);
+struct store_run_counts
+{
+    uint32_t open, suspects, waiting_for_model;
+};
+struct store_run_counts sma_store_run_counts(const struct sma_store *store);
+void sma_store_publish_runs(struct sma_store *store); /* gauges */
+
+/* -- control.c -------------------------------------------------------------------------------------------------- */
+/** Carry out a control message whose row (RUNNING) was just accepted; finishes the row. */
+SMA_CHECKED enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
+                                           const struct sma_ingress *ingress, uint64_t seq);
+/** Finish a waiting or parked message as cancelled, with whatever it holds. */
+SMA_CHECKED enum sma_err sma_store_cancel_message(struct sma_store *store, uint64_t seq);
+
+/* -- wait.c ----------------------------------------------------------------------------------------------------- */
+/** It waits for a model, or is due and waits for a slot. */
+bool sma_store_is_waiting_run(const struct sma_store *store, uint64_t seq);
+/** Queue those that are due. */
+SMA_CHECKED enum sma_err sma_store_expire_waits(struct sma_store *store);
+uint64_t sma_store_waits_wake(const struct sma_store *store);
+/** Before and after the rows are read again. */
+void sma_store_reset_waits(struct sma_store *store);
+/** /stop and /clear: the chat's waiting runs below mark are over. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_cancel_waits(struct sma_store *store, struct store_chat *chat,
+                                                uint64_t mark, uint32_t *count);
+/** The chat is free for whoever is next, unless something of it is open or waits. */
+void sma_store_free_chat(struct sma_store *store, struct store_chat *chat);
+
+/* -- learned.c, usage.c, trace.c, seen.c ------------------------------------------------------------------------ */
+/** Tell the agent what is known, once, before its first RUN. */
+void sma_store_teach(struct sma_store *store);
+void sma_store_learn(struct sma_store *store, const struct sma_learned *learned);
+/** Append {"<target>":["<member>"]}. */
+void sma_store_put_learned(struct sma_store *store, struct sma_buf *buf);
+/** The answer to SMA_QUERY_USAGE. */
+void sma_store_put_usage(struct sma_store *store, struct sma_buf *buf,
+                         const struct sma_query *query);
+/** Append the life of a run ("17") or of a message as its platform names it ("m:55"): docs/http-api.md; {} when it is not
+ *  known. */
+void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
+/** Append "usageToday":{...} to an object that is open. */
+void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);
+/** A message of this adapter was refused: it comes again. */
+void sma_store_count_refused(const struct sma_store *store, unsigned actor);
+
+#endif

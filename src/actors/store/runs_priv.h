@@ -1,0 +1,129 @@
+/*
+ * runs_priv.h — what the files of the part "runs" share. Thread: the store's.
+ */
+#ifndef SMA_STORE_RUNS_PRIV_H
+#define SMA_STORE_RUNS_PRIV_H
+
+#include "batch_priv.h"
+#include "map.h"
+#include "runs.h"
+#include "runtime/chat/state_model.h"
+
+#define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
+
+struct store_orphan
+{
+    uint64_t run_seq, seq;
+};
+
+/* A run that waits for a model. Made from the rows at start and after a failed transaction. */
+struct store_wait
+{
+    struct store_wait *prev, *next;
+    struct store_chat *chat;
+    uint64_t seq;
+    int64_t due_ms, length_ms; /* as in its row */
+    uint64_t due_ns;           /* 0 = not looked at yet */
+    bool is_due;               /* in the queue: waits for a slot only */
+};
+
+struct store_runs
+{
+    struct store_run *entries[SMA_CONCURRENCY_MAX];
+    uint32_t count;      /* entries of runs, ending ones included */
+    uint32_t open_count; /* without the ending ones: credits in use */
+    uint64_t suspects[STORE_SUSPECT_COUNT_MAX];
+    uint32_t suspect_count;
+    struct store_run *suspect_run; /* the one that has to prove itself now */
+    bool
+        is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
+    bool has_run_change;
+    struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
+    uint32_t orphan_count, orphan_cap;
+    struct store_wait *wait_first, *wait_last;
+    struct store_map waits; /* seq -> store_wait */
+    uint32_t wait_count;    /* those that are due included */
+    uint64_t wait_wake_ns;  /* none is due before it */
+    bool has_taught;        /* the agent has heard what targets refuse */
+};
+
+uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq);
+void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
+/** The turn of a run that was ended by /stop comes. Errors fail the batch. */
+void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *done);
+
+/* -- runs.c, for step.c ----------------------------------------------------------------------------------------- */
+/** Finish its row and those it answers besides; the run is over in the open transaction. */
+SMA_CHECKED enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run,
+                                              struct sma_state_finish *finish);
+struct store_sent_texts
+{
+    struct sma_buf *buf;
+    const struct sma_state_chat *chat;
+    bool is_any;
+};
+/** What the run has sent to its own chat, or will, into text_buf; otherwise its final text. */
+SMA_CHECKED enum sma_err sma_store_collect_output(struct sma_store *store, struct store_run *run,
+                                                  struct sma_str otherwise,
+                                                  struct store_sent_texts *sent);
+/** End a run that cannot go on, with a notice unless its person has the answer. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_give_up_run(struct sma_store *store, struct store_run *run,
+                                               const char *why);
+
+/* -- run_order.c ------------------------------------------------------------------------------------------------ */
+struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const struct store_run *run,
+                                             const struct sma_ingress *ingress);
+struct store_order
+{
+    const struct store_run *run;
+    bool is_resumed, is_decided;
+    uint32_t attempt;
+};
+/** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
+SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
+                                                   const struct store_order *order,
+                                                   struct sma_msg **ret_msg);
+
+/* -- wait.c ----------------------------------------------------------------------------------------------------- */
+/** The step just written makes its run wait. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_wait_for_model(struct sma_store *store, struct store_run *run,
+                                                  const struct sma_step *step);
+/** When it is due, wall clock; 0 = it does not wait. */
+int64_t sma_store_wait_due_ms(const struct sma_store *store, uint64_t seq);
+/** It is handed out, or over; nothing happens when it does not wait. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_end_wait(struct sma_store *store, uint64_t seq);
+SMA_CHECKED enum sma_err sma_store_load_waits(struct sma_store *store);
+void sma_store_forget_waits(struct sma_store *store); /* the end */
+
+/* -- usage.c, seen.c -------------------------------------------------------------------------------------------- */
+/** Add to the sums and to the run's own. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *run,
+                                               const struct sma_usage *usage,
+                                               struct sma_str target);
+/** Add to the sums only: the run is over. NOTFOUND when its row is gone. */
+SMA_CHECKED enum sma_err sma_store_count_usage_of(struct sma_store *store, uint64_t seq,
+                                                  const struct sma_usage *usage,
+                                                  struct sma_str target);
+/** Append "requests":n,... of an object that is open. */
+void sma_store_put_usage_members(struct sma_buf *buf, const struct sma_usage *usage);
+/* How a run left the agent. */
+enum store_run_end
+{
+    STORE_END_STOPPED, /* by a control message */
+    STORE_END_OK,
+    STORE_END_FAILED,
+    STORE_END_CANCELLED,
+    STORE_END_GIVEN_UP,
+    STORE_END_ASKS,  /* parked: people are asked */
+    STORE_END_WAITS, /* parked: for a model */
+};
+/** What became of a message: the answer to its INGRESS. Counted and logged. */
+void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
+                            uint64_t now);
+/** A run has ended, or waits; run->end says which. */
+void sma_store_log_end(struct sma_store *store, const struct store_run *run);
+/** Append the answer to /usage: this chat today and this month; in private to the owner's side of all chats, too. */
+void sma_store_put_usage_notice(struct sma_store *store, struct sma_buf *text,
+                                const struct store_chat *chat, const struct sma_ingress *in);
+
+#endif

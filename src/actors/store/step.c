@@ -1,0 +1,263 @@
+/*
+ * What the steps of a run and its end do: STEP and DONE.
+ */
+#include "consent.h"
+#include "facts.h"
+#include "outbox.h"
+#include "record.h"
+#include "runs.h"
+#include "runs_priv.h"
+#include "store.h"
+
+static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint64_t seq,
+                                   uint32_t number, uint32_t delivery_count)
+{
+    struct sma_msg *answer =
+        sma_store_msg(store, kind, sizeof(struct sma_step_done),
+                      delivery_count * sizeof(struct sma_step_delivery_state) + 16);
+    struct sma_step_done *done = SMA_MSG_BODY(answer, struct sma_step_done);
+    done->seq = seq;
+    done->number = number;
+    done->verdict = SMA_STEP_DURABLE;
+    done->delivery_count = delivery_count;
+    done->deliveries = sma_msg_space(answer, delivery_count * sizeof *done->deliveries);
+    return answer;
+}
+
+static void answer_verdict(struct sma_store *store, const struct sma_msg *question, unsigned kind,
+                           uint64_t seq, enum sma_step_verdict verdict)
+{
+    struct sma_msg *answer = make_answer(store, kind, seq, 0, 0);
+    SMA_MSG_BODY(answer, struct sma_step_done)->verdict = (uint8_t)verdict;
+    /* NO_DISK depends on no transaction; STOPPED may be the doing of the open one. */
+    if (verdict == SMA_STEP_NO_DISK)
+        sma_ctx_answer(store->ctx, question, &answer);
+    else
+        sma_store_answer_later(store, question, &answer, 0);
+}
+
+static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct store_run *run,
+                                            uint32_t step,
+                                            const struct sma_step_delivery *deliveries,
+                                            struct sma_step_done *done)
+{
+    bool is_step = step != 0 && done->number != 0;
+    for (uint32_t i = 0; i < done->delivery_count; i++) {
+        struct store_delivery_facts facts = {
+            .seq = run->seq, .step = step, .has_waiter = is_step, .stamps = &run->stamps};
+        enum sma_err err = sma_store_deliver(store, &facts, &deliveries[i], &done->deliveries[i]);
+        if (err != SMA_ERR_OK)
+            return err;
+        run->delivery_count++;
+    }
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err clear_suspicion(struct sma_store *store, struct store_run *run)
+{
+    enum sma_err err = sma_state_set_attempt(store->state, run->seq, 0);
+    if (err == SMA_ERR_OK) {
+        run->is_suspect = false;
+        store->runs->suspect_run = NULL;
+        sma_store_forget_suspect(store, run->seq);
+    }
+    return err;
+}
+
+static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store_run *run,
+                                           const struct sma_step *step, struct sma_step_done *done)
+{
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_step_add_used(store->state, &(struct sma_state_step){.seq = run->seq,
+                                                                             .number = step->number,
+                                                                             .kind = step->kind,
+                                                                             .data = step->data,
+                                                                             .usage = &step->usage,
+                                                                             .trace = step->trace});
+    if (err == SMA_ERR_EXISTS) {
+        err = SMA_ERR_OK; /* asked again: answered as stored */
+    } else if (err == SMA_ERR_OK) {
+        SMA_METRIC_ADD(steps_total, 1);
+        run->last_step = step->number;
+        store->runs->has_run_change = true;
+        err = sma_store_count_usage(store, run, &step->usage, step->target);
+    }
+    if (err == SMA_ERR_OK)
+        err = deliver_all(store, run, step->number, step->deliveries, done);
+    if (err == SMA_ERR_OK && run->is_suspect)
+        err = clear_suspicion(store, run);
+    bool waits = step->kind == SMA_STEP_WAIT && step->wait_ms > 0;
+    if (err == SMA_ERR_OK && waits) {
+        done->verdict = SMA_STEP_PARKED;
+        return sma_store_wait_for_model(store, run, step);
+    }
+    if (err != SMA_ERR_OK || step->request_json.len == 0)
+        return err;
+    done->verdict = SMA_STEP_PARKED;
+    err = sma_store_park(store, run, step);
+    if (err != SMA_ERR_BADINPUT)
+        return err;
+    /* Nobody can be asked, and nothing of it may be done without. */
+    done->verdict = SMA_STEP_STOPPED;
+    return sma_store_give_up_run(store, run, "its request for consent cannot be read");
+}
+
+void sma_store_step(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_step *step = SMA_MSG_BODY(*msg, struct sma_step);
+    struct store_run *run = sma_store_run_find(store, step->seq);
+    if (run == NULL) {
+        answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_STOPPED);
+        return;
+    }
+    sma_store_check_disk(store);
+    /* The one before it was refused while it was on its way: it comes again behind that one. */
+    bool is_ahead = step->number > run->last_step + 1;
+    if (sma_store_disk_level(store) >= 2 || is_ahead) {
+        answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
+        return;
+    }
+    struct sma_msg *answer =
+        make_answer(store, SMA_MSG_STEP_DONE, step->seq, step->number, step->delivery_count);
+    enum sma_err err = write_step(store, run, step, SMA_MSG_BODY(answer, struct sma_step_done));
+    if (err == SMA_ERR_OK) {
+        sma_store_mark(store, STORE_MARK_STEP);
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    sma_msg_destroy(answer);
+    sma_store_fail_batch(store, err);
+    answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
+}
+
+struct run_message
+{
+    struct sma_store *store;
+    const struct sma_done *done;
+    struct sma_str *message_id;
+    bool wants_line;
+};
+
+/* Channel api: a result that nobody "sent" is written to the history like an answer (reference §4.3). */
+static SMA_CHECKED enum sma_err write_result_line(struct run_message *wanted,
+                                                  const struct sma_state_message *message,
+                                                  const struct store_facts *facts)
+{
+    struct sma_store *store = wanted->store;
+    bool is_success = wanted->done->outcome == SMA_OUTCOME_OK;
+    struct store_chat *chat = sma_store_chat(store, message->chat);
+    return sma_store_add_line(store, chat,
+                              &(struct sma_history_entry){
+                                  .wall_ms = sma_ctx_wall(store->ctx),
+                                  .channel = facts->route.channel,
+                                  .chat_id = facts->route.chat_id,
+                                  .chat_key = message->chat->key,
+                                  .user_id = SMA_STR("bot"),
+                                  .message_id = message->event_key,
+                                  .role = SMA_STR("assistant"),
+                                  .text = sma_buf_str(&store->text_buf),
+                                  .meta_json = is_success ? SMA_STR("{\"success\":true}")
+                                                          : SMA_STR("{\"success\":false}"),
+                              },
+                              message->seq);
+}
+
+static enum sma_err look_at_message(void *user, const struct sma_state_message *message)
+{
+    struct run_message *wanted = user;
+    sma_buf_clear(&wanted->store->facts_buf);
+    sma_buf_put_str(&wanted->store->facts_buf, message->event_key);
+    *wanted->message_id = sma_buf_str(&wanted->store->facts_buf);
+    if (!wanted->wants_line)
+        return wanted->store->facts_buf.err;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    int adapter = err == SMA_ERR_OK ? sma_store_adapter_of(wanted->store, &facts.route) : -1;
+    if (adapter < 0 ||
+        !wanted->store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
+        return wanted->store->facts_buf.err;
+    return write_result_line(wanted, message, &facts);
+}
+
+static enum sma_row_state row_state_of(uint8_t outcome)
+{
+    switch (outcome) {
+    case SMA_OUTCOME_OK:
+        return SMA_ROW_DONE;
+    case SMA_OUTCOME_CANCELLED:
+        return SMA_ROW_CANCELLED;
+    case SMA_OUTCOME_GIVEN_UP:
+        return SMA_ROW_GIVEN_UP;
+    default:
+        return SMA_ROW_FAILED;
+    }
+}
+
+static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store_run *run,
+                                           const struct sma_done *done,
+                                           struct sma_step_done *answer)
+{
+    uint32_t last = 0;
+    struct store_sent_texts sent;
+    struct sma_str message_id = {NULL, 0};
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK && done->delivery_count > 0)
+        err = sma_state_step_last(store->state, run->seq, &last);
+    if (err == SMA_ERR_OK)
+        err = deliver_all(store, run, last + 1, done->deliveries, answer);
+    if (err == SMA_ERR_OK)
+        err = sma_store_count_usage(store, run, &done->usage, done->target);
+    if (err == SMA_ERR_OK)
+        err = sma_store_collect_output(store, run, done->output, &sent);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct run_message wanted = {.store = store,
+                                 .done = done,
+                                 .message_id = &message_id,
+                                 .wants_line = !sent.is_any && store->text_buf.len > 0};
+    err = sma_state_message_get(store->state, run->seq, look_at_message, &wanted);
+    if (err != SMA_ERR_OK)
+        return err;
+    return sma_store_finish_run(
+        store, run,
+        &(struct sma_state_finish){.seq = run->seq,
+                                   .state = row_state_of(done->outcome),
+                                   .outcome = done->outcome,
+                                   .is_success = done->outcome == SMA_OUTCOME_OK,
+                                   .output = sma_buf_str(&store->text_buf),
+                                   .tool_calls_json = done->tool_calls_json,
+                                   .wire = done->wire,
+                                   .turn = done->turn,
+                                   .message_id = message_id,
+                                   .trace = done->trace});
+}
+
+void sma_store_done(struct sma_store *store, struct sma_msg **msg)
+{
+    const struct sma_done *done = SMA_MSG_BODY(*msg, struct sma_done);
+    struct store_run *run = sma_store_run_find(store, done->seq);
+    if (run == NULL) {
+        sma_store_keep_late_turn(store, done);
+        answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_STOPPED);
+        return;
+    }
+    sma_store_check_disk(store);
+    if (sma_store_disk_level(store) >= 2 && done->delivery_count > 0) {
+        answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_NO_DISK);
+        return;
+    }
+    uint64_t started_ns = run->started_ns;
+    struct sma_msg *answer =
+        make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
+    enum sma_err err = write_done(store, run, done, SMA_MSG_BODY(answer, struct sma_step_done));
+    if (err == SMA_ERR_OK) {
+        sma_store_mark(store, STORE_MARK_DONE);
+        SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - started_ns);
+        sma_store_answer_later(store, *msg, &answer, 0);
+        return;
+    }
+    sma_msg_destroy(answer);
+    sma_store_fail_batch(store, err);
+    answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_NO_DISK);
+}

@@ -1,0 +1,184 @@
+/*
+ * The life of one message as JSON: what its run has noted (runtime/agent/trace.h), its deliveries, where it stands. Read from
+ * the rows: of an open run what its steps hold so far.
+ */
+#include "facts.h"
+#include "runs.h"
+#include "runs_priv.h"
+#include "store.h"
+
+#include "runtime/agent/trace.h"
+
+#define TRACE_LOOK_COUNT 100000 /* newest messages among which an id of a platform is looked for */
+
+struct trace_facts
+{
+    struct sma_buf *json;
+    int64_t accepted_ms, ended_ms;
+    uint32_t count;
+};
+
+static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
+{
+    if (wall_ms == 0)
+        return;
+    sma_buf_put_json_key(json, key);
+    sma_buf_put_char(json, '"');
+    sma_buf_put_iso_time(json, wall_ms);
+    sma_buf_put_char(json, '"');
+}
+
+/* -- which one ---------------------------------------------------------------------------------------------------- */
+/* "17" is a run; what is none may be a message as its platform names it, "m:17" is in any case. */
+static SMA_CHECKED enum sma_err find_seq(struct sma_store *store, struct sma_str asked,
+                                         uint64_t *ret_seq)
+{
+    int64_t seq;
+    struct sma_state_head head;
+    bool is_message = sma_str_starts_with(asked, SMA_STR("m:"));
+    if (is_message)
+        asked = (struct sma_str){asked.ptr + 2, asked.len - 2};
+    if (!is_message && sma_parse_i64(asked, 1, INT64_MAX, &seq) == SMA_ERR_OK &&
+        sma_state_head_get(store->state, (uint64_t)seq, &head) == SMA_ERR_OK &&
+        head.state != SMA_ROW_LINE) {
+        *ret_seq = (uint64_t)seq;
+        return SMA_ERR_OK;
+    }
+    return sma_state_find_event(store->state, asked, TRACE_LOOK_COUNT, ret_seq);
+}
+
+/* -- its parts ---------------------------------------------------------------------------------------------------- */
+static enum sma_err put_message(void *user, const struct sma_state_message *message)
+{
+    struct trace_facts *facts = user;
+    struct store_facts stored = {0};
+    if (sma_store_facts_get(message->facts, &stored) != SMA_ERR_OK)
+        stored = (struct store_facts){0}; /* a claim without facts: the rest is still true */
+    facts->accepted_ms = stored.accepted_ms;
+    sma_buf_put_json_member(facts->json, "chatKey", message->chat->key);
+    sma_buf_put_json_member(facts->json, "platform", message->chat->channel);
+    sma_buf_put_json_member(facts->json, "messageId", message->event_key);
+    sma_buf_put_json_member(facts->json, "userId", message->user_id);
+    put_time(facts->json, "sentAt", stored.wall_ms);
+    put_time(facts->json, "acceptedAt", stored.accepted_ms);
+    return facts->json->err;
+}
+
+static enum sma_err put_result(void *user, const struct sma_state_result *result)
+{
+    struct trace_facts *facts = user;
+    struct sma_buf *json = facts->json;
+    put_time(json, "endedAt", result->wall_ms);
+    if (facts->accepted_ms != 0 && result->wall_ms >= facts->accepted_ms)
+        sma_buf_put_json_number(json, "durationMs",
+                                (uint64_t)(result->wall_ms - facts->accepted_ms));
+    if (result->usage == NULL || sma_usage_is_empty(result->usage))
+        return json->err;
+    sma_buf_put_json_key(json, "usage");
+    sma_buf_put_char(json, '{');
+    sma_store_put_usage_members(json, result->usage);
+    sma_buf_put_char(json, '}');
+    return json->err;
+}
+
+static enum sma_err put_delivery(void *user, const struct sma_state_delivery *delivery)
+{
+    static const char *const states[] = {[SMA_DELIVERY_WAITING] = "waiting",
+                                         [SMA_DELIVERY_BEGUN] = "begun",
+                                         [SMA_DELIVERY_SENT] = "sent",
+                                         [SMA_DELIVERY_FAILED] = "failed",
+                                         [SMA_DELIVERY_UNKNOWN] = "unknown"};
+    struct trace_facts *facts = user;
+    struct sma_buf *json = facts->json;
+    bool is_failure =
+        delivery->state == SMA_DELIVERY_FAILED || delivery->state == SMA_DELIVERY_UNKNOWN;
+    sma_buf_put_text(json, facts->count++ == 0 ? "{" : ",{");
+    sma_buf_put_json_number(json, "outboxId", delivery->outbox_id);
+    sma_buf_put_json_number(json, "step", sma_state_outbox_step(delivery->outbox_id));
+    sma_buf_put_json_member(json, "platform", delivery->channel);
+    sma_buf_put_json_member(
+        json, "state",
+        sma_str(delivery->state < SMA_COUNT_OF(states) ? states[delivery->state] : "unknown"));
+    sma_buf_put_json_number(json, "attempts", delivery->attempt_count);
+    sma_buf_put_json_number(json, "parts", delivery->part_count);
+    put_time(json, "madeAt", delivery->made_ms);
+    put_time(json, "endedAt", delivery->ended_ms);
+    if (delivery->made_ms != 0 && delivery->ended_ms >= delivery->made_ms)
+        sma_buf_put_json_number(json, "ms", (uint64_t)(delivery->ended_ms - delivery->made_ms));
+    if (is_failure)
+        sma_buf_put_json_member(json, "error", delivery->error);
+    sma_buf_put_char(json, '}');
+    return json->err;
+}
+
+static const char *state_name(const struct sma_store *store, const struct sma_state_head *head,
+                              uint64_t seq)
+{
+    switch (head->state) {
+    case SMA_ROW_WAITING:
+        return "waiting";
+    case SMA_ROW_RUNNING:
+        return "running";
+    case SMA_ROW_PARKED:
+        return sma_store_is_waiting_run(store, seq) ? "waiting_for_model" : "parked";
+    case SMA_ROW_DONE:
+        return "done";
+    case SMA_ROW_CANCELLED:
+        return "cancelled";
+    case SMA_ROW_IGNORED:
+        return "ignored";
+    case SMA_ROW_BUSY:
+        return "busy";
+    default:
+        return "failed";
+    }
+}
+
+static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_buf *json,
+                                          uint64_t seq)
+{
+    struct sma_state_head head;
+    struct trace_facts facts = {.json = json};
+    enum sma_err err = sma_state_head_get(store->state, seq, &head);
+    if (err != SMA_ERR_OK)
+        return err;
+    uint64_t run = head.run_seq != 0 ? head.run_seq : seq;
+    sma_buf_put_text(json, "{\"runId\":");
+    sma_buf_printf(json, "\"%llu\"", (unsigned long long)run);
+    if (run != seq)
+        sma_buf_put_json_number(json, "messageSeq", seq);
+    sma_buf_put_json_member(json, "status", sma_str(state_name(store, &head, run)));
+    err = sma_state_message_get(store->state, seq, put_message, &facts);
+    if (err == SMA_ERR_OK)
+        err = sma_state_result_get(store->state, run, put_result, &facts);
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
+        return err;
+    sma_buf_clear(&store->load_buf);
+    err = sma_state_trace_get(store->state, run, &store->load_buf);
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_buf_put_text(json, ",\"stages\":[");
+    sma_trace_put_json(json, sma_buf_str(&store->load_buf));
+    sma_buf_put_text(json, "],\"deliveries\":[");
+    facts.count = 0;
+    err = sma_state_each_delivery(store->state, run, put_delivery, &facts);
+    sma_buf_put_text(json, "]}");
+    return err == SMA_ERR_OK ? json->err : err;
+}
+
+void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked)
+{
+    uint64_t seq;
+    enum sma_err err = find_seq(store, asked, &seq);
+    size_t begun = json->len;
+    if (err == SMA_ERR_OK)
+        err = put_trace(store, json, seq);
+    if (err == SMA_ERR_OK)
+        return;
+    if (err != SMA_ERR_NOTFOUND)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the trace of a message cannot be read: %s",
+                    sma_state_error(store->state)->text);
+    json->len = begun;
+    json->err = SMA_ERR_OK;
+    sma_buf_put_text(json, "{}");
+}
