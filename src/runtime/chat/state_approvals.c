@@ -63,10 +63,10 @@ enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str
     return sma_state_run(state, stmt);
 }
 
-static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_approval_fn *each,
-                         void *user)
+enum sma_err sma_state_approval_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                    struct sma_state_approval *ret_approval)
 {
-    struct sma_state_approval approval = {
+    *ret_approval = (struct sma_state_approval){
         .id = sma_state_column(stmt, 0),
         .run_seq = (uint64_t)sqlite3_column_int64(stmt, 1),
         .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 2)),
@@ -78,9 +78,17 @@ static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_
         .request = sma_state_column(stmt, 8),
         .doc = sma_state_column(stmt, 9),
     };
-    if (approval.chat == NULL)
+    if (ret_approval->chat == NULL)
         return sma_state_damaged(state, "read an approval: its chat is not there");
-    return each(user, &approval);
+    return SMA_ERR_OK;
+}
+
+static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_approval_fn *each,
+                         void *user)
+{
+    struct sma_state_approval approval;
+    enum sma_err err = sma_state_approval_row(state, stmt, &approval);
+    return err == SMA_ERR_OK ? each(user, &approval) : err;
 }
 
 static enum sma_err give_all(struct sma_state *state, sqlite3_stmt *stmt,

@@ -86,6 +86,12 @@ enum sma_err sma_state_row_state_noted(struct sma_state *state, uint64_t seq, in
     return sma_state_fail_change(state, SMA_ERR_NOMEM);
 }
 
+uint64_t sma_state_open_next(const struct sma_state *state, uint64_t after)
+{
+    size_t at = find_open(state, after + 1);
+    return at < state->open.count ? state->open.items[at] : 0;
+}
+
 uint64_t sma_state_open_count(const struct sma_state *state)
 {
     return state->open.count - state->open_head;
@@ -345,8 +351,8 @@ enum sma_err sma_state_find_event(struct sma_state *state, struct sma_str event_
 }
 
 /* The row under the statement; its slices are the statement's. */
-static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
-                             struct sma_state_message *ret_message)
+enum sma_err sma_state_message_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                   struct sma_state_message *ret_message)
 {
     *ret_message = (struct sma_state_message){
         .seq = (uint64_t)sqlite3_column_int64(stmt, 0),
@@ -380,7 +386,7 @@ enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
     struct sma_state_message message;
     char *own = NULL;
     if (rc == SQLITE_ROW)
-        err = read_row(state, stmt, &message);
+        err = sma_state_message_row(state, stmt, &message);
     else if (rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read a message");
     if (err == SMA_ERR_OK) {
@@ -424,7 +430,7 @@ enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message
     state->live_reads++;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct sma_state_message message;
-        err = read_row(state, stmt, &message);
+        err = sma_state_message_row(state, stmt, &message);
         if (err == SMA_ERR_OK)
             err = each(user, &message);
     }

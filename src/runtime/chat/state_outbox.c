@@ -1,6 +1,8 @@
 /* Deliveries. */
 #include "runtime/chat/state_priv.h"
 
+#include "sma/messages.h"
+
 #include <stdlib.h>
 
 static void bind_int(sqlite3_stmt *stmt, int index, uint64_t number)
@@ -72,9 +74,24 @@ enum sma_err sma_state_outbox_update(struct sma_state *state,
     return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
 }
 
+enum sma_err sma_state_outbox_fail(struct sma_state *state, uint64_t outbox_id,
+                                   struct sma_str error, int64_t ended_ms)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_OUTBOX_FAIL) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    bind_int(stmt, 1, outbox_id);
+    bind_int(stmt, 2, SMA_DELIVERY_FAILED);
+    sma_state_bind(stmt, 3, error, true);
+    bind_int(stmt, 4, (uint64_t)ended_ms);
+    err = sma_state_run(state, stmt);
+    return err == SMA_ERR_OK && sqlite3_changes(state->db) == 0 ? SMA_ERR_NOTFOUND : err;
+}
+
 /* The row under the statement; its slices are the statement's. */
-static enum sma_err read_row(struct sma_state *state, sqlite3_stmt *stmt,
-                             struct sma_state_delivery *ret_delivery)
+enum sma_err sma_state_delivery_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                    struct sma_state_delivery *ret_delivery)
 {
     *ret_delivery = (struct sma_state_delivery){
         .outbox_id = (uint64_t)sqlite3_column_int64(stmt, 0),
@@ -111,7 +128,7 @@ enum sma_err sma_state_outbox_get(struct sma_state *state, uint64_t outbox_id,
     struct sma_state_delivery delivery;
     char *own = NULL;
     if (rc == SQLITE_ROW)
-        err = read_row(state, stmt, &delivery);
+        err = sma_state_delivery_row(state, stmt, &delivery);
     else if (rc != SQLITE_DONE)
         err = sma_state_fail(state, rc, "read a delivery");
     if (err == SMA_ERR_OK) {
@@ -164,7 +181,7 @@ enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
     state->live_reads++;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         struct sma_state_delivery delivery;
-        err = read_row(state, stmt, &delivery);
+        err = sma_state_delivery_row(state, stmt, &delivery);
         if (err == SMA_ERR_OK)
             err = each(user, &delivery);
     }

@@ -11,6 +11,7 @@
 #include "runtime/chat/claims.h"
 #include "runtime/chat/state.h"
 #include "runtime/chat/state_model.h"
+#include "runtime/chat/state_read.h"
 #include "runtime/chat/state_vfs.h"
 
 #include <sqlite3.h>
@@ -58,6 +59,8 @@
     X(MESSAGE_LINES,                                                                               \
       "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "      \
       "FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq")                             \
+    X(MESSAGE_LINE_NEXT,                                                                           \
+      "SELECT seq FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq LIMIT 1")          \
     X(MESSAGE_TAIL, "SELECT seq,chat,kind,state,event FROM messages WHERE seq>=?1 ORDER BY seq")   \
     X(MESSAGE_SLICE,                                                                               \
       "SELECT seq,state,kind,chat,event,place FROM messages WHERE seq>=?1 AND seq<=?2 "            \
@@ -101,12 +104,13 @@
                      "state=?2,begun=?3,renderer=?4,parts_done=?5,parts=?6,attempts=?7,error=?8,"  \
                      "ended=max(ended,?9) "                                                        \
                      "WHERE id=?1")                                                                \
+    X(OUTBOX_FAIL, "UPDATE outbox SET state=?2,error=?3,ended=max(ended,?4) WHERE id=?1")          \
     X(OUTBOX_GET,                                                                                  \
       "SELECT "                                                                                    \
       "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
       "salt,made,ended "                                                                           \
       "FROM outbox WHERE id=?1")                                                                   \
-    X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY id")                             \
+    X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY +id")                            \
     X(OUTBOX_RUN,                                                                                  \
       "SELECT "                                                                                    \
       "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
@@ -142,6 +146,11 @@
     X(APPROVAL_OPEN,                                                                               \
       "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
       "WHERE state=0 ORDER BY run")                                                                \
+    X(APPROVAL_GET,                                                                                \
+      "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
+      "WHERE id=?1")                                                                               \
+    X(APPROVAL_IDS, "SELECT id FROM approvals WHERE id>=?1 AND id<?2 LIMIT 2")                     \
+    X(APPROVAL_OPEN_IDS, "SELECT id FROM approvals WHERE state=0 ORDER BY run")                    \
     X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
     X(WAIT_SET, "INSERT OR REPLACE INTO waits(run,due,length) VALUES(?1,?2,?3)")                   \
     X(WAIT_REMOVE, "DELETE FROM waits WHERE run=?1")                                               \
@@ -384,6 +393,18 @@ void sma_state_bind(sqlite3_stmt *stmt, int index, struct sma_str bytes, bool is
 struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
 /** Copy these slices into one piece of memory, so that the statement they come from can be reset. free() it; NULL: NOMEM. */
 char *sma_state_own(struct sma_str *const *slices, size_t count);
+/* state_read.c */
+void *sma_state_rows_take(struct sma_state_rows *rows, size_t bytes); /* NULL: NOMEM */
+SMA_CHECKED enum sma_err sma_state_rows_own(struct sma_state_rows *rows,
+                                            struct sma_str *const *slices, size_t count);
+SMA_CHECKED enum sma_err sma_state_fail_row(struct sma_state *state, int rc, const char *what);
+/* The row under a statement; its slices are the statement's. */
+SMA_CHECKED enum sma_err sma_state_message_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                               struct sma_state_message *ret_message);
+SMA_CHECKED enum sma_err sma_state_delivery_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                                struct sma_state_delivery *ret_delivery);
+SMA_CHECKED enum sma_err sma_state_approval_row(struct sma_state *state, sqlite3_stmt *stmt,
+                                                struct sma_state_approval *ret_approval);
 /* state_chats.c */
 SMA_CHECKED enum sma_err sma_state_chats_load(struct sma_state *state);
 void sma_state_chats_free(struct sma_state *state);

@@ -258,3 +258,35 @@ enum sma_err sma_state_each_turn(struct sma_state *state, const struct sma_state
     }
     return err;
 }
+
+struct copying
+{
+    struct sma_state_rows *rows;
+    struct sma_state_turns *turns;
+};
+
+static enum sma_err copy_turn(void *user, uint64_t seq, struct sma_str wire,
+                              struct sma_str message_id, struct sma_str turn)
+{
+    const struct copying *copying = user;
+    struct sma_state_turn copy = {seq, wire, message_id, turn};
+    struct sma_str *const slices[] = {&copy.wire, &copy.message_id, &copy.turn};
+    enum sma_err err = sma_state_rows_own(copying->rows, slices, SMA_COUNT_OF(slices));
+    copying->turns->items[copying->turns->count++] = copy;
+    return err;
+}
+
+enum sma_err sma_state_turns_read(struct sma_state *state,
+                                  const struct sma_state_turns_wanted *wanted,
+                                  struct sma_state_rows *rows, struct sma_state_turns *ret_turns)
+{
+    uint32_t max =
+        wanted->turns_max < SMA_STATE_TURN_COUNT_MAX ? wanted->turns_max : SMA_STATE_TURN_COUNT_MAX;
+    *ret_turns = (struct sma_state_turns){
+        .items = sma_state_rows_take(rows, (max + 1) * sizeof *ret_turns->items)};
+    if (ret_turns->items == NULL)
+        return SMA_ERR_NOMEM;
+    struct copying copying = {rows, ret_turns};
+    return sma_state_each_turn(state, wanted->chat, wanted->before_seq, max, wanted->bytes_max,
+                               copy_turn, &copying);
+}

@@ -1,0 +1,351 @@
+/* Rows as copies that belong to the caller. */
+#include "runtime/chat/state_priv.h"
+
+#include "sma/messages.h"
+
+#include <stdlib.h>
+
+#define PIECE_BYTES ((size_t)4096)
+
+/* -- memory of copies ------------------------------------------------------------------------------------------- */
+struct sma_state_piece
+{
+    struct sma_state_piece *next;
+    size_t used, capacity;
+    char bytes[];
+};
+
+void sma_state_rows_free(struct sma_state_rows *rows)
+{
+    while (rows->pieces != NULL) {
+        struct sma_state_piece *piece = rows->pieces;
+        rows->pieces = piece->next;
+        free(piece);
+    }
+}
+
+void *sma_state_rows_take(struct sma_state_rows *rows, size_t bytes)
+{
+    size_t need = (bytes + 15) & ~(size_t)15;
+    struct sma_state_piece *piece = rows->pieces;
+    if (piece == NULL || piece->capacity - piece->used < need) {
+        size_t capacity = need > PIECE_BYTES ? need : PIECE_BYTES;
+        piece = malloc(sizeof *piece + capacity);
+        if (piece == NULL)
+            return NULL;
+        *piece = (struct sma_state_piece){.next = rows->pieces, .capacity = capacity};
+        rows->pieces = piece;
+    }
+    void *taken = piece->bytes + piece->used;
+    piece->used += need;
+    return taken;
+}
+
+enum sma_err sma_state_rows_own(struct sma_state_rows *rows, struct sma_str *const *slices,
+                                size_t count)
+{
+    size_t bytes = 1; /* what is empty gets an address, too */
+    for (size_t i = 0; i < count; i++)
+        bytes += slices[i]->len;
+    char *at = sma_state_rows_take(rows, bytes);
+    for (size_t i = 0; at != NULL && i < count; i++) {
+        if (slices[i]->len > 0)
+            memcpy(at, slices[i]->ptr, slices[i]->len);
+        slices[i]->ptr = at;
+        at += slices[i]->len;
+    }
+    return at == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+/* Room for one more item of a list: twice as many in a new place, the old place stays until all is freed. */
+static void *list_grow(struct sma_state_rows *rows, void *items, size_t count, size_t item_bytes)
+{
+    bool is_full = count == 0 || (count >= 8 && (count & (count - 1)) == 0);
+    if (!is_full)
+        return items;
+    void *grown = sma_state_rows_take(rows, (count == 0 ? 8 : count * 2) * item_bytes);
+    if (grown != NULL && count > 0)
+        memcpy(grown, items, count * item_bytes);
+    return grown;
+}
+
+/* -- one row ---------------------------------------------------------------------------------------------------- */
+/* Of a row whose bytes SQLite itself cannot make out: other rows may be fine. */
+enum sma_err sma_state_fail_row(struct sma_state *state, int rc, const char *what)
+{
+    return (rc & 0xff) == SQLITE_CORRUPT ? sma_state_damaged(state, what)
+                                         : sma_state_fail(state, rc, what);
+}
+
+/* @return OK: there is a row, the statement is to be ended by the caller */
+static enum sma_err step_to_row(struct sma_state *state, sqlite3_stmt *stmt, const char *what)
+{
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        return SMA_ERR_OK;
+    enum sma_err err = rc == SQLITE_DONE ? SMA_ERR_NOTFOUND : sma_state_fail_row(state, rc, what);
+    sma_state_done(stmt);
+    return err;
+}
+
+static sqlite3_stmt *bind_one(struct sma_state *state, enum sma_state_sql sql, uint64_t number)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, sql);
+    if (stmt != NULL)
+        (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)number); /* a valid index cannot fail */
+    return stmt;
+}
+
+static sqlite3_stmt *bind_two(struct sma_state *state, enum sma_state_sql sql, uint64_t number,
+                              uint64_t second)
+{
+    sqlite3_stmt *stmt = bind_one(state, sql, number);
+    if (stmt != NULL)
+        (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)second); /* a valid index cannot fail */
+    return stmt;
+}
+
+/* -- messages --------------------------------------------------------------------------------------------------- */
+static enum sma_err own_message(struct sma_state *state, sqlite3_stmt *stmt,
+                                struct sma_state_rows *rows, struct sma_state_message *ret_message)
+{
+    enum sma_err err = sma_state_message_row(state, stmt, ret_message);
+    struct sma_str *const slices[] = {&ret_message->event_key, &ret_message->user_id,
+                                      &ret_message->line, &ret_message->facts};
+    if (err == SMA_ERR_OK)
+        err = sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices));
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_message_read(struct sma_state *state, uint64_t seq,
+                                    struct sma_state_rows *rows,
+                                    struct sma_state_message *ret_message)
+{
+    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_MESSAGE_GET, seq);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = step_to_row(state, stmt, "read a message");
+    return err == SMA_ERR_OK ? own_message(state, stmt, rows, ret_message) : err;
+}
+
+enum sma_err sma_state_unflushed_next(struct sma_state *state, uint64_t after,
+                                      struct sma_state_rows *rows,
+                                      struct sma_state_message *ret_message)
+{
+    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_MESSAGE_LINE_NEXT, after);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = step_to_row(state, stmt, "read a history line");
+    if (err != SMA_ERR_OK)
+        return err;
+    uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
+    sma_state_done(stmt);
+    err = sma_state_message_read(state, seq, rows, ret_message);
+    ret_message->seq = seq;
+    return err;
+}
+
+/* -- runs ------------------------------------------------------------------------------------------------------- */
+enum sma_err sma_state_steps_read(struct sma_state *state, uint64_t seq,
+                                  struct sma_state_rows *rows, struct sma_state_steps *ret_steps)
+{
+    sqlite3_stmt *stmt = bind_two(state, SMA_SQL_STEP_EACH, seq << 10, (seq + 1) << 10);
+    struct sma_state_steps list = {NULL, 0};
+    enum sma_err err = stmt == NULL ? state->error.code : SMA_ERR_OK;
+    while (err == SMA_ERR_OK && (err = step_to_row(state, stmt, "read steps")) == SMA_ERR_OK) {
+        struct sma_state_step step = {
+            .seq = seq,
+            .number = (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX),
+            .kind = (uint8_t)sqlite3_column_int(stmt, 1),
+            .data = sma_state_column(stmt, 2),
+        };
+        struct sma_str *const slices[] = {&step.data};
+        err = sma_state_rows_own(rows, slices, 1);
+        void *grown = list_grow(rows, list.items, list.count, sizeof *list.items);
+        if (err != SMA_ERR_OK || grown == NULL) {
+            sma_state_done(stmt);
+            return SMA_ERR_NOMEM;
+        }
+        list.items = grown;
+        list.items[list.count++] = step;
+    }
+    *ret_steps = list;
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+enum sma_err sma_state_result_read(struct sma_state *state, uint64_t seq,
+                                   struct sma_state_rows *rows, struct sma_state_result *ret_result)
+{
+    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_RUN_GET, seq);
+    struct sma_usage *usage = sma_state_rows_take(rows, sizeof *usage);
+    if (stmt == NULL || usage == NULL)
+        return stmt == NULL ? state->error.code : SMA_ERR_NOMEM;
+    enum sma_err err = step_to_row(state, stmt, "read a result");
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_state_usage_get(sma_state_column(stmt, 6), usage);
+    *ret_result = (struct sma_state_result){
+        .seq = seq,
+        .outcome = (uint8_t)sqlite3_column_int(stmt, 1),
+        .is_success = sqlite3_column_int(stmt, 2) != 0,
+        .wall_ms = sqlite3_column_int64(stmt, 3),
+        .output = sma_state_column(stmt, 4),
+        .tool_calls_json = sma_state_column(stmt, 5),
+        .usage = usage,
+    };
+    struct sma_str *const slices[] = {&ret_result->output, &ret_result->tool_calls_json};
+    err = sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices));
+    sma_state_done(stmt);
+    return err;
+}
+
+/* -- outbox ----------------------------------------------------------------------------------------------------- */
+static enum sma_err own_delivery(struct sma_state *state, sqlite3_stmt *stmt,
+                                 struct sma_state_rows *rows,
+                                 struct sma_state_delivery *ret_delivery)
+{
+    enum sma_err err = sma_state_delivery_row(state, stmt, ret_delivery);
+    struct sma_str *const slices[] = {&ret_delivery->channel, &ret_delivery->error,
+                                      &ret_delivery->route, &ret_delivery->text};
+    return err == SMA_ERR_OK ? sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices)) : err;
+}
+
+enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id,
+                                     struct sma_state_rows *rows,
+                                     struct sma_state_delivery *ret_delivery)
+{
+    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_OUTBOX_GET, outbox_id);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = step_to_row(state, stmt, "read a delivery");
+    if (err != SMA_ERR_OK)
+        return err;
+    err = own_delivery(state, stmt, rows, ret_delivery);
+    sma_state_done(stmt);
+    return err;
+}
+
+enum sma_err sma_state_deliveries_read(struct sma_state *state, uint64_t seq,
+                                       struct sma_state_rows *rows,
+                                       struct sma_state_deliveries *ret_deliveries)
+{
+    sqlite3_stmt *stmt = bind_two(state, SMA_SQL_OUTBOX_RUN, seq << 16, (seq + 1) << 16);
+    struct sma_state_deliveries list = {NULL, 0};
+    enum sma_err err = stmt == NULL ? state->error.code : SMA_ERR_OK;
+    while (err == SMA_ERR_OK && (err = step_to_row(state, stmt, "read deliveries")) == SMA_ERR_OK) {
+        struct sma_state_delivery delivery;
+        err = own_delivery(state, stmt, rows, &delivery);
+        void *grown = list_grow(rows, list.items, list.count, sizeof *list.items);
+        if (err == SMA_ERR_OK && grown == NULL)
+            err = SMA_ERR_NOMEM;
+        if (err != SMA_ERR_OK) {
+            sma_state_done(stmt);
+            return err;
+        }
+        list.items = grown;
+        list.items[list.count++] = delivery;
+    }
+    *ret_deliveries = list;
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+enum sma_err sma_state_outbox_open_read(struct sma_state *state, struct sma_state_rows *rows,
+                                        struct sma_state_ids *ret_ids)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_OPEN);
+    struct sma_state_ids list = {NULL, 0};
+    enum sma_err err = stmt == NULL ? state->error.code : SMA_ERR_OK;
+    int rc = SQLITE_DONE;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        void *grown = list_grow(rows, list.items, list.count, sizeof *list.items);
+        if (grown == NULL) {
+            sma_state_done(stmt);
+            return SMA_ERR_NOMEM;
+        }
+        list.items = grown;
+        list.items[list.count++] = (uint64_t)sqlite3_column_int64(stmt, 0);
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read open deliveries");
+    if (stmt != NULL)
+        sma_state_done(stmt);
+    *ret_ids = list;
+    return err;
+}
+
+/* -- approvals -------------------------------------------------------------------------------------------------- */
+enum sma_err sma_state_approval_read(struct sma_state *state, struct sma_str id,
+                                     struct sma_state_rows *rows,
+                                     struct sma_state_approval *ret_approval)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_GET);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, id, true);
+    enum sma_err err = step_to_row(state, stmt, "read an approval");
+    if (err != SMA_ERR_OK)
+        return err;
+    err = sma_state_approval_row(state, stmt, ret_approval);
+    struct sma_str *const slices[] = {&ret_approval->id, &ret_approval->request,
+                                      &ret_approval->doc};
+    if (err == SMA_ERR_OK)
+        err = sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices));
+    sma_state_done(stmt);
+    return err;
+}
+
+/* The ids a bound statement answers with. */
+static enum sma_err read_ids(struct sma_state *state, sqlite3_stmt *stmt,
+                             struct sma_state_rows *rows, struct sma_state_approval_list *ret_list)
+{
+    struct sma_state_approval_list list = {NULL, 0};
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_DONE;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_str id = sma_state_column(stmt, 0);
+        struct sma_str *const slices[] = {&id};
+        err = sma_state_rows_own(rows, slices, 1);
+        void *grown = list_grow(rows, list.ids, list.count, sizeof *list.ids);
+        if (grown == NULL)
+            err = SMA_ERR_NOMEM;
+        else
+            list.ids = grown;
+        if (err == SMA_ERR_OK)
+            list.ids[list.count++] = id;
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read approvals");
+    sma_state_done(stmt);
+    *ret_list = list;
+    return err;
+}
+
+enum sma_err sma_state_approval_ids(struct sma_state *state, struct sma_str beginning,
+                                    struct sma_state_rows *rows, struct sma_str ids[2],
+                                    uint32_t *ret_count)
+{
+    char end[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    *ret_count = 0;
+    if (beginning.len == 0 || beginning.len > SMA_STATE_APPROVAL_ID_BYTES)
+        return SMA_ERR_NOTFOUND;
+    memcpy(end, beginning.ptr, beginning.len);
+    end[beginning.len] = '~'; /* behind every hex digit */
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_IDS);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, beginning, true);
+    sma_state_bind(stmt, 2, (struct sma_str){end, beginning.len + 1}, true);
+    struct sma_state_approval_list list;
+    enum sma_err err = read_ids(state, stmt, rows, &list);
+    for (size_t i = 0; err == SMA_ERR_OK && i < list.count && i < 2; i++)
+        ids[(*ret_count)++] = list.ids[i];
+    return err == SMA_ERR_OK && *ret_count == 0 ? SMA_ERR_NOTFOUND : err;
+}
+
+enum sma_err sma_state_approvals_open_read(struct sma_state *state, struct sma_state_rows *rows,
+                                           struct sma_state_approval_list *ret_list)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_OPEN_IDS);
+    return stmt == NULL ? state->error.code : read_ids(state, stmt, rows, ret_list);
+}
