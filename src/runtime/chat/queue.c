@@ -1,6 +1,9 @@
 /*
  * The queue of queue.h: slots in order of arrival, a chain of slots per chat, a heap of the chats that could start,
  * and a Fenwick tree over the slots that counts the living ones before a place.
+ *
+ * A chat has a record while it is busy or something of it waits, found by a hash table of its number. So neither memory
+ * nor any walk depends on how many chats there are.
  */
 #include "runtime/chat/queue.h"
 
@@ -8,20 +11,22 @@
 
 #define QUEUE_MAGIC 0x51554555u
 #define SLOT_NONE UINT32_MAX
+#define CHAT_NONE UINT32_MAX
 #define SLOT_COUNT_FIRST 64u
 #define KEY_NEW (UINT64_C(1) << 63) /* added to the key of every message that is not resumed */
 
 struct slot
 {
-    uint64_t seq; /* 0 = taken */
-    uint32_t chat, next;
+    uint64_t seq;        /* 0 = taken */
+    uint32_t chat, next; /* place of the chat's record; of the chat's next slot */
     bool is_resumed, is_held;
 };
 
 struct chat
 {
     uint64_t turn; /* fair: when it last became ready */
-    uint32_t head, tail;
+    uint32_t number;
+    uint32_t head, tail; /* head of a free record: the next free one */
     uint32_t waiting;
     uint32_t heap_place; /* SLOT_NONE = not in the heap */
     bool is_busy;
@@ -34,8 +39,9 @@ struct sma_queue
     struct slot *slots;
     uint32_t *counts; /* Fenwick tree, 1-based, slot_cap + 1 numbers */
     uint32_t slot_count, slot_cap, waiting;
-    struct chat *chats;
-    uint32_t chat_cap;
+    struct chat *chats; /* records, chat_count of them ever used at once */
+    uint32_t chat_count, chat_cap, chat_free;
+    uint32_t *table; /* 2 * chat_cap places of records; CHAT_NONE = free */
     uint32_t *heap;
     uint32_t heap_count;
     uint64_t turn;
@@ -57,25 +63,25 @@ static uint32_t count_before(const struct sma_queue *queue, uint32_t slot)
 }
 
 /* -- the heap of chats ------------------------------------------------------------------------------------------ */
-static uint64_t chat_key(const struct sma_queue *queue, uint32_t number)
+static uint64_t chat_key(const struct sma_queue *queue, uint32_t at)
 {
-    const struct chat *chat = &queue->chats[number];
+    const struct chat *chat = &queue->chats[at];
     const struct slot *head = &queue->slots[chat->head];
     if (head->is_resumed)
         return head->seq;
     return KEY_NEW | (queue->options.is_fair ? chat->turn : head->seq);
 }
 
-static void heap_put(struct sma_queue *queue, uint32_t place, uint32_t number)
+static void heap_put(struct sma_queue *queue, uint32_t place, uint32_t at)
 {
-    queue->heap[place] = number;
-    queue->chats[number].heap_place = place;
+    queue->heap[place] = at;
+    queue->chats[at].heap_place = place;
 }
 
 static void heap_up(struct sma_queue *queue, uint32_t place)
 {
-    uint32_t number = queue->heap[place];
-    uint64_t key = chat_key(queue, number);
+    uint32_t at = queue->heap[place];
+    uint64_t key = chat_key(queue, at);
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;
         if (chat_key(queue, queue->heap[parent]) <= key)
@@ -83,13 +89,13 @@ static void heap_up(struct sma_queue *queue, uint32_t place)
         heap_put(queue, place, queue->heap[parent]);
         place = parent;
     }
-    heap_put(queue, place, number);
+    heap_put(queue, place, at);
 }
 
 static void heap_down(struct sma_queue *queue, uint32_t place)
 {
-    uint32_t number = queue->heap[place];
-    uint64_t key = chat_key(queue, number);
+    uint32_t at = queue->heap[place];
+    uint64_t key = chat_key(queue, at);
     for (;;) {
         uint32_t child = 2 * place + 1;
         if (child >= queue->heap_count)
@@ -102,23 +108,23 @@ static void heap_down(struct sma_queue *queue, uint32_t place)
         heap_put(queue, place, queue->heap[child]);
         place = child;
     }
-    heap_put(queue, place, number);
+    heap_put(queue, place, at);
 }
 
-static void heap_add(struct sma_queue *queue, uint32_t number)
+static void heap_add(struct sma_queue *queue, uint32_t at)
 {
-    queue->chats[number].turn = ++queue->turn;
-    heap_put(queue, queue->heap_count++, number);
+    queue->chats[at].turn = ++queue->turn;
+    heap_put(queue, queue->heap_count++, at);
     heap_up(queue, queue->heap_count - 1);
 }
 
-static void heap_remove(struct sma_queue *queue, uint32_t number)
+static void heap_remove(struct sma_queue *queue, uint32_t at)
 {
-    uint32_t place = queue->chats[number].heap_place;
+    uint32_t place = queue->chats[at].heap_place;
     SMA_ASSERT(place < queue->heap_count);
     uint32_t last = queue->heap[--queue->heap_count];
-    queue->chats[number].heap_place = SLOT_NONE;
-    if (last == number)
+    queue->chats[at].heap_place = SLOT_NONE;
+    if (last == at)
         return;
     heap_put(queue, place, last);
     heap_up(queue, place);
@@ -127,17 +133,17 @@ static void heap_remove(struct sma_queue *queue, uint32_t number)
 
 /* After the head of a chat or its freedom changed: in the heap exactly when it could start. A changed head can only
  * have moved one way, but both are tried: it is two comparisons. */
-static void heap_settle(struct sma_queue *queue, uint32_t number)
+static void heap_settle(struct sma_queue *queue, uint32_t at)
 {
-    struct chat *chat = &queue->chats[number];
+    struct chat *chat = &queue->chats[at];
     bool is_ready = !chat->is_busy && chat->waiting > 0 && !queue->slots[chat->head].is_held;
     if (!is_ready) {
         if (chat->heap_place != SLOT_NONE)
-            heap_remove(queue, number);
+            heap_remove(queue, at);
         return;
     }
     if (chat->heap_place == SLOT_NONE) {
-        heap_add(queue, number);
+        heap_add(queue, at);
         return;
     }
     heap_up(queue, chat->heap_place);
@@ -145,13 +151,50 @@ static void heap_settle(struct sma_queue *queue, uint32_t number)
 }
 
 /* -- room ------------------------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err reserve_chat(struct sma_queue *queue, uint32_t number)
+static uint32_t table_home(const struct sma_queue *queue, uint32_t number)
 {
-    if (number < queue->chat_cap)
-        return SMA_ERR_OK;
-    uint32_t cap = queue->chat_cap == 0 ? SLOT_COUNT_FIRST : queue->chat_cap;
-    while (cap <= number)
-        cap *= 2;
+    return (number * 2654435769u >> 7) & (2 * queue->chat_cap - 1); /* Fibonacci hashing */
+}
+
+/* The place of the chat's record; CHAT_NONE: it has none, so nothing of it waits and it is free. */
+static uint32_t find_chat(const struct sma_queue *queue, uint32_t number)
+{
+    if (queue->chat_cap == 0)
+        return CHAT_NONE;
+    uint32_t at = table_home(queue, number);
+    while (queue->table[at] != CHAT_NONE && queue->chats[queue->table[at]].number != number)
+        at = (at + 1) & (2 * queue->chat_cap - 1);
+    return queue->table[at];
+}
+
+static void table_put(struct sma_queue *queue, uint32_t place)
+{
+    uint32_t at = table_home(queue, queue->chats[place].number);
+    while (queue->table[at] != CHAT_NONE)
+        at = (at + 1) & (2 * queue->chat_cap - 1);
+    queue->table[at] = place;
+}
+
+/* Close the gap by moving back what was pushed past it (Knuth 6.4, algorithm R). */
+static void table_remove(struct sma_queue *queue, uint32_t place)
+{
+    uint32_t mask = 2 * queue->chat_cap - 1, gap = table_home(queue, queue->chats[place].number);
+    while (queue->table[gap] != place)
+        gap = (gap + 1) & mask;
+    for (uint32_t at = (gap + 1) & mask; queue->table[at] != CHAT_NONE; at = (at + 1) & mask) {
+        uint32_t home = table_home(queue, queue->chats[queue->table[at]].number);
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            queue->table[gap] = queue->table[at];
+            gap = at;
+        }
+    }
+    queue->table[gap] = CHAT_NONE;
+}
+
+/* Twice the records, and a table that is never more than half full. */
+static SMA_CHECKED enum sma_err grow_chats(struct sma_queue *queue)
+{
+    uint32_t cap = queue->chat_cap == 0 ? SLOT_COUNT_FIRST : queue->chat_cap * 2;
     uint32_t *heap = realloc(queue->heap, cap * sizeof *heap);
     if (heap == NULL)
         return SMA_ERR_NOMEM;
@@ -159,29 +202,65 @@ static SMA_CHECKED enum sma_err reserve_chat(struct sma_queue *queue, uint32_t n
     struct chat *chats = realloc(queue->chats, cap * sizeof *chats);
     if (chats == NULL)
         return SMA_ERR_NOMEM;
-    for (uint32_t i = queue->chat_cap; i < cap; i++)
-        chats[i] = (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
     queue->chats = chats;
+    uint32_t *table = realloc(queue->table, (size_t)2 * cap * sizeof *table);
+    if (table == NULL)
+        return SMA_ERR_NOMEM;
+    queue->table = table;
     queue->chat_cap = cap;
+    memset(table, 0xff, (size_t)2 * cap * sizeof *table);
+    for (uint32_t i = 0; i < queue->chat_count; i++)
+        table_put(queue, i);
     return SMA_ERR_OK;
 }
 
+/* The chat's record, made if need be. Room grows only when no record is free, so all are in the table then. */
+static SMA_CHECKED enum sma_err open_chat(struct sma_queue *queue, uint32_t number,
+                                          uint32_t *ret_place)
+{
+    uint32_t place = find_chat(queue, number);
+    if (place == CHAT_NONE && queue->chat_free == CHAT_NONE &&
+        queue->chat_count == queue->chat_cap && grow_chats(queue) != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
+    if (place == CHAT_NONE) {
+        place = queue->chat_free != CHAT_NONE ? queue->chat_free : queue->chat_count++;
+        if (place == queue->chat_free)
+            queue->chat_free = queue->chats[place].head;
+        queue->chats[place] = (struct chat){
+            .number = number, .head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+        table_put(queue, place);
+    }
+    *ret_place = place;
+    return SMA_ERR_OK;
+}
+
+/* Nothing waits and it is free: its record goes. */
+static void close_idle_chat(struct sma_queue *queue, uint32_t place)
+{
+    struct chat *chat = &queue->chats[place];
+    if (chat->waiting > 0 || chat->is_busy)
+        return;
+    SMA_ASSERT(chat->heap_place == SLOT_NONE);
+    table_remove(queue, place);
+    chat->head = queue->chat_free;
+    queue->chat_free = place;
+}
+
 /* Move the living slots together. Chains are rebuilt by mapping old places to new ones, in place: a living slot only
- * moves down, and its new place is the number of living ones before it. */
+ * moves down, and its new place is the number of living ones before it. A chat's ends are met on the way: a new place is
+ * never taken for an old one, because all that are met later were higher. */
 static void compact(struct sma_queue *queue)
 {
-    for (uint32_t i = 0; i < queue->chat_cap; i++) {
-        struct chat *chat = &queue->chats[i];
-        if (chat->waiting == 0)
-            continue;
-        chat->head = count_before(queue, chat->head);
-        chat->tail = count_before(queue, chat->tail);
-    }
     uint32_t living = 0;
     for (uint32_t i = 0; i < queue->slot_count; i++) {
         if (queue->slots[i].seq == 0)
             continue;
         struct slot slot = queue->slots[i];
+        struct chat *chat = &queue->chats[slot.chat];
+        if (chat->head == i)
+            chat->head = living;
+        if (chat->tail == i)
+            chat->tail = living;
         if (slot.next != SLOT_NONE)
             slot.next = count_before(queue, slot.next);
         queue->slots[living++] = slot;
@@ -229,6 +308,7 @@ enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sm
         return SMA_ERR_NOMEM;
     queue->magic = QUEUE_MAGIC;
     queue->options = *options;
+    queue->chat_free = CHAT_NONE;
     *ret_queue = queue;
     return SMA_ERR_OK;
 }
@@ -242,15 +322,17 @@ void sma_queue_destroy(struct sma_queue *queue)
     free(queue->slots);
     free(queue->counts);
     free(queue->chats);
+    free(queue->table);
     free(queue->heap);
     free(queue);
 }
 
 void sma_queue_clear(struct sma_queue *queue)
 {
-    for (uint32_t i = 0; i < queue->chat_cap; i++)
-        queue->chats[i] =
-            (struct chat){.head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+    if (queue->table != NULL)
+        memset(queue->table, 0xff, (size_t)2 * queue->chat_cap * sizeof *queue->table);
+    queue->chat_count = 0;
+    queue->chat_free = CHAT_NONE;
     queue->slot_count = 0;
     queue->waiting = 0;
     queue->heap_count = 0;
@@ -263,20 +345,18 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
                                     bool is_resumed, bool is_held)
 {
     SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
-    enum sma_err err = reserve_chat(queue, number);
+    uint32_t at;
+    enum sma_err err = reserve_slot(queue);
     if (err == SMA_ERR_OK)
-        err = reserve_slot(queue);
+        err = open_chat(queue, number, &at);
     if (err != SMA_ERR_OK)
         return err;
 
-    struct chat *chat = &queue->chats[number];
+    struct chat *chat = &queue->chats[at];
     uint32_t place = queue->slot_count++;
     struct slot *slot = &queue->slots[place];
-    *slot = (struct slot){.seq = seq,
-                          .chat = number,
-                          .next = SLOT_NONE,
-                          .is_resumed = is_resumed,
-                          .is_held = is_held};
+    *slot = (struct slot){
+        .seq = seq, .chat = at, .next = SLOT_NONE, .is_resumed = is_resumed, .is_held = is_held};
     if (chat->waiting == 0) {
         chat->head = chat->tail = place;
     } else if (is_resumed) {
@@ -289,7 +369,7 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
     chat->waiting++;
     queue->waiting++;
     count_add(queue, place, 1);
-    heap_settle(queue, number);
+    heap_settle(queue, at);
     return SMA_ERR_OK;
 }
 
@@ -322,14 +402,13 @@ enum sma_err sma_queue_push_held(struct sma_queue *queue, uint32_t chat, uint64_
     return add(queue, chat, seq, false, true);
 }
 
-/* The place of a waiting message and of the one before it; SLOT_NONE when there is none. */
-static uint32_t find_place(const struct sma_queue *queue, uint32_t chat, uint64_t seq,
+/* The place of a waiting message of a chat and of the one before it; SLOT_NONE when there is none. */
+static uint32_t find_place(const struct sma_queue *queue, uint32_t at, uint64_t seq,
                            uint32_t *ret_before)
 {
     *ret_before = SLOT_NONE;
-    uint32_t place = chat < queue->chat_cap && queue->chats[chat].waiting > 0
-                         ? queue->chats[chat].head
-                         : SLOT_NONE;
+    uint32_t place =
+        at != CHAT_NONE && queue->chats[at].waiting > 0 ? queue->chats[at].head : SLOT_NONE;
     while (place != SLOT_NONE && queue->slots[place].seq != seq) {
         *ret_before = place;
         place = queue->slots[place].next;
@@ -339,24 +418,24 @@ static uint32_t find_place(const struct sma_queue *queue, uint32_t chat, uint64_
 
 void sma_queue_set_held(struct sma_queue *queue, uint32_t chat, uint64_t seq, bool is_held)
 {
-    uint32_t before, place = find_place(queue, chat, seq, &before);
+    uint32_t at = find_chat(queue, chat), before, place = find_place(queue, at, seq, &before);
     if (place == SLOT_NONE)
         return;
     queue->slots[place].is_held = is_held;
-    heap_settle(queue, chat);
+    heap_settle(queue, at);
 }
 
 /* -- out -------------------------------------------------------------------------------------------------------- */
-static uint64_t take_head(struct sma_queue *queue, uint32_t number)
+static uint64_t take_head(struct sma_queue *queue, uint32_t at)
 {
-    struct chat *chat = &queue->chats[number];
+    struct chat *chat = &queue->chats[at];
     SMA_ASSERT(chat->waiting > 0);
     uint32_t place = chat->head;
     uint64_t seq = queue->slots[place].seq;
     SMA_ASSERT(seq != 0);
     /* Out of the heap first: the heap reads the head. */
     if (chat->heap_place != SLOT_NONE)
-        heap_remove(queue, number);
+        heap_remove(queue, at);
     chat->head = queue->slots[place].next;
     if (chat->head == SLOT_NONE)
         chat->tail = SLOT_NONE;
@@ -369,94 +448,116 @@ static uint64_t take_head(struct sma_queue *queue, uint32_t number)
     return seq;
 }
 
+/* The oldest waiting message of a chat; NULL: none waits. */
+static const struct slot *first_of(const struct sma_queue *queue, uint32_t at)
+{
+    return at == CHAT_NONE || queue->chats[at].waiting == 0 ? NULL
+                                                            : &queue->slots[queue->chats[at].head];
+}
+
+/* Take it; the chat may be ready with its next one, or not be needed any more. */
+static uint64_t take_and_settle(struct sma_queue *queue, uint32_t at)
+{
+    uint64_t seq = take_head(queue, at);
+    heap_settle(queue, at);
+    close_idle_chat(queue, at);
+    return seq;
+}
+
 bool sma_queue_peek(const struct sma_queue *queue, uint32_t *ret_chat, uint64_t *ret_seq)
 {
     if (queue->heap_count == 0)
         return false;
-    *ret_chat = queue->heap[0];
+    *ret_chat = queue->chats[queue->heap[0]].number;
     *ret_seq = queue->slots[queue->chats[queue->heap[0]].head].seq;
     return true;
 }
 
 bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].is_busy || queue->chats[chat].waiting == 0 ||
-        queue->slots[queue->chats[chat].head].is_held)
+    uint32_t at = find_chat(queue, chat);
+    const struct slot *first = first_of(queue, at);
+    if (first == NULL || first->is_held || queue->chats[at].is_busy)
         return false;
-    *ret_seq = take_head(queue, chat);
-    queue->chats[chat].is_busy = true;
+    *ret_seq = take_head(queue, at);
+    queue->chats[at].is_busy = true;
     return true;
 }
 
 bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0 ||
-        queue->slots[queue->chats[chat].head].is_held)
+    uint32_t at = find_chat(queue, chat);
+    const struct slot *first = first_of(queue, at);
+    if (first == NULL || first->is_held)
         return false;
-    *ret_seq = take_head(queue, chat);
-    heap_settle(queue, chat);
+    *ret_seq = take_and_settle(queue, at);
     return true;
 }
 
 bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0 ||
-        queue->slots[queue->chats[chat].head].seq >= mark)
+    uint32_t at = find_chat(queue, chat);
+    const struct slot *first = first_of(queue, at);
+    if (first == NULL || first->seq >= mark)
         return false;
-    *ret_seq = take_head(queue, chat);
-    heap_settle(queue, chat);
+    *ret_seq = take_and_settle(queue, at);
     return true;
 }
 
 bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
-    uint32_t before, place = find_place(queue, chat, seq, &before);
+    uint32_t at = find_chat(queue, chat), before, place = find_place(queue, at, seq, &before);
     if (place == SLOT_NONE)
         return false;
     if (before == SLOT_NONE) {
-        (void)take_head(queue, chat); /* it is seq */
-        heap_settle(queue, chat);
+        (void)take_and_settle(queue, at); /* it is seq */
         return true;
     }
     queue->slots[before].next = queue->slots[place].next;
-    if (queue->chats[chat].tail == place)
-        queue->chats[chat].tail = before;
+    if (queue->chats[at].tail == place)
+        queue->chats[at].tail = before;
     queue->slots[place].seq = 0;
     count_add(queue, place, -1);
-    queue->chats[chat].waiting--;
+    queue->chats[at].waiting--;
     queue->waiting--;
     return true;
 }
 
 bool sma_queue_first(const struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
 {
-    if (chat >= queue->chat_cap || queue->chats[chat].waiting == 0)
+    const struct slot *first = first_of(queue, find_chat(queue, chat));
+    if (first == NULL)
         return false;
-    *ret_seq = queue->slots[queue->chats[chat].head].seq;
+    *ret_seq = first->seq;
     return true;
 }
 
 enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)
 {
-    enum sma_err err = reserve_chat(queue, chat);
+    uint32_t at;
+    enum sma_err err = open_chat(queue, chat, &at);
     if (err != SMA_ERR_OK)
         return err;
-    queue->chats[chat].is_busy = true;
-    heap_settle(queue, chat);
+    queue->chats[at].is_busy = true;
+    heap_settle(queue, at);
     return SMA_ERR_OK;
 }
 
 void sma_queue_finish(struct sma_queue *queue, uint32_t chat)
 {
-    SMA_ASSERT(chat < queue->chat_cap);
-    queue->chats[chat].is_busy = false;
-    heap_settle(queue, chat);
+    uint32_t at = find_chat(queue, chat);
+    if (at == CHAT_NONE)
+        return; /* free already */
+    queue->chats[at].is_busy = false;
+    heap_settle(queue, at);
+    close_idle_chat(queue, at);
 }
 
 /* -- questions -------------------------------------------------------------------------------------------------- */
 bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat)
 {
-    return chat < queue->chat_cap && queue->chats[chat].is_busy;
+    uint32_t at = find_chat(queue, chat);
+    return at != CHAT_NONE && queue->chats[at].is_busy;
 }
 
 uint32_t sma_queue_waiting(const struct sma_queue *queue)
@@ -466,19 +567,21 @@ uint32_t sma_queue_waiting(const struct sma_queue *queue)
 
 uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat)
 {
-    return chat < queue->chat_cap ? queue->chats[chat].waiting : 0;
+    uint32_t at = find_chat(queue, chat);
+    return at == CHAT_NONE ? 0 : queue->chats[at].waiting;
 }
 
 uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
-    if (chat >= queue->chat_cap)
+    uint32_t before, place = find_place(queue, find_chat(queue, chat), seq, &before);
+    if (place == SLOT_NONE || queue->slots[place].is_resumed)
         return 0;
-    uint32_t place = queue->chats[chat].head;
-    for (uint32_t i = 0; i < queue->chats[chat].waiting; i++) {
-        const struct slot *slot = &queue->slots[place];
-        if (slot->seq == seq)
-            return slot->is_resumed ? 0 : count_before(queue, place);
-        place = slot->next;
-    }
-    return 0;
+    return count_before(queue, place);
+}
+
+uint64_t sma_queue_bytes(const struct sma_queue *queue)
+{
+    return sizeof *queue + queue->slot_cap * (sizeof *queue->slots + sizeof *queue->counts) +
+           queue->chat_cap * (sizeof *queue->chats + sizeof *queue->heap) +
+           UINT64_C(2) * queue->chat_cap * sizeof *queue->table;
 }

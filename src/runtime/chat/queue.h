@@ -11,7 +11,8 @@
  *             first of them is not held.
  * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns. Resumed messages come
  *             before all others, oldest first.
- * Cost:       push, start, finish, position: O(log n); clear: O(n). About 28 bytes a waiting message.
+ * Cost:       push, start, finish, position: O(log n); clear: O(n), n = chats that are busy or have messages: others cost
+ *             nothing. About 28 bytes a waiting message, 44 a chat that has one.
  * Threads:    the owner only.
  */
 #ifndef SMA_RUNTIME_CHAT_QUEUE_H
@@ -36,8 +37,7 @@ void sma_queue_destroy(struct sma_queue *queue); /* accepts NULL */
 void sma_queue_clear(struct sma_queue *queue);
 
 /**
- * Add a message at the end of its chat. `chat` is a small number the caller gives its chats (dense: memory grows with
- * the largest). seq must be larger than any other waiting in this chat.
+ * Add a message at the end of its chat. `chat` is the number the caller gives its chats. seq must be larger than any other waiting in this chat.
  * @return OK | FULL: at the chat's or the global bound, nothing changed | NOMEM
  */
 SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq);
@@ -77,5 +77,7 @@ uint32_t sma_queue_waiting(const struct sma_queue *queue);
 uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat);
 /** Messages waiting that came before this one; 0 = none, or not waiting. Cost: the chat's messages + log n. */
 uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** Memory it has taken. */
+uint64_t sma_queue_bytes(const struct sma_queue *queue);
 
 #endif

@@ -246,8 +246,28 @@ static void any_waiting_message_can_be_removed(void)
     sma_queue_destroy(queue);
 }
 
+/* A million strangers write once each, a few at a time: what is kept follows those that wait. */
+static void memory_follows_what_waits_and_not_the_chats_there_are(void)
+{
+    struct sma_queue *queue = make(false, 64, 1000);
+    uint32_t chat = 0;
+    for (uint32_t i = 0; i < 1000000; i++) {
+        CHECK_OK(sma_queue_push(queue, i * 7919u, i + 1));
+        if (i < 20)
+            continue;
+        CHECK_INT(i + 1 - 20, (long long)start_next(queue, &chat));
+        CHECK_INT((i - 20) * 7919u, chat);
+        sma_queue_finish(queue, chat);
+        CHECK(!sma_queue_is_busy(queue, chat));
+    }
+    CHECK_INT(20, sma_queue_waiting(queue));
+    CHECK(sma_queue_bytes(queue) < 16384);
+    sma_queue_destroy(queue);
+}
+
 int main(void)
 {
+    RUN(memory_follows_what_waits_and_not_the_chats_there_are);
     RUN(fifo_serves_by_age_and_never_a_busy_chat);
     RUN(fair_lets_chats_take_turns);
     RUN(resumed_messages_go_first);
