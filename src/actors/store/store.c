@@ -12,20 +12,23 @@
 #include "query.h"
 #include "record.h"
 #include "runs.h"
+#include "upkeep.h"
 
 #include "sma/labels.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #define STORE_MAGIC 0x53544F52u
 #define SCRATCH_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 /* In the order in which they are loaded; ended backwards. */
 static const struct store_part *const parts[] = {
-    &sma_store_batch_part, &sma_store_record_part, &sma_store_people_part, &sma_store_consent_part,
-    &sma_store_runs_part,  &sma_store_intake_part, &sma_store_outbox_part, &sma_store_query_part,
+    &sma_store_batch_part,   &sma_store_record_part, &sma_store_people_part,
+    &sma_store_consent_part, &sma_store_runs_part,   &sma_store_intake_part,
+    &sma_store_outbox_part,  &sma_store_query_part,  &sma_store_upkeep_part,
 };
 
 /* -- create and destroy ----------------------------------------------------------------------------------------- */
@@ -48,6 +51,14 @@ static void init_buffers(struct sma_store *store)
     sma_buf_init(&store->boot_log, 64 * 1024);
 }
 
+/* On the checkpointer's thread: an idle store would notice it with its next batch only. As sma_ctx_fatal. */
+static void end_program(void *user, const char *text)
+{
+    (void)user;
+    fprintf(stderr, "fatal store: %s\n", text);
+    _exit(1);
+}
+
 static SMA_CHECKED enum sma_err
 open_files(struct sma_store *store, const struct sma_store_hooks *hooks, struct sma_error *error)
 {
@@ -62,7 +73,8 @@ open_files(struct sma_store *store, const struct sma_store_hooks *hooks, struct 
         &(struct sma_state_options){.path = path,
                                     .sys = store->sys,
                                     .is_durability_none = store->config->durability_is_none,
-                                    .is_single_threaded = hooks->is_single_threaded},
+                                    .is_single_threaded = hooks->is_single_threaded,
+                                    .on_fatal = end_program},
         &store->state, error);
     if (err != SMA_ERR_OK)
         return err;
@@ -350,6 +362,7 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     }
     sma_store_sync_lazy(store, sma_ctx_now(store->ctx));
     sma_store_search_slice(store);
+    sma_store_tend_wal(store);
     sma_store_between(store);
     set_wake(store);
 }

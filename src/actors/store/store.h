@@ -61,6 +61,7 @@ struct store_people;
 struct store_consent;
 struct store_record;
 struct store_query;
+struct store_upkeep;
 
 /*
  * A part of the store and its life. The parts stand in one table (store.c), in the order in which they are loaded.
@@ -79,7 +80,7 @@ struct store_part
 
 extern const struct store_part sma_store_batch_part, sma_store_record_part, sma_store_people_part,
     sma_store_consent_part, sma_store_runs_part, sma_store_intake_part, sma_store_outbox_part,
-    sma_store_query_part;
+    sma_store_query_part, sma_store_upkeep_part;
 
 struct sma_store
 {
@@ -113,6 +114,7 @@ struct sma_store
     struct store_consent *consent;
     struct store_record *record;
     struct store_query *query;
+    struct store_upkeep *upkeep;
 };
 
 /* -- batch.c: the open transaction ------------------------------------------------------------------------------ */

@@ -175,7 +175,7 @@ static enum sma_err write_housekeeping(struct sma_state *state)
     return err;
 }
 
-static sqlite3_file *wal_file(struct sma_state *state)
+sqlite3_file *sma_state_wal_file(struct sma_state *state)
 {
     sqlite3_file *wal = NULL;
     int rc = sqlite3_file_control(state->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
@@ -194,7 +194,7 @@ static enum sma_err commit(struct sma_state *state, bool is_lazy)
     if (err == SMA_ERR_OK)
         err = write_housekeeping(state);
     sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_COMMIT) : NULL;
-    sqlite3_file *wal = is_lazy ? wal_file(state) : NULL;
+    sqlite3_file *wal = is_lazy ? sma_state_wal_file(state) : NULL;
     if (wal != NULL)
         sma_state_vfs_set_lazy(wal, true);
     if (err == SMA_ERR_OK)
@@ -229,7 +229,7 @@ enum sma_err sma_state_commit_lazy(struct sma_state *state)
 enum sma_err sma_state_sync(struct sma_state *state)
 {
     SMA_ASSERT(!state->is_in_transaction);
-    sqlite3_file *wal = wal_file(state);
+    sqlite3_file *wal = sma_state_wal_file(state);
     if (wal == NULL || !sma_state_vfs_is_unsynced(wal) || state->is_fatal)
         return state->is_fatal ? SMA_ERR_CORRUPT : SMA_ERR_OK;
     int rc = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
@@ -294,7 +294,15 @@ static enum sma_err open_connection(struct sma_state *state)
             return sma_state_fail(state, rc, pragmas[i]);
     }
     (void)sqlite3_wal_hook(state->db, note_wal_frames, state); /* returns the previous one: none */
+    sma_state_wal_limit(state, false);
     return SMA_ERR_OK;
+}
+
+void sma_state_close_connection(sqlite3 *db, bool is_fatal)
+{
+    if (is_fatal)
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    (void)sqlite3_close(db); /* BUSY only with open statements: there are none */
 }
 
 static void close_connection(struct sma_state *state)
@@ -303,8 +311,10 @@ static void close_connection(struct sma_state *state)
         (void)sqlite3_finalize(state->statements[i]); /* repeats the last error of the statement */
         state->statements[i] = NULL;
     }
-    if (state->db != NULL)
-        (void)sqlite3_close(state->db); /* BUSY only with open statements: there are none */
+    if (state->db != NULL) {
+        sma_state_wal_limit(state, true);
+        sma_state_close_connection(state->db, state->is_fatal);
+    }
     state->db = NULL;
 }
 
@@ -326,6 +336,8 @@ static enum sma_err open_database(struct sma_state *state, uint64_t wal_bytes)
         err = sma_state_wal_grow(state, wal_bytes);
     if (err == SMA_ERR_OK)
         err = open_connection(state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_wal_settle(state);
     if (err == SMA_ERR_OK)
         err = sma_state_migrate(state);
     if (err != SMA_ERR_OK || !state->is_new)
@@ -359,6 +371,8 @@ static enum sma_err load(struct sma_state *state)
 static enum sma_err open_all(struct sma_state *state, const struct sma_state_options *options)
 {
     uint64_t wal_bytes = options->wal_bytes == 0 ? SMA_WAL_PREGROWN_BYTES : options->wal_bytes;
+    state->wal_bytes_grown = wal_bytes;
+    state->inline_copied = UINT64_MAX;
     state->wal_frames_grown = wal_bytes / (SMA_STATE_PAGE_BYTES + 24);
     enum sma_err err = sma_state_vfs_register();
     if (err != SMA_ERR_OK)
@@ -403,6 +417,8 @@ enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_
     state->is_durability_none = options->is_durability_none;
     state->is_single_threaded = options->is_single_threaded;
     state->opened_ns = state->sys->now_ns(state->sys->self);
+    state->on_fatal = options->on_fatal;
+    state->on_fatal_user = options->on_fatal_user;
     state->next_seq = 1;
     state->was_clean = true;
     sma_state_set_claim_bounds(state, SMA_CLAIM_COUNT_SOFT, SMA_CLAIM_COUNT_MAX,

@@ -52,6 +52,7 @@ struct sma_state;
 
 /* ---- open and close ------------------------------------------------------------------------------------------- */
 
+typedef void sma_state_fatal_fn(void *user, const char *text);
 struct sma_state_options
 {
     const char *path;          /* the database file; its directory must exist */
@@ -60,6 +61,10 @@ struct sma_state_options
     bool
         is_single_threaded; /* simulation and some tests: no checkpointer thread, checkpoints run inside commit */
     uint64_t wal_bytes; /* size the WAL is pre-grown to; 0 = SMA_WAL_PREGROWN_BYTES */
+    /* An fsync of a checkpoint has failed. Called once, on the checkpointer's thread: end the process. Without it
+     * sma_state_is_fatal tells from the next call on. */
+    sma_state_fatal_fn *on_fatal;
+    void *on_fatal_user;
 };
 
 /**
@@ -563,9 +568,23 @@ struct sma_state_counts
         wal_restarts; /* times the commit path began the WAL anew (one more sync for its header) */
     uint64_t inline_checkpoints; /* checkpoints the writer had to help with */
     uint64_t checkpoints;        /* of the checkpointer */
+    uint64_t checkpoint_failures;
     uint64_t wal_frames;         /* in the WAL after the last commit */
     uint64_t claim_bytes;        /* memory of the claims table */
 };
 void sma_state_counts(const struct sma_state *state, struct sma_state_counts *ret_counts);
+/** Size of the WAL file. Asks the file system. */
+uint64_t sma_state_wal_bytes(const struct sma_state *state);
+struct sma_state_wal_trouble
+{
+    uint64_t wal_bytes, lasting_ms, failure_count;
+    struct sma_error error; /* how copying failed; code OK: somebody reads and holds the WAL back */
+    char reader[64];        /* who, as far as it can be seen */
+};
+/** Checkpoints fail, or a reader keeps a large WAL from beginning anew. Nothing is lost by either; the file grows. */
+bool sma_state_wal_trouble(const struct sma_state *state,
+                           struct sma_state_wal_trouble *ret_trouble);
+/** Outside of transactions: in such a trouble ask for another try, at most once a second. @return call it again in a second */
+bool sma_state_wal_tend(struct sma_state *state);
 
 #endif

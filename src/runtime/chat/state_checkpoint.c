@@ -8,21 +8,34 @@
  *
  * The writer never overtakes for long: SQLite starts the WAL anew only when everything in it was copied, which a
  * writer under load prevents. So at four times the pre-grown size the writer copies the short rest itself before its
- * next transaction, and at sixteen times it waits for the checkpointer first.
+ * next transaction, and at sixteen times it waits for the checkpointer first. The commit that begins a larger WAL anew
+ * cuts it to four times the size (journal_size_limit).
+ *
+ * A pass can fail in three ways. A failed fsync is the end: what the kernel has dropped is gone, and asking again would
+ * be answered well; nothing is copied or committed any more and the owner is told on this thread, because an idle store
+ * would not notice. Any other error, and a reader that holds old pages, are troubles: noted for the owner to tell
+ * (sma_state_wal_trouble), tried again with the next commit, at most once a second.
  */
 #include "runtime/chat/state_priv.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define EAGER_TIMES 4    /* of the pre-grown size: the writer helps when little is left */
 #define WAIT_TIMES 16    /* of the pre-grown size: the writer waits */
 #define HELP_FRAMES 1024 /* what counts as little */
+#define AGAIN_NS UINT64_C(1000000000) /* between two tries in trouble */
+
+/* What one pass, or up to three in a row, have done. */
+struct outcome
+{
+    int rc, os_errno;
+    uint64_t left, total, passes;
+    bool
+        is_held; /* nothing more could be copied while nothing was wrong: somebody reads old pages */
+};
 
 struct sma_state_checkpointer
 {
@@ -30,33 +43,71 @@ struct sma_state_checkpointer
     pthread_mutex_t lock;
     pthread_cond_t changed;
     sqlite3 *db; /* used by the thread only, once it runs */
+    const struct sma_sys *sys;
+    sma_state_fatal_fn *on_fatal;
+    void *on_fatal_user;
+    uint64_t frames_grown;
+    _Atomic bool is_fatal;
     /* under the lock */
-    bool is_asked, is_busy, is_closing, is_fatal;
+    bool is_asked, is_busy, is_closing;
     uint64_t frames_left; /* after the last pass */
-    uint64_t passes, frames_grown;
+    uint64_t passes;
+    struct sma_state_passes noted;
 };
 
 /* ---- the thread ----------------------------------------------------------------------------------------------- */
 
-/* Copy what can be copied; again at once while the WAL is over its size and much is left. */
-static bool copy(struct sma_state_checkpointer *self, uint64_t *ret_left, uint64_t *ret_passes)
+/* @before_copied  what the pass before had copied; UINT64_MAX = there was none */
+static struct outcome pass(sqlite3 *db, uint64_t before_copied)
 {
-    for (int pass = 1; pass <= 3; pass++) {
-        int total = 0, copied = 0;
-        int rc =
-            sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
-        *ret_passes = (uint64_t)pass;
-        if (rc == SQLITE_IOERR_FSYNC)
-            return false; /* pages the kernel has dropped would be missing: the process must end */
-        if (rc != SQLITE_OK || total < copied) {
-            *ret_left = UINT64_MAX; /* busy, or the disk is full: the next request tries again */
-            return true;
-        }
-        *ret_left = (uint64_t)(total - copied);
-        if ((uint64_t)total < self->frames_grown || *ret_left < HELP_FRAMES / 4)
+    int total = 0, copied = 0;
+    int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
+    struct outcome outcome = {.rc = rc, .passes = 1, .left = UINT64_MAX};
+    if (rc != SQLITE_OK)
+        outcome.os_errno = sqlite3_system_errno(db);
+    if (rc != SQLITE_OK || total < copied)
+        return outcome; /* busy, or the disk is full or ill: the next request tries again */
+    outcome.total = (uint64_t)total;
+    outcome.left = (uint64_t)(total - copied);
+    outcome.is_held = outcome.left > 0 && (uint64_t)copied == before_copied;
+    return outcome;
+}
+
+/* Copy what can be copied; again at once while the WAL is over its size and much is left. */
+static struct outcome copy(const struct sma_state_checkpointer *self)
+{
+    struct outcome outcome = pass(self->db, UINT64_MAX);
+    for (uint64_t number = 2; number <= 3; number++) {
+        if (outcome.rc != SQLITE_OK || outcome.total < self->frames_grown ||
+            outcome.left < HELP_FRAMES / 4 || outcome.left > outcome.total)
             break;
+        outcome = pass(self->db, outcome.total - outcome.left);
+        outcome.passes = number;
     }
-    return true;
+    return outcome;
+}
+
+static void note(struct sma_state_passes *noted, const struct outcome *outcome, uint64_t now_ns)
+{
+    bool is_failed = outcome->rc != SQLITE_OK && (outcome->rc & 0xff) != SQLITE_BUSY;
+    noted->failure_count += is_failed;
+    noted->rc = is_failed ? outcome->rc : SQLITE_OK;
+    noted->os_errno = outcome->os_errno;
+    if (is_failed || outcome->is_held)
+        noted->since_ns = noted->is_trouble ? noted->since_ns : now_ns;
+    noted->is_trouble = is_failed || outcome->is_held;
+}
+
+static void tell_fatal(struct sma_state_checkpointer *self, int os_errno)
+{
+    char text[160];
+    atomic_store_explicit(&self->is_fatal, true, memory_order_release);
+    sqlite3_snprintf(sizeof text, text,
+                     "fsync of state.db failed in a checkpoint (errno %d): the disk has lost a "
+                     "write; check it and start again",
+                     os_errno);
+    if (self->on_fatal != NULL)
+        self->on_fatal(self->on_fatal_user, text);
 }
 
 static void *run(void *argument)
@@ -64,20 +115,21 @@ static void *run(void *argument)
     struct sma_state_checkpointer *self = argument;
     pthread_mutex_lock(&self->lock);
     while (!self->is_closing) {
-        if (!self->is_asked) {
+        if (!self->is_asked || atomic_load_explicit(&self->is_fatal, memory_order_relaxed)) {
             pthread_cond_wait(&self->changed, &self->lock);
             continue;
         }
         self->is_asked = false;
         self->is_busy = true;
         pthread_mutex_unlock(&self->lock);
-        uint64_t left = UINT64_MAX, passes = 0;
-        bool is_good = copy(self, &left, &passes);
+        struct outcome outcome = copy(self);
+        if (outcome.rc == SQLITE_IOERR_FSYNC)
+            tell_fatal(self, outcome.os_errno);
         pthread_mutex_lock(&self->lock);
         self->is_busy = false;
-        self->is_fatal = self->is_fatal || !is_good;
-        self->frames_left = left;
-        self->passes += passes;
+        self->frames_left = outcome.left;
+        self->passes += outcome.passes;
+        note(&self->noted, &outcome, self->sys->now_ns(self->sys->self));
         pthread_cond_broadcast(&self->changed);
     }
     pthread_mutex_unlock(&self->lock);
@@ -123,6 +175,9 @@ enum sma_err sma_state_checkpointer_start(struct sma_state *state)
     if (self == NULL)
         return SMA_ERR_NOMEM;
     self->frames_grown = state->wal_frames_grown;
+    self->sys = state->sys;
+    self->on_fatal = state->on_fatal;
+    self->on_fatal_user = state->on_fatal_user;
     int rc = open_own(state, &self->db);
     if (rc != SQLITE_OK) {
         (void)sqlite3_close(self->db);
@@ -155,65 +210,138 @@ void sma_state_checkpointer_stop(struct sma_state *state)
     pthread_join(self->thread, NULL);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
-    (void)sqlite3_close(self->db); /* no statement is open on it */
+    state->is_fatal = state->is_fatal || atomic_load(&self->is_fatal);
+    sma_state_close_connection(self->db, state->is_fatal); /* no statement is open on it */
     free(self);
     state->checkpointer = NULL;
 }
 
 /* ---- the writer's side ---------------------------------------------------------------------------------------- */
 
-static int copy_inline(struct sma_state *state)
+static void take_fatal(struct sma_state *state)
 {
-    int total = 0, copied = 0;
+    if (state->checkpointer != NULL &&
+        atomic_load_explicit(&state->checkpointer->is_fatal, memory_order_acquire))
+        state->is_fatal = true;
+}
+
+static void copy_inline(struct sma_state *state)
+{
     struct sma_state_vfs_counts before, after;
     state->inline_checkpoints++;
     sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &before);
-    int rc = sqlite3_wal_checkpoint_v2(state->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &total, &copied);
+    struct outcome outcome = pass(state->db, state->inline_copied);
     sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &after);
     state->counts_at_open.wal_syncs +=
         after.wal_syncs - before.wal_syncs; /* not of the commit path */
-    if (rc == SQLITE_IOERR_FSYNC)
-        state->is_fatal = true;
-    if (rc == SQLITE_OK && total == copied)
+    state->inline_copied =
+        outcome.left <= outcome.total ? outcome.total - outcome.left : UINT64_MAX;
+    note(&state->passes, &outcome, state->sys->now_ns(state->sys->self));
+    if (outcome.rc == SQLITE_IOERR_FSYNC)
+        (void)sma_state_fail(state, outcome.rc, "checkpoint"); /* fatal is noted */
+    if (outcome.rc == SQLITE_OK && outcome.left == 0)
         state->wal_frames = 0; /* the next commit starts it anew */
-    return rc;
+}
+
+static void ask(struct sma_state *state)
+{
+    state->wal_frames_asked = state->wal_frames;
+    state->wal_asked_ns = state->sys->now_ns(state->sys->self);
+    if (state->checkpointer == NULL) {
+        copy_inline(state);
+        return;
+    }
+    pthread_mutex_lock(&state->checkpointer->lock);
+    state->checkpointer->is_asked = true;
+    pthread_cond_broadcast(&state->checkpointer->changed);
+    pthread_mutex_unlock(&state->checkpointer->lock);
+}
+
+static void get_noted(const struct sma_state *state, struct sma_state_passes *ret_noted)
+{
+    *ret_noted = state->passes;
+    if (state->checkpointer == NULL)
+        return;
+    pthread_mutex_lock(&state->checkpointer->lock);
+    *ret_noted = state->checkpointer->noted;
+    pthread_mutex_unlock(&state->checkpointer->lock);
+}
+
+/* Read without the lock first: it is asked after every commit. */
+static bool is_again_due(const struct sma_state *state)
+{
+    struct sma_state_passes noted;
+    if (state->sys->now_ns(state->sys->self) < state->wal_asked_ns + AGAIN_NS ||
+        state->wal_asked_ns == 0)
+        return false;
+    get_noted(state, &noted);
+    return noted.is_trouble;
 }
 
 void sma_state_checkpoint_after_commit(struct sma_state *state)
 {
     if (state->wal_frames < state->wal_frames_asked)
         state->wal_frames_asked = 0; /* it began anew */
-    if (state->wal_frames - state->wal_frames_asked < state->wal_frames_grown / 2)
-        return;
-    if (state->checkpointer == NULL) {
-        (void)copy_inline(
-            state); /* fatal is noted; anything else is tried again after more commits */
-        state->wal_frames_asked = state->wal_frames;
-        return;
-    }
-    state->wal_frames_asked = state->wal_frames;
-    pthread_mutex_lock(&state->checkpointer->lock);
-    state->checkpointer->is_asked = true;
-    state->is_fatal = state->is_fatal || state->checkpointer->is_fatal;
-    pthread_cond_broadcast(&state->checkpointer->changed);
-    pthread_mutex_unlock(&state->checkpointer->lock);
+    if (state->wal_frames - state->wal_frames_asked >= state->wal_frames_grown / 2 ||
+        is_again_due(state))
+        ask(state);
+    take_fatal(state);
 }
 
 void sma_state_checkpoint_before_begin(struct sma_state *state)
 {
     struct sma_state_checkpointer *self = state->checkpointer;
-    if (self == NULL || state->wal_frames < EAGER_TIMES * state->wal_frames_grown)
+    take_fatal(state);
+    if (self == NULL || state->is_fatal ||
+        state->wal_frames < EAGER_TIMES * state->wal_frames_grown)
         return;
     pthread_mutex_lock(&self->lock);
     while (state->wal_frames >= WAIT_TIMES * state->wal_frames_grown &&
-           (self->is_busy || self->is_asked))
+           (self->is_busy || self->is_asked) && !atomic_load(&self->is_fatal) &&
+           !self->noted.is_trouble)
         pthread_cond_wait(&self->changed, &self->lock);
     bool is_idle = !self->is_busy && !self->is_asked;
     bool is_little = self->frames_left < HELP_FRAMES;
-    state->is_fatal = state->is_fatal || self->is_fatal;
     pthread_mutex_unlock(&self->lock);
+    take_fatal(state);
     if (!state->is_fatal && is_idle && is_little)
-        (void)copy_inline(state); /* fatal is noted; else the WAL grows on, and it is tried again */
+        copy_inline(state); /* fatal is noted; else the WAL grows on, and it is tried again */
+}
+
+bool sma_state_wal_tend(struct sma_state *state)
+{
+    SMA_ASSERT(!state->is_in_transaction);
+    struct sma_state_passes noted;
+    take_fatal(state);
+    get_noted(state, &noted);
+    if (state->is_fatal || !noted.is_trouble)
+        return false;
+    if (state->sys->now_ns(state->sys->self) >= state->wal_asked_ns + AGAIN_NS)
+        ask(state);
+    return true;
+}
+
+bool sma_state_wal_trouble(const struct sma_state *state, struct sma_state_wal_trouble *ret_trouble)
+{
+    struct sma_state_passes noted;
+    get_noted(state, &noted);
+    uint64_t now = state->sys->now_ns(state->sys->self);
+    *ret_trouble = (struct sma_state_wal_trouble){
+        .wal_bytes = sma_state_wal_bytes(state),
+        .lasting_ms = now > noted.since_ns ? (now - noted.since_ns) / 1000000 : 0,
+        .failure_count = noted.failure_count};
+    if (!noted.is_trouble)
+        return false;
+    if (noted.rc != SQLITE_OK) {
+        (void)sma_fail(&ret_trouble->error, SMA_ERR_IO, "%s (%d, errno %d)",
+                       sqlite3_errstr(noted.rc), noted.rc, noted.os_errno);
+        return true;
+    }
+    /* A reader is no trouble while it is short. */
+    if (ret_trouble->wal_bytes <= SMA_STATE_WAL_TIMES * state->wal_bytes_grown)
+        return false;
+    sma_state_wal_reader(state, ret_trouble->reader, sizeof ret_trouble->reader);
+    return true;
 }
 
 void sma_state_counts(const struct sma_state *state, struct sma_state_counts *ret_counts)
@@ -230,63 +358,13 @@ void sma_state_counts(const struct sma_state *state, struct sma_state_counts *re
         .wal_restarts = now.wal_headers - state->counts_at_open.wal_headers,
         .inline_checkpoints = state->inline_checkpoints,
         .wal_frames = state->wal_frames,
+        .checkpoint_failures = state->passes.failure_count,
         .claim_bytes = sma_claims_bytes(&state->claims),
     };
     if (state->checkpointer == NULL)
         return;
     pthread_mutex_lock(&state->checkpointer->lock);
     ret_counts->checkpoints = state->checkpointer->passes;
+    ret_counts->checkpoint_failures += state->checkpointer->noted.failure_count;
     pthread_mutex_unlock(&state->checkpointer->lock);
-}
-
-/* ---- pre-growing ---------------------------------------------------------------------------------------------- */
-
-static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
-{
-    static const char zeros[65536];
-    while (from < to) {
-        size_t len = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
-        ssize_t written = pwrite(fd, zeros, len, (off_t)from);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno == ENOSPC ? SMA_ERR_NOSPACE : SMA_ERR_IO;
-        from += (uint64_t)written;
-    }
-    return fsync(fd) == 0 ? SMA_ERR_OK : SMA_ERR_IO;
-}
-
-/*
- * Zeros at the end of a WAL are no frames, and a WAL of zeros is an empty one. Blocks that exist make fdatasync a write of
- * data alone, without one of the file's size.
- */
-enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes)
-{
-    struct stat status;
-    if (stat(state->path, &status) != 0 || status.st_size == 0)
-        return SMA_ERR_OK; /* SQLite would delete it: the caller comes again when the database is there */
-    size_t len = strlen(state->path);
-    SMA_AUTO(sma_freep) char *wal = malloc(len + sizeof "-wal");
-    if (wal == NULL)
-        return sma_fail(&state->error, SMA_ERR_NOMEM, "out of memory while opening %s",
-                        state->path);
-    memcpy(wal, state->path, len);
-    memcpy(wal + len, "-wal", sizeof "-wal");
-    int fd = open(wal, O_RDWR | O_CREAT | O_CLOEXEC, status.st_mode & 0777);
-    if (fd < 0)
-        return sma_fail_os(&state->error, errno, "cannot open %s", wal);
-    enum sma_err err = SMA_ERR_OK;
-    bool is_short = fstat(fd, &status) == 0 && (uint64_t)status.st_size < wal_bytes;
-    if (is_short)
-        err = write_zeros(fd, (uint64_t)status.st_size, wal_bytes);
-    int os_errno = errno;
-    (void)close(fd); /* what was written is synced */
-    if (err == SMA_ERR_NOSPACE)
-        return sma_fail(&state->error, err,
-                        "%s cannot grow to %llu bytes: the disk is full, free some space", wal,
-                        (unsigned long long)wal_bytes);
-    if (err != SMA_ERR_OK)
-        return sma_fail_os(&state->error, os_errno, "cannot grow %s", wal);
-    /* Database and WAL may be new: their names must outlive a power cut as well. */
-    return is_short ? sma_sys_sync_parent(state->sys, wal, &state->error) : SMA_ERR_OK;
 }

@@ -24,6 +24,7 @@
 #define SMA_STATE_OPEN_LIST_MAX 1024    /* open rows listed below the watermark */
 #define SMA_STATE_PRUNE_COUNT_MAX 256   /* turns deleted in one commit */
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
+#define SMA_STATE_WAL_TIMES 4           /* of the pre-grown size: a larger WAL is cut to it */
 
 /* From a day on; of one chat and its former records, or of all. */
 #define SMA_USAGE_SUMS                                                                       \
@@ -273,6 +274,13 @@ struct sma_state_block
     }
 
 struct sma_state_checkpointer;
+/* How checkpoints went. */
+struct sma_state_passes
+{
+    bool is_trouble; /* the last one failed or was held back, since then */
+    int rc, os_errno;
+    uint64_t since_ns, failure_count;
+};
 
 struct sma_state
 {
@@ -353,6 +361,10 @@ struct sma_state
     struct sma_state_checkpointer *checkpointer;
     uint64_t wal_frames, wal_frames_asked,
         wal_frames_grown; /* grown: frames of the pre-grown size */
+    uint64_t wal_bytes_grown, wal_asked_ns, inline_copied;
+    struct sma_state_passes passes; /* of the writer itself */
+    sma_state_fatal_fn *on_fatal;
+    void *on_fatal_user;
     uint64_t commits, lazy_commits, inline_checkpoints;
     struct sma_state_vfs_counts counts_at_open;
 };
@@ -464,6 +476,15 @@ SMA_CHECKED enum sma_err sma_state_checkpointer_start(struct sma_state *state);
 void sma_state_checkpointer_stop(struct sma_state *state);
 void sma_state_checkpoint_after_commit(struct sma_state *state);
 void sma_state_checkpoint_before_begin(struct sma_state *state);
+/* state_wal.c */
+void sma_state_wal_limit(struct sma_state *state, bool is_closing);
+/** After an unclean end, before anything is written: see there. */
+SMA_CHECKED enum sma_err sma_state_wal_settle(struct sma_state *state);
+void sma_state_wal_reader(const struct sma_state *state, char *name, size_t name_max);
+/* state.c */
+sqlite3_file *sma_state_wal_file(struct sma_state *state); /* NULL: it is not open */
+/** With its checkpoint, unless an fsync has failed: that may not be asked again. */
+void sma_state_close_connection(sqlite3 *db, bool is_fatal);
 SMA_CHECKED enum sma_err sma_state_wal_grow(struct sma_state *state, uint64_t wal_bytes);
 
 #endif

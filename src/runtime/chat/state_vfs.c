@@ -40,6 +40,7 @@ struct shim_file
 static struct counters role_counters[SMA_STATE_VFS_ROLE_COUNT];
 static sqlite3_vfs role_vfs[SMA_STATE_VFS_ROLE_COUNT];
 static sma_state_vfs_hook *test_hook;
+static sma_state_vfs_watch *test_watch;
 
 static sqlite3_file *real_of(sqlite3_file *file)
 {
@@ -51,6 +52,21 @@ static void count(_Atomic uint64_t *counter, uint64_t n)
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+static void tell_watch(const struct shim_file *shim, enum sma_state_vfs_call call, bool is_good,
+                       sqlite3_int64 offset, int len)
+{
+    if (__builtin_expect(test_watch != NULL, 0))
+        test_watch(shim->is_wal, call, is_good, offset, len);
+}
+
+static int write_real(struct shim_file *shim, const void *bytes, int len, sqlite3_int64 offset)
+{
+    sqlite3_file *real = real_of(&shim->base);
+    int rc = real->pMethods->xWrite(real, bytes, len, offset);
+    tell_watch(shim, SMA_STATE_VFS_WRITE, rc == SQLITE_OK, offset, len);
+    return rc;
+}
+
 /* Write what is held. @return SQLITE_OK, or how this or an earlier try failed. */
 static int write_held(struct shim_file *shim)
 {
@@ -58,8 +74,7 @@ static int write_held(struct shim_file *shim)
         return shim->failed_rc;
     int len = shim->held_len;
     shim->held_len = 0;
-    sqlite3_file *real = real_of(&shim->base);
-    int rc = real->pMethods->xWrite(real, shim->held, len, shim->held_at);
+    int rc = write_real(shim, shim->held, len, shim->held_at);
     if (rc != SQLITE_OK) {
         shim->failed_rc = rc;
         shim->failed_at = shim->held_at;
@@ -75,10 +90,8 @@ static int hold(struct shim_file *shim, const void *bytes, int len, sqlite3_int6
         return rc;
     if (shim->held == NULL)
         shim->held = malloc(HELD_BYTES);
-    if (shim->held == NULL || len > HELD_BYTES) {
-        sqlite3_file *real = real_of(&shim->base);
-        return real->pMethods->xWrite(real, bytes, len, offset);
-    }
+    if (shim->held == NULL || len > HELD_BYTES)
+        return write_real(shim, bytes, len, offset);
     if (shim->held_len == 0)
         shim->held_at = offset;
     memcpy(shim->held + shim->held_len, bytes, (size_t)len);
@@ -147,8 +160,7 @@ static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
             SQLITE_OK; /* the transaction of the failed write is gone, its place is used anew */
     if (shim->is_synced && shim->is_wal && shim->role == SMA_STATE_VFS_ROLE_WRITER)
         return hold(shim, bytes, len, offset);
-    sqlite3_file *real = real_of(file);
-    return real->pMethods->xWrite(real, bytes, len, offset);
+    return write_real(shim, bytes, len, offset);
 }
 
 static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
@@ -158,7 +170,10 @@ static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
     if (rc == SQLITE_OK)
         rc = ask_hook(shim, SMA_STATE_VFS_TRUNCATE, SQLITE_IOERR_TRUNCATE, NULL, 0, 0);
     sqlite3_file *real = real_of(file);
-    return rc != SQLITE_OK ? rc : real->pMethods->xTruncate(real, size);
+    if (rc == SQLITE_OK)
+        rc = real->pMethods->xTruncate(real, size);
+    tell_watch(shim, SMA_STATE_VFS_TRUNCATE, rc == SQLITE_OK, size, 0);
+    return rc;
 }
 
 static int shim_sync(sqlite3_file *file, int flags)
@@ -172,6 +187,7 @@ static int shim_sync(sqlite3_file *file, int flags)
     }
     if (rc == SQLITE_OK)
         rc = ask_hook(shim, SMA_STATE_VFS_SYNC, SQLITE_IOERR_FSYNC, NULL, 0, 0);
+    tell_watch(shim, SMA_STATE_VFS_SYNC, rc == SQLITE_OK, 0, 0);
     if (rc != SQLITE_OK)
         return rc;
     shim->is_synced = true;
@@ -357,6 +373,11 @@ bool sma_state_vfs_is_unsynced(const sqlite3_file *wal)
 void sma_state_vfs_set_hook(sma_state_vfs_hook *hook)
 {
     test_hook = hook;
+}
+
+void sma_state_vfs_set_watch(sma_state_vfs_watch *watch)
+{
+    test_watch = watch;
 }
 
 void sma_state_vfs_counts(enum sma_state_vfs_role role, struct sma_state_vfs_counts *ret_counts)

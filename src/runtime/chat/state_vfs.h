@@ -45,6 +45,11 @@ enum sma_state_vfs_action
 typedef enum sma_state_vfs_action sma_state_vfs_hook(enum sma_state_vfs_role role,
                                                      enum sma_state_vfs_call call, bool is_wal);
 
+/* Tests: told after every write, sync and truncate that reached the real file, or that the hook let fail (then ok is
+ * false; nothing of it was done). offset: of the bytes, or the new size. On the thread that called. */
+typedef void sma_state_vfs_watch(bool is_wal, enum sma_state_vfs_call call, bool is_good,
+                                 int64_t offset, int len);
+
 #define SMA_STATE_VFS_EXIT_STATUS 77 /* of a process that the hook ended */
 
 struct sqlite3_file;
@@ -57,6 +62,7 @@ bool sma_state_vfs_is_unsynced(const struct sqlite3_file *wal);
 /** Register both layers with SQLite, once a process; idempotent. OK | IO. */
 SMA_CHECKED enum sma_err sma_state_vfs_register(void);
 void sma_state_vfs_set_hook(sma_state_vfs_hook *hook); /* NULL = none */
+void sma_state_vfs_set_watch(sma_state_vfs_watch *watch);
 void sma_state_vfs_counts(enum sma_state_vfs_role role, struct sma_state_vfs_counts *ret_counts);
 
 #endif

@@ -1,0 +1,62 @@
+/* The part "upkeep", and its look at the WAL of state.db. */
+#include "upkeep_priv.h"
+
+#include <stdlib.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define READER_PATIENCE_S 5 /* a reader that is gone by then is nobody's business */
+
+/* A trouble of checkpoints is told when it lasts, once a minute at most. */
+static void tell(struct sma_store *store, uint64_t now)
+{
+    struct sma_state_wal_trouble trouble;
+    if (now < store->upkeep->wal_told_ns || !sma_state_wal_trouble(store->state, &trouble))
+        return;
+    unsigned long long kilobytes = trouble.wal_bytes / 1000, seconds = trouble.lasting_ms / 1000;
+    char text[256];
+    if (trouble.error.code != SMA_ERR_OK)
+        snprintf(text, sizeof text,
+                 "state.db: copying the WAL fails for %llu s: %.100s; nothing is lost, the WAL has "
+                 "%llu kB and grows; look at the disk",
+                 seconds, trouble.error.text, kilobytes);
+    else if (seconds >= READER_PATIENCE_S)
+        snprintf(text, sizeof text,
+                 "state.db: %s holds an open read transaction for %llu s; the WAL has %llu kB and "
+                 "grows until it ends",
+                 trouble.reader, seconds, kilobytes);
+    else
+        return;
+    store->upkeep->wal_told_ns = now + 60 * SECOND_NS;
+    sma_ctx_log(store->ctx, SMA_LOG_WARN, "%s", text);
+    sma_store_note_error(store, text);
+}
+
+void sma_store_tend_wal(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    bool is_trouble = sma_state_wal_tend(store->state);
+    store->upkeep->wal_ns = is_trouble ? now + SECOND_NS : 0;
+    if (is_trouble)
+        tell(store, now);
+}
+
+/* -- the part --------------------------------------------------------------------------------------------------- */
+static enum sma_err create(struct sma_store *store)
+{
+    store->upkeep = calloc(1, sizeof *store->upkeep);
+    return store->upkeep == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+static uint64_t wake(const struct sma_store *store)
+{
+    return store->upkeep->wal_ns != 0 ? store->upkeep->wal_ns : UINT64_MAX;
+}
+
+static void fini(struct sma_store *store)
+{
+    free(store->upkeep);
+    store->upkeep = NULL;
+}
+
+const struct store_part sma_store_upkeep_part = {
+    .name = "upkeep", .create = create, .wake = wake, .fini = fini};
