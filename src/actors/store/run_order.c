@@ -83,7 +83,7 @@ static void fill_order(const struct sma_store *store, struct sma_run_order *orde
 {
     order->facts_word = facts_word(store);
     order->seq = run->seq;
-    order->has_past = run->chat->state->turn_count > 0;
+    order->has_past = sma_state_has_past(store->state, run->chat->state);
     order->attempt = 1;
     order->stamps = run->stamps;
 }

@@ -116,7 +116,6 @@ enum sma_err sma_state_begin(struct sma_state *state)
     state->is_marks_forced = false;
     state->save_floor = ++state->save_number;
     state->next_seq_at_begin = state->next_seq;
-    state->prune_at_begin = state->prune.count;
     state->pending_at_begin = state->pending.count;
     state->blocks_at_begin = state->blocks.count;
     return SMA_ERR_OK;
@@ -164,12 +163,10 @@ void sma_state_rollback(struct sma_state *state)
     state->is_begun = false;
 }
 
-/* Rows that ride on this commit: a generation of claims, watermarks, turns that can go, late contacts. */
+/* Rows that ride on this commit: a generation of claims, watermarks, late contacts. */
 static enum sma_err write_housekeeping(struct sma_state *state)
 {
     enum sma_err err = sma_state_blocks_write(state);
-    if (err == SMA_ERR_OK)
-        err = sma_state_turns_prune(state);
     if (err == SMA_ERR_OK)
         err = sma_state_marks_write(state, state->is_marks_forced);
     return err;
@@ -360,8 +357,6 @@ static enum sma_err load(struct sma_state *state)
     if (err == SMA_ERR_OK)
         err = sma_state_tail_load(state, state->marks_seq, covered);
     if (err == SMA_ERR_OK)
-        err = sma_state_turns_load(state);
-    if (err == SMA_ERR_OK)
         err = sma_state_contacts_load(state);
     state->durable_seq = state->next_seq - 1;
     state->marks_seq = state->next_seq;
@@ -396,7 +391,6 @@ static void destroy(struct sma_state *state)
     free(state->undo.items);
     free(state->saves.items);
     free(state->open.items);
-    free(state->prune.items);
     free(state->pending.items);
     free(state->blocks.items);
     free(state->expiry.kept.items);

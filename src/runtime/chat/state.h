@@ -5,7 +5,7 @@
  *
  *     sma_state_begin -> any number of changes -> sma_state_commit      one fdatasync, or everything is undone
  *
- * The tables in memory (claims, chats, open messages, turns, next seq) change with each call and are undone together
+ * The tables in memory (claims, chats, open messages, next seq) change with each call and are undone together
  * with the rows when the commit fails or on rollback. A chat that was created in an undone transaction is freed: drop
  * pointers to it. Changes after a failed change answer the same error until the transaction is ended.
  *
@@ -43,9 +43,10 @@
 #include "sma/limits.h"
 #include "sma/sys.h"
 
-#define SMA_STATE_TURN_COUNT_MAX SMA_SESSION_MESSAGE_COUNT_MAX /* turns kept per chat */
-#define SMA_STATE_STEP_NUMBER_MAX 1023 /* step numbers 1..1023; BADINPUT beyond */
-#define SMA_STATE_CALL_MAX 63          /* call indexes 0..63 in an outbox key; BADINPUT beyond */
+#define SMA_STATE_TURN_COUNT_MAX \
+    (SMA_SESSION_MESSAGE_COUNT_MAX / 2) /* turns kept per chat: one has two messages or more */
+#define SMA_STATE_STEP_NUMBER_MAX 1023  /* step numbers 1..1023; BADINPUT beyond */
+#define SMA_STATE_CALL_MAX 63           /* call indexes 0..63 in an outbox key; BADINPUT beyond */
 #define SMA_STATE_SEQ_MAX ((UINT64_C(1) << 46) - 1)
 
 struct sma_state;
@@ -141,7 +142,6 @@ struct sma_state_chat
     struct sma_str key;      /* chat key, NUL-terminated */
     struct sma_str channel;  /* of the first message */
     struct sma_str rotation; /* rotation plan under way, opaque; empty = none */
-    uint32_t turn_count;     /* stored turns after the clear mark: has_past */
     uint32_t claim_id;       /* which claims its key has; another than id after a move */
     struct sma_str place;    /* the platform's chat id since the last move; empty = never moved */
     void *user;              /* the caller's; not undone, not freed. NULL at first */
@@ -370,6 +370,8 @@ SMA_CHECKED enum sma_err sma_state_result_get(struct sma_state *state, uint64_t 
                                               sma_state_result_fn *each, void *user);
 typedef enum sma_err sma_state_turn_fn(void *user, uint64_t seq, struct sma_str wire,
                                        struct sma_str message_id, struct sma_str turn);
+/** The chat has a turn after its clear mark. One look; false also when that fails. */
+bool sma_state_has_past(struct sma_state *state, const struct sma_state_chat *chat);
 /** The last turns of a chat, oldest first: after the clear mark, seq < before_seq, at most turns_max of at most
  *  bytes_max together (newest win). */
 SMA_CHECKED enum sma_err sma_state_each_turn(struct sma_state *state,

@@ -98,7 +98,6 @@ static void free_chat(struct sma_state_chat_entry *chat)
 {
     free((char *)(uintptr_t)chat->pub.rotation.ptr);
     free((char *)(uintptr_t)chat->pub.place.ptr);
-    free(chat->turns);
     free(chat);
 }
 

@@ -145,8 +145,6 @@ enum sma_err sma_state_chat_move(struct sma_state *state, struct sma_state_chat 
     link_former(entry, record);
     err = write_records(state, entry, record);
     if (err == SMA_ERR_OK)
-        err = sma_state_turn_give(state, record, entry);
-    if (err == SMA_ERR_OK)
         err = sma_state_chat_set_stop_mark(state, chat, other->stop_mark);
     if (err == SMA_ERR_OK)
         err = sma_state_chat_set_clear_mark(state, chat, other->clear_mark);

@@ -22,7 +22,6 @@
 #define SMA_STATE_MARKS_COMMITS 256     /* commits between two writings of the marks */
 #define SMA_STATE_MARKS_ROWS 4096       /* rows between two writings of the marks */
 #define SMA_STATE_OPEN_LIST_MAX 1024    /* open rows listed below the watermark */
-#define SMA_STATE_PRUNE_COUNT_MAX 256   /* turns deleted in one commit */
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
 #define SMA_STATE_WAL_TIMES 4           /* of the pre-grown size: a larger WAL is cut to it */
 
@@ -93,10 +92,14 @@
     X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
     X(TURN_INSERT,                                                                                 \
       "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \
-    X(TURN_HEADS, "SELECT seq,chat FROM turns ORDER BY seq")                                       \
+    X(TURN_NEWEST,                                                                                 \
+      "SELECT seq FROM turns WHERE chat=?1 AND seq>=?2 AND seq<?3 ORDER BY seq DESC LIMIT ?4")     \
+    X(TURN_NTH, "SELECT seq FROM turns WHERE chat=?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2")         \
+    X(TURN_TRIM, "DELETE FROM turns WHERE seq IN "                                                 \
+                 "(SELECT seq FROM turns WHERE chat=?1 ORDER BY seq DESC LIMIT ?2 OFFSET ?3)")     \
     X(TURN_GET, "SELECT wire,message,turn FROM turns WHERE seq=?1")                                \
     X(TURN_SIZE, "SELECT length(turn) FROM turns WHERE seq=?1")                                    \
-    X(TURN_DELETE, "DELETE FROM turns WHERE seq=?1")                                               \
+    X(TURN_CLEAR, "DELETE FROM turns WHERE chat=?1 AND seq<?2")                                    \
     X(OUTBOX_INSERT,                                                                               \
       "INSERT INTO outbox(id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,"  \
       "error,route,text,salt,made) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15) "    \
@@ -234,8 +237,6 @@ enum sma_state_undo_kind
     SMA_UNDO_OPEN_REMOVE,
     SMA_UNDO_CHAT_ADD,
     SMA_UNDO_CHAT_CHANGE, /* a: index of the copy, b: the saved_in before */
-    SMA_UNDO_TURN_ADD,
-    SMA_UNDO_TURN_REMOVE,
     SMA_UNDO_CONTACT,
     SMA_UNDO_CHAT_MOVE, /* p, q: the two records; a: the former place, b: the former next_former */
 };
@@ -251,7 +252,7 @@ struct sma_state_savepoint
 {
     bool is_open, is_begun; /* is_begun: SQLite has it too, something changed behind it */
     bool is_block_done, is_block_removed;
-    size_t undo, saves, pending, prune;
+    size_t undo, saves, pending;
     uint64_t next_seq, save_floor;
 };
 
@@ -313,10 +314,6 @@ struct sma_state
     /* open rows: ascending seqs in items[head, count) */
     SMA_STATE_ARRAY(uint64_t) open;
     size_t open_head;
-
-    /* turns whose rows can go */
-    SMA_STATE_ARRAY(uint64_t) prune;
-    size_t prune_at_begin, prune_taken;
 
     /* claims */
     struct sma_claims claims;
@@ -429,17 +426,11 @@ SMA_CHECKED enum sma_err sma_state_moves_load(struct sma_state *state);
 void sma_state_chat_relink(struct sma_state *state, struct sma_state_chat_entry *chat,
                            struct sma_str key);
 /* state_turns.c */
-SMA_CHECKED enum sma_err sma_state_turn_give(struct sma_state *state,
-                                             struct sma_state_chat_entry *from,
-                                             struct sma_state_chat_entry *to);
-SMA_CHECKED enum sma_err sma_state_turns_load(struct sma_state *state);
-SMA_CHECKED enum sma_err sma_state_turn_add(struct sma_state *state, struct sma_state_chat *chat,
+SMA_CHECKED enum sma_err sma_state_turn_add(struct sma_state *state,
+                                            const struct sma_state_chat *chat,
                                             const struct sma_state_finish *finish);
-SMA_CHECKED enum sma_err sma_state_turns_clear(struct sma_state *state, struct sma_state_chat *chat,
-                                               uint64_t below);
-SMA_CHECKED enum sma_err sma_state_turn_insert(struct sma_state_chat_entry *chat, uint64_t seq);
-void sma_state_turn_remove(struct sma_state_chat_entry *chat, uint64_t seq);
-SMA_CHECKED enum sma_err sma_state_turns_prune(struct sma_state *state);
+SMA_CHECKED enum sma_err sma_state_turns_clear(struct sma_state *state,
+                                               const struct sma_state_chat *chat, uint64_t below);
 /* state_messages.c */
 SMA_CHECKED enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low,
                                              uint64_t covered);

@@ -16,6 +16,10 @@
  * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of steps and runs: what they
  * used (state_usage.c), NULL = nothing; trace: what happened (runtime/agent/trace.h), of a run once it is over.
  * outbox.made, ended: wall ms, 0 = not known.
+ * turns_chat: with seq as its second key, so that the newest turns of a chat are neighbours in it.
+ * approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
+ * which row on their lines wait. hours: the first seq of each hour (since 1970): how old a row is (state_keep.h).
+ * runs.total: bytes of all results so far, this one included; 0 = of a version without it.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -70,6 +74,11 @@ static const char *const migrations[] = {
     "ALTER TABLE runs ADD COLUMN trace BLOB;"
     "ALTER TABLE outbox ADD COLUMN made INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE outbox ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;",
+    "CREATE INDEX turns_chat ON turns(chat);"
+    "CREATE INDEX approvals_ended ON approvals(responded) WHERE state<>0;"
+    "CREATE TABLE asides(chat INTEGER PRIMARY KEY, from_seq INTEGER NOT NULL);"
+    "CREATE TABLE hours(hour INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
+    "ALTER TABLE runs ADD COLUMN total INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

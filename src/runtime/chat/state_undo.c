@@ -16,12 +16,10 @@ static void undo_chat_change(struct sma_state *state, const struct sma_state_und
     struct sma_state_chat_entry *chat = undo->p;
     const struct sma_state_chat *saved = &state->saves.items[undo->a];
     void *user = chat->pub.user;
-    uint32_t turn_count = chat->pub.turn_count; /* undone by its own entries */
     if (chat->pub.rotation.ptr != saved->rotation.ptr)
         free((char *)(uintptr_t)chat->pub.rotation.ptr);
     chat->pub = *saved;
     chat->pub.user = user;
-    chat->pub.turn_count = turn_count;
     chat->saved_in = undo->b;
 }
 
@@ -46,12 +44,6 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
         break;
     case SMA_UNDO_CHAT_CHANGE:
         undo_chat_change(state, undo);
-        break;
-    case SMA_UNDO_TURN_ADD:
-        sma_state_turn_remove(undo->p, undo->a);
-        break;
-    case SMA_UNDO_TURN_REMOVE:
-        err = sma_state_turn_insert(undo->p, undo->a);
         break;
     case SMA_UNDO_CONTACT:
         sma_state_contact_swap(state, undo->q, undo->p);
@@ -79,8 +71,6 @@ void sma_state_undo_all(struct sma_state *state)
     undo_down_to(state, 0);
     state->saves.count = 0;
     state->next_seq = state->next_seq_at_begin;
-    state->prune.count = state->prune_at_begin;
-    state->prune_taken = 0;
     state->is_marks_taken = false;
     state->savepoint.is_open = state->savepoint.is_begun = false;
     sma_state_blocks_undone(state);
@@ -118,12 +108,6 @@ void sma_state_undo_forget(struct sma_state *state)
     }
     state->undo.count = 0;
     state->saves.count = 0;
-    if (state->prune_taken > 0) {
-        state->prune.count -= state->prune_taken;
-        memmove(state->prune.items, state->prune.items + state->prune_taken,
-                state->prune.count * sizeof *state->prune.items);
-        state->prune_taken = 0;
-    }
     sma_state_blocks_committed(state);
     sma_state_marks_committed(state);
 }
@@ -143,7 +127,6 @@ enum sma_err sma_state_savepoint(struct sma_state *state)
         .undo = state->undo.count,
         .saves = state->saves.count,
         .pending = state->pending.count,
-        .prune = state->prune.count,
         .next_seq = state->next_seq,
         .is_block_done = state->expiry.is_block_done,
         .is_block_removed = state->expiry.is_block_removed,
@@ -192,7 +175,6 @@ static void undo_to_savepoint(struct sma_state *state)
     undo_down_to(state, mark->undo);
     state->saves.count = mark->saves;
     state->pending.count = mark->pending;
-    state->prune.count = mark->prune;
     state->next_seq = mark->next_seq;
     state->save_floor = mark->save_floor;
     state->expiry.is_block_done = mark->is_block_done;

@@ -1,5 +1,7 @@
 /* Aim: every table of the state database, over restarts. Method: change, reopen, read. */
+#include "runtime/chat/state_priv.h"
 #include "state_support.h"
+#include "turn_count.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -276,7 +278,7 @@ static void a_session_is_rebuilt_from_the_last_turns(void)
     for (int round = 0; round < 2; round++) {
         const struct sma_state_chat *chat = sma_state_chat_get(f.state, SMA_STR("c"));
         char text[256] = "";
-        CHECK_INT(3, chat->turn_count);
+        CHECK_INT(3, turn_count_of(f.state, chat));
         CHECK_OK(sma_state_each_turn(f.state, chat, 100, 10, 1000, collect_turn, text));
         CHECK_TEXT("1:1 3:2 4:3 ", text);
         text[0] = '\0';
@@ -293,16 +295,26 @@ static void a_session_is_rebuilt_from_the_last_turns(void)
     CHECK_OK(sma_state_begin(f.state));
     struct sma_state_chat *chat = chat_named(f.state, "c");
     CHECK_OK(sma_state_chat_set_clear_mark(f.state, chat, 4));
-    CHECK_INT(1, chat->turn_count);
+    CHECK_INT(1, turn_count_of(f.state, chat));
     CHECK_OK(sma_state_commit(f.state));
     fixture_reopen(&f, false);
     chat = sma_state_chat_get(f.state, SMA_STR("c"));
-    CHECK_INT(1, chat->turn_count);
+    CHECK_INT(1, turn_count_of(f.state, chat));
     CHECK_INT(4, chat->clear_mark);
     char text[64] = "";
     CHECK_OK(sma_state_each_turn(f.state, chat, 100, 10, 1000, collect_turn, text));
     CHECK_TEXT("4:3 ", text);
     fixture_fini(&f);
+}
+
+static int count_rows(struct sma_state *state, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+    CHECK_INT(SQLITE_OK, sqlite3_prepare_v2(state->db, sql, -1, &stmt, NULL));
+    CHECK_INT(SQLITE_ROW, sqlite3_step(stmt));
+    int count = sqlite3_column_int(stmt, 0);
+    (void)sqlite3_finalize(stmt);
+    return count;
 }
 
 static void only_the_last_turns_of_a_chat_are_kept(void)
@@ -317,7 +329,45 @@ static void only_the_last_turns_of_a_chat_are_kept(void)
     }
     fixture_reopen(&f, true);
     const struct sma_state_chat *chat = sma_state_chat_get(f.state, SMA_STR("c"));
-    CHECK_INT(SMA_STATE_TURN_COUNT_MAX, chat->turn_count);
+    CHECK_INT(SMA_STATE_TURN_COUNT_MAX, turn_count_of(f.state, chat));
+    CHECK_INT(0, count_rows(f.state, "SELECT count(*)>60 FROM turns"));
+    CHECK_OK(sma_state_begin(f.state));
+    CHECK_OK(sma_state_chat_set_clear_mark(f.state, chat_named(f.state, "c"),
+                                           sma_state_next_seq(f.state)));
+    CHECK_OK(sma_state_commit(f.state));
+    CHECK_INT(0, count_rows(f.state, "SELECT count(*) FROM turns"));
+    fixture_fini(&f);
+}
+
+/* A start reads claims and open rows: turns are a year's work and none of its business. */
+static void a_start_does_not_look_at_turns(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    make_turn(f.state, "c", "first", SMA_STR("turn"));
+    fixture_reopen(&f, true);
+    for (int sql = SMA_SQL_TURN_INSERT; sql <= SMA_SQL_TURN_CLEAR; sql++)
+        CHECK(f.state->statements[sql] == NULL);
+    CHECK(sma_state_has_past(f.state, sma_state_chat_get(f.state, SMA_STR("c"))));
+    fixture_fini(&f);
+}
+
+/* As a database of schema 5 was: without what 6 added. */
+static void turns_of_the_version_before_are_found(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    make_turn(f.state, "c", "first", SMA_STR("turn"));
+    make_turn(f.state, "d", "second", SMA_STR("turn"));
+    make_turn(f.state, "c", "third", SMA_STR("turn"));
+    CHECK_INT(SQLITE_OK, sqlite3_exec(f.state->db, DOWNGRADE_TO_5, NULL, NULL, NULL));
+    fixture_reopen(&f, true);
+    CHECK_INT(2, turn_count_of(f.state, sma_state_chat_get(f.state, SMA_STR("c"))));
+    CHECK_INT(1, turn_count_of(f.state, sma_state_chat_get(f.state, SMA_STR("d"))));
+    make_turn(f.state, "d", "fourth", SMA_STR("turn"));
+    CHECK_INT(2, turn_count_of(f.state, sma_state_chat_get(f.state, SMA_STR("d"))));
     fixture_fini(&f);
 }
 
@@ -677,6 +727,8 @@ int main(void)
     RUN(a_run_is_steps_then_a_result);
     RUN(a_session_is_rebuilt_from_the_last_turns);
     RUN(only_the_last_turns_of_a_chat_are_kept);
+    RUN(a_start_does_not_look_at_turns);
+    RUN(turns_of_the_version_before_are_found);
     RUN(rows_of_two_databases_have_different_salts);
     RUN(deliveries_are_idempotent_and_found_while_open);
     RUN(cursors_access_and_meta_are_kept);

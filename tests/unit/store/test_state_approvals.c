@@ -186,12 +186,13 @@ static void a_database_of_the_version_before_gets_the_table(void)
     CHECK_OK(sma_state_outbox_add(f.state, &begun));
     CHECK_OK(sma_state_commit(f.state));
     sma_state_close(f.state, true);
-    execute(&f, "DROP TABLE approvals; ALTER TABLE outbox DROP COLUMN salt;"
-                "DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
-                "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
-                "ALTER TABLE steps DROP COLUMN trace; ALTER TABLE runs DROP COLUMN trace;"
-                "ALTER TABLE outbox DROP COLUMN made; ALTER TABLE outbox DROP COLUMN ended;"
-                "PRAGMA user_version=2");
+    execute(&f, DOWNGRADE_TO_5
+            "; DROP TABLE approvals; ALTER TABLE outbox DROP COLUMN salt;"
+            "DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
+            "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
+            "ALTER TABLE steps DROP COLUMN trace; ALTER TABLE runs DROP COLUMN trace;"
+            "ALTER TABLE outbox DROP COLUMN made; ALTER TABLE outbox DROP COLUMN ended;"
+            "PRAGMA user_version=2");
     fixture_open(&f);
     CHECK(is_claimed(f.state, "a", "1"));
     /* what that version began may be on its way: its key must not change */

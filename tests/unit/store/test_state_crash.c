@@ -147,7 +147,7 @@ static enum sma_err mix_chat(void *user, struct sma_state_chat *chat)
 {
     mix(user, chat->key.ptr, chat->key.len);
     mix(user, chat->rotation.ptr, chat->rotation.len);
-    mix_number(user, chat->generation + chat->clear_mark * 7 + chat->turn_count * 1000);
+    mix_number(user, chat->generation + chat->clear_mark * 7);
     return SMA_ERR_OK;
 }
 

@@ -274,7 +274,8 @@ static void a_database_of_the_version_before_gets_the_tables(void)
         sma_state_finish(f.state, &(struct sma_state_finish){.seq = over, .state = SMA_ROW_DONE}));
     CHECK_OK(sma_state_commit(f.state));
     sma_state_close(f.state, true);
-    execute("DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
+    execute(DOWNGRADE_TO_5
+            "; DROP TABLE waits; DROP TABLE learned; DROP TABLE usage;"
             "ALTER TABLE steps DROP COLUMN usage; ALTER TABLE runs DROP COLUMN usage;"
             "ALTER TABLE steps DROP COLUMN trace; ALTER TABLE runs DROP COLUMN trace;"
             "ALTER TABLE outbox DROP COLUMN made; ALTER TABLE outbox DROP COLUMN ended;"

@@ -63,7 +63,8 @@ static enum sma_err note_chat(void *user, struct sma_state_chat *chat)
          "chat %u %.*s stop %llu clear %llu generation %u plan %.*s place %.*s has %d", chat->id,
          (int)chat->key.len, chat->key.ptr, (unsigned long long)chat->stop_mark,
          (unsigned long long)chat->clear_mark, chat->generation, (int)chat->rotation.len,
-         chat->rotation.ptr, (int)chat->place.len, chat->place.ptr, chat->turn_count > 0);
+         chat->rotation.ptr, (int)chat->place.len, chat->place.ptr,
+         sma_state_has_past(notes->state, chat));
     enum sma_err err = sma_state_each_turn(notes->state, chat, UINT64_MAX >> 20, 100, 1 << 20,
                                            note_turn, notes->digest);
     note(notes->digest, "\n");

@@ -4,6 +4,7 @@
  */
 #include "runtime/chat/state_vfs.h"
 #include "state_support.h"
+#include "turn_count.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -103,7 +104,7 @@ static void check_before(struct fixture *f, uint64_t running)
     CHECK_STR("before", old->rotation);
     CHECK_INT(0, old->stop_mark);
     CHECK_INT(0, old->clear_mark);
-    CHECK_INT(1, old->turn_count);
+    CHECK_INT(1, turn_count_of(f->state, old));
     uint64_t turns = 0;
     CHECK_OK(sma_state_each_turn(f->state, old, 100, 10, 1000, collect_turn, &turns));
     CHECK_INT(1, turns);

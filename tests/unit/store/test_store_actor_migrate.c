@@ -4,6 +4,7 @@
  * n-th write, sync or rename of the move.
  */
 #include "store_support.h"
+#include "turn_count.h"
 
 #include "actors/store/runs_priv.h"
 #include "runtime/chat/state_vfs.h"
@@ -141,7 +142,9 @@ static void history_session_claims_and_person_come_along(void)
         const char *json = ask_history("test:chat:old");
         CHECK_INT(5, (int)count_of(json, "\"role\":\"user\""));
         CHECK_INT(5, (int)count_of(ask_history("test:chat:new"), "\"role\":\"user\""));
-        CHECK_INT(3, (int)sma_state_chat_get(w.store->state, SMA_STR("test:chat:old"))->turn_count);
+        CHECK_INT(3,
+                  (int)turn_count_of(w.store->state,
+                                     sma_state_chat_get(w.store->state, SMA_STR("test:chat:old"))));
         if (life == 0)
             crash_world(&w);
     }
@@ -228,7 +231,8 @@ static void two_chats_become_one(void)
     const char *json = ask_history("test:chat:new");
     CHECK_INT(4, (int)count_of(json, "\"role\":\"user\""));
     CHECK(strstr(json, "\"text\":\"a\"") < strstr(json, "\"text\":\"b\""));
-    CHECK_INT(4, (int)sma_state_chat_get(w.store->state, SMA_STR("test:chat:new"))->turn_count);
+    CHECK_INT(4, (int)turn_count_of(w.store->state,
+                                    sma_state_chat_get(w.store->state, SMA_STR("test:chat:new"))));
     drop_kept(&w.test);
     say(&w, "old", "2", "c");
     say(&w, "new", "2", "d");
@@ -237,7 +241,8 @@ static void two_chats_become_one(void)
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     crash_world(&w);
     CHECK_INT(4, (int)count_of(ask_history("test:chat:old"), "\"role\":\"user\""));
-    CHECK_INT(4, (int)sma_state_chat_get(w.store->state, SMA_STR("test:chat:new"))->turn_count);
+    CHECK_INT(4, (int)turn_count_of(w.store->state,
+                                    sma_state_chat_get(w.store->state, SMA_STR("test:chat:new"))));
     end_world(&w);
 }
 
@@ -295,12 +300,12 @@ static void failed_commit_leaves_the_old_chat(void)
     struct sma_state *state = w.store->state;
     CHECK(sma_state_chat_get(state, SMA_STR("test:chat:old")) !=
           sma_state_chat_get(state, SMA_STR("test:chat:new")));
-    CHECK_INT(1, (int)sma_state_chat_get(state, SMA_STR("test:chat:old"))->turn_count);
+    CHECK_INT(1, (int)turn_count_of(state, sma_state_chat_get(state, SMA_STR("test:chat:old"))));
     CHECK_INT(1, (int)count_of(history(&w, OLD), "\"text\":\"a\""));
     run_for(&w, 2 * SECOND);
     note("n1");
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
-    CHECK_INT(2, (int)sma_state_chat_get(state, SMA_STR("test:chat:old"))->turn_count);
+    CHECK_INT(2, (int)turn_count_of(state, sma_state_chat_get(state, SMA_STR("test:chat:old"))));
     sma_state_vfs_set_hook(NULL);
     end_world(&w);
 }
@@ -391,7 +396,7 @@ static void cut_anywhere(bool has_both)
         note("n1");
         chat = sma_state_chat_get(w.store->state, SMA_STR("test:chat:old"));
         CHECK_STR("test:chat:new", chat->key);
-        CHECK_INT(has_both ? 3 : 2, (int)chat->turn_count);
+        CHECK_INT(has_both ? 3 : 2, (int)turn_count_of(w.store->state, chat));
         for (int life = 0; life < 2; life++) {
             const char *json = ask_history("test:chat:new");
             CHECK_INT(has_both ? 4 : 3, (int)count_of(json, "\"role\":\"user\""));
