@@ -61,6 +61,20 @@ struct sma_config_adapter
     const char *json;
 };
 
+/* retention.*: how long what is over is kept. Days and hours by the wall clock; 0 days = for ever. */
+struct sma_config_retention
+{
+    int turns;           /* of a chat: what a session is made from; default 30 */
+    int turn_days;       /* 90 */
+    int result_hours;    /* outputs, tool calls and traces of finished runs; 72 */
+    int result_mb;       /* ... of all together; 1024 */
+    int request_log_days; /* .ship/logs/llm; 7 */
+    int request_days;    /* decided requests, closed windows; 30 */
+    int stranger_days;   /* people who were never paired, since they last wrote; 30 */
+    int stranger_count;  /* ... the longest silent go first; 10000 */
+    int archive_days;    /* archived history files; 0 */
+};
+
 struct sma_config
 {
     const char *project_dir; /* absolute, real path */
@@ -84,6 +98,7 @@ struct sma_config
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;
     int64_t approvals_expire_s;
+    struct sma_config_retention retention;
     const char *const *dotenv_names; /* variables that .env gave to the environment; no child process gets them */
     size_t dotenv_count;
     const char *sandbox; /* the command line's default for permissions.exec_shell.sandbox, "" = not given */

@@ -105,6 +105,7 @@
 #define SMA_PAIRING_COUNT_MAX 1000            /* codes shown and not answered; the oldest goes */
 #define SMA_PAIRING_S 86400                   /* a code is good for this long */
 
+#define SMA_KEEP_DAY_COUNT_MAX 36500 /* retention.*: the longest that can be asked for; 0 = for ever */
 #define SMA_STRANGER_TEXT_BYTES_MAX 2048      /* kept of a message of somebody whom nobody knows */
 #define SMA_STRANGER_MESSAGE_COUNT_MAX 50     /* of one of them in a day; more are claimed and not kept */
 #define SMA_STRANGERS_MESSAGE_COUNT_MAX 5000  /* of all of them in a day */

@@ -22,8 +22,8 @@
     (64 * 1024 * 1024) /* a day's file; beyond it only warnings and errors are written */
 #define LOG_DAYS_KEPT 30
 #define LOG_MODEL_FILE_BYTES_MAX \
-    (64 * 1024 * 1024) /* likewise; beyond it nothing is written, and that is said */
-#define LOG_MODEL_DAYS_KEPT 7
+    (64 * 1024 * 1024)        /* likewise; beyond it nothing is written, and that is said */
+#define LOG_MODEL_DAYS_KEPT 7 /* when the configuration does not say */
 #define LOG_BATCH_BYTES_MAX (1024 * 1024)
 #define LOG_DROPPED_NS UINT64_C(5000000000) /* between two lines that tell of dropped ones */
 
@@ -205,11 +205,23 @@ static void add_block(struct sma_log *log, const struct sma_log_line *line,
         say_full(log, line, sys);
 }
 
+static int model_days(const struct sma_config *config)
+{
+    int days = config->retention.request_log_days;
+    return days > 0 ? days : LOG_MODEL_DAYS_KEPT;
+}
+
+static void take_config(struct sma_log *log, const struct sma_config *config)
+{
+    add_secrets(log, config);
+    log->model.days_kept = model_days(config);
+}
+
 static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct sma_log *log = state;
     if ((*msg)->kind == SMA_MSG_RELOAD)
-        add_secrets(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
+        take_config(log, SMA_MSG_BODY(*msg, struct sma_reload)->config);
     if ((*msg)->kind != SMA_MSG_LOG)
         return;
     const struct sma_log_line *line = SMA_MSG_BODY(*msg, struct sma_log_line);
@@ -293,7 +305,7 @@ enum sma_err sma_log_create(const struct sma_log_options *options, struct sma_lo
         day_dir = NULL;
     if (asprintf(&model_dir, "%s/logs/llm", options->config->state_dir) < 0)
         model_dir = NULL;
-    enum sma_err err = log_file_init(&log->model, model_dir, LOG_MODEL_DAYS_KEPT);
+    enum sma_err err = log_file_init(&log->model, model_dir, model_days(options->config));
     if (log_file_init(&log->day, day_dir, LOG_DAYS_KEPT) != SMA_ERR_OK || err != SMA_ERR_OK) {
         sma_log_destroy(log);
         return sma_fail(error, SMA_ERR_NOMEM, "log: out of memory");

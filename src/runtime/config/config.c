@@ -435,6 +435,25 @@ static enum sma_err read_permissions(struct loading *loading)
                              : sma_fail(loading->error, err, "%s: %s", loading->file, error.text);
 }
 
+static int retained(const struct loading *loading, const char *name, int standard)
+{
+    return (int)get_integer(loading, "retention", name, standard);
+}
+
+static void read_retention(struct loading *loading)
+{
+    loading->config->retention =
+        (struct sma_config_retention){.turns = retained(loading, "turns", 30),
+                                      .turn_days = retained(loading, "turnDays", 90),
+                                      .result_hours = retained(loading, "resultHours", 72),
+                                      .result_mb = retained(loading, "resultMegabytes", 1024),
+                                      .request_log_days = retained(loading, "requestLogDays", 7),
+                                      .request_days = retained(loading, "requestDays", 30),
+                                      .stranger_days = retained(loading, "strangerDays", 30),
+                                      .stranger_count = retained(loading, "strangers", 10000),
+                                      .archive_days = retained(loading, "archiveDays", 0)};
+}
+
 static void read_general(struct loading *loading, const struct sma_config_overrides *overrides)
 {
     struct sma_config *config = loading->config;
@@ -457,6 +476,7 @@ static void read_general(struct loading *loading, const struct sma_config_overri
                        : is_word(loading, NULL, "language", "en") ? SMA_LANGUAGE_EN
                                                                   : SMA_LANGUAGE_AUTO;
     config->approvals_expire_s = get_integer(loading, "approvals", "expireS", 86400);
+    read_retention(loading);
     config->sandbox = "";
     if (overrides == NULL)
         return;

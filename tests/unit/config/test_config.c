@@ -322,6 +322,43 @@ static void access_holds_for_platforms_that_do_not_say_it_themselves(void)
     sma_config_destroy(config);
 }
 
+static void what_is_over_is_kept_as_told(void)
+{
+    project("{\"llm\":{\"provider\":\"offline\"}}", NULL);
+    struct sma_config *config = load();
+    const struct sma_config_retention *kept = &config->retention;
+    CHECK_INT(30, kept->turns);
+    CHECK_INT(90, kept->turn_days);
+    CHECK_INT(72, kept->result_hours);
+    CHECK_INT(1024, kept->result_mb);
+    CHECK_INT(7, kept->request_log_days);
+    CHECK_INT(30, kept->request_days);
+    CHECK_INT(30, kept->stranger_days);
+    CHECK_INT(10000, kept->stranger_count);
+    CHECK_INT(0, kept->archive_days);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"offline\"},\"retention\":{\"turns\":5,\"turnDays\":0,"
+            "\"resultHours\":1,\"resultMegabytes\":2,"
+            "\"requestLogDays\":3,\"requestDays\":4,\"strangerDays\":6,\"strangers\":8,"
+            "\"archiveDays\":365}}",
+            NULL);
+    config = load();
+    kept = &config->retention;
+    CHECK(warnings[0] == '\0');
+    CHECK_INT(5, kept->turns);
+    CHECK_INT(0, kept->turn_days);
+    CHECK_INT(1, kept->result_hours);
+    CHECK_INT(2, kept->result_mb);
+    CHECK_INT(3, kept->request_log_days);
+    CHECK_INT(4, kept->request_days);
+    CHECK_INT(6, kept->stranger_days);
+    CHECK_INT(8, kept->stranger_count);
+    CHECK_INT(365, kept->archive_days);
+    sma_config_destroy(config);
+    project("{\"llm\":{\"provider\":\"offline\"},\"retention\":{\"requestLogDays\":0}}", NULL);
+    refuse("retention.requestLogDays");
+}
+
 static void wrong_files_give_one_line(void)
 {
     static const struct
@@ -467,6 +504,7 @@ int main(void)
     RUN(a_key_of_several_lines_is_refused);
     RUN(wires_are_chosen_as_designed);
     RUN(access_holds_for_platforms_that_do_not_say_it_themselves);
+    RUN(what_is_over_is_kept_as_told);
     RUN(wrong_files_give_one_line);
     RUN(unknown_keys_name_the_nearest);
     RUN(unknown_members_of_permissions_name_the_nearest);
