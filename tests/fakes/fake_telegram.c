@@ -113,6 +113,7 @@ struct user *fake_add_user(struct fake_telegram *fake, int64_t id, const char *f
 
 struct message *fake_message(const struct chat *chat, int64_t id)
 {
+    id -= chat == NULL ? 0 : chat->id_offset;
     if (chat == NULL || id < 1 || (uint64_t)id > chat->message_count)
         return NULL;
     struct message *message = &chat->messages[id - 1];
@@ -124,8 +125,8 @@ struct message *fake_add_message(struct chat *chat)
     chat->messages =
         fake_grow(chat->messages, chat->message_count, &chat->message_room, sizeof *chat->messages);
     struct message *message = &chat->messages[chat->message_count++];
-    *message =
-        (struct message){.id = (int64_t)chat->message_count, .kind = "text", .ns = fake_now_ns()};
+    *message = (struct message){
+        .id = chat->id_offset + (int64_t)chat->message_count, .kind = "text", .ns = fake_now_ns()};
     return message;
 }
 

@@ -1,7 +1,8 @@
 /*
  * fake_telegram_control.c — what people do, and what a test wants to know: JSON commands with a member "do".
  *
- *   user id [first_name username language]       a person, and the private chat with the bot
+ *   user id [first_name username language id_offset]   a person, and the private chat with the bot, whose message ids
+ *        begin behind id_offset
  *   chat id [type title forum admins]            a group; "type" group, supergroup (default), channel
  *   topic chat user name                         -> thread
  *   say chat user [text entities caption thread reply_to quote group forward file date members]
@@ -57,7 +58,7 @@ static json_t *add_user(struct fake_telegram *fake, const json_t *command)
     fake_add_user(fake, id, text_of(command, "first_name", "Ann"), text_of(command, "username", ""),
                   text_of(command, "language", ""))
         ->is_bot = json_is_true(json_object_get(command, "is_bot"));
-    fake_add_chat(fake, id, "private", "");
+    fake_add_chat(fake, id, "private", "")->id_offset = number_of(command, "id_offset");
     return done();
 }
 

@@ -54,7 +54,8 @@ struct chat
     const char *type;
     char *title;
     bool is_forum, is_blocked, is_kicked;
-    struct message *messages; /* message id = index + 1 */
+    struct message *messages; /* message id = id_offset + index + 1 */
+    int64_t id_offset;
     size_t message_count, message_room;
     int64_t topics[TOPIC_COUNT_MAX];
     size_t topic_count;
