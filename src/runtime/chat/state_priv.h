@@ -29,7 +29,7 @@
 #define SMA_USAGE_SUMS                                                                       \
     "sum(requests),sum(input),sum(cached),sum(written),sum(output),sum(reasoning),sum(cost)" \
     " FROM usage WHERE day>=?1 AND (?2=0 OR chat=?2 OR chat IN "                             \
-    "(SELECT id FROM chats WHERE moved=?2)) "
+    "(SELECT id FROM chats WHERE moved=?2 AND moved<>0)) "
 #define SMA_USAGE_ORDER \
     " ORDER BY sum(cost) DESC,sum(input+cached+written+output) DESC,1,2 LIMIT ?3"
 

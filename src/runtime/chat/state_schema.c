@@ -17,7 +17,7 @@
  * used (state_usage.c), NULL = nothing; trace: what happened (runtime/agent/trace.h), of a run once it is over.
  * outbox.made, ended: wall ms, 0 = not known.
  * turns_chat: with seq as its second key, so that the newest turns of a chat are neighbours in it.
- * approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
+ * chats_moved: records of former keys. approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
  * which row on their lines wait. hours: the first seq of each hour (since 1970): how old a row is (state_keep.h).
  * runs.total: bytes of all results so far, this one included; 0 = of a version without it.
  */
@@ -76,6 +76,7 @@ static const char *const migrations[] = {
     "ALTER TABLE outbox ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;",
     "CREATE INDEX turns_chat ON turns(chat);"
     "CREATE INDEX approvals_ended ON approvals(responded) WHERE state<>0;"
+    "CREATE INDEX chats_moved ON chats(moved) WHERE moved<>0;"
     "CREATE TABLE asides(chat INTEGER PRIMARY KEY, from_seq INTEGER NOT NULL);"
     "CREATE TABLE hours(hour INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
     "ALTER TABLE runs ADD COLUMN total INTEGER NOT NULL DEFAULT 0;",

@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 /* Makes a database of schema 6 one of schema 5. */
-#define DOWNGRADE_TO_5                                                                         \
-    "DROP INDEX turns_chat; DROP INDEX approvals_ended; DROP TABLE asides; DROP TABLE hours; " \
-    "ALTER TABLE runs DROP COLUMN "                                                            \
-    "total;"                                                                                   \
+#define DOWNGRADE_TO_5                                                                       \
+    "DROP INDEX turns_chat; DROP INDEX chats_moved; DROP INDEX approvals_ended; DROP TABLE " \
+    "asides; DROP TABLE hours; "                                                             \
+    "ALTER TABLE runs DROP COLUMN "                                                          \
+    "total;"                                                                                 \
     "PRAGMA user_version=5"
 
 struct fixture

@@ -241,7 +241,7 @@ static void do_batch(struct sma_state *state, uint64_t seed, bool is_with_undone
 static void an_undone_item_is_as_if_it_had_never_been(void)
 {
     static struct digest with, without;
-    for (uint64_t run = 1; run <= 25; run++) {
+    for (uint64_t run = 1; run <= 15; run++) {
         struct fixture f, g;
         fixture_init(&f);
         fixture_init(&g);
@@ -422,7 +422,7 @@ static void shrink_cache(struct sma_state *state)
 
 static void big_row(struct sma_state *state, const char *event)
 {
-    static char big[60000];
+    static char big[20000];
     memset(big, 'x', sizeof big);
     struct sma_state_message message = message_of(NULL, event, SMA_ROW_WAITING);
     uint64_t seq;
