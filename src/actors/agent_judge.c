@@ -1,7 +1,8 @@
 /*
  * agent_judge.c — is this message the answer to a request? The words alone did not tell, so the model is asked, without
- * tools and without the conversation. When it fails, another target is asked, once and in the same time. What none can say in
- * time is not an answer: the message is then an ordinary one.
+ * tools and without the conversation. What it refuses of the request is left out and remembered, as with runs. When it fails,
+ * another target is asked, once and in the same time. What none can say in time is not an answer: the message is then an
+ * ordinary one.
  *
  *   waiting for a place -> asked the model -> ready to be told -> told (the store has it on its way to the disk)
  */
@@ -114,6 +115,8 @@ static SMA_CHECKED enum sma_err ask_target(struct sma_agent *agent, struct agent
                                       .body = sma_msg_dup(msg, sma_buf_str(&body)),
                                       .turn_offset = (uint32_t)start,
                                       .turn_end = (uint32_t)end};
+        judge->llm = target->llm;
+        judge->refused_count = target->refused_count;
         err = sma_ctx_ask(agent->ctx, SMA_ACTOR_MODEL, &msg, judge->due_ns, &judge->ask_id);
         sma_msg_destroy(msg); /* NULL after OK */
     }
@@ -136,6 +139,23 @@ static SMA_CHECKED enum sma_err begin(struct sma_agent *agent, struct agent_judg
     err = ask_target(agent, judge, target, &request);
     sma_request_fini(&request);
     return err;
+}
+
+/* Its target refuses a member of the request: once more without it, unless it was not in it. Another one may have learned it
+ * while this question was on its way. false: nobody is asked. */
+static bool ask_without(struct sma_agent *agent, struct agent_judge *judge,
+                        const struct sma_model_answer *answer)
+{
+    struct sma_run_settings *settings = agent->settings;
+    if (answer->trouble != SMA_MODEL_TROUBLE_MEMBER || judge->llm != settings->judge.llm ||
+        agent->is_draining)
+        return false;
+    struct sma_learned_fact fact = {.target = sma_str(settings->judge.key),
+                                    .member = answer->refused_member};
+    if (sma_run_settings_learn(settings, fact.target, fact.member))
+        agent_tell_learned(agent, &fact);
+    return settings->judge.refused_count > judge->refused_count &&
+           begin(agent, judge, &settings->judge) == SMA_ERR_OK;
 }
 
 /* The first that runs may ask now, and that is not the one which failed. NULL: there is none. */
@@ -244,7 +264,7 @@ bool agent_judge_answer(struct sma_agent *agent, struct sma_msg *msg)
     if (is_model) {
         const struct sma_model_answer *answer = SMA_MSG_BODY(msg, struct sma_model_answer);
         bool has_failed = answer->status != SMA_MODEL_OK && answer->status != SMA_MODEL_CANCELLED;
-        if (has_failed && ask_other(agent, judge))
+        if (has_failed && (ask_without(agent, judge, answer) || ask_other(agent, judge)))
             return true;
         read_verdict(judge, answer);
         make_ready(agent, &agent->judges_asked, judge);

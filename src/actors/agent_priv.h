@@ -59,11 +59,13 @@ struct agent_blocked
 /* A message that may be the answer to a request. Waits for a place, then for the model, then for the store. */
 struct agent_judge
 {
-    struct sma_msg *order; /* JUDGE */
-    uint64_t due_ns;       /* when the model is not waited for any longer */
-    uint64_t ask_id;       /* the open MODEL or JUDGED question */
-    uint64_t retry_ns;     /* JUDGED is not asked before this */
-    bool has_failed;       /* its target: another one is asked */
+    struct sma_msg *order;            /* JUDGE */
+    uint64_t due_ns;                  /* when the model is not waited for any longer */
+    uint64_t ask_id;                  /* the open MODEL or JUDGED question */
+    uint64_t retry_ns;                /* JUDGED is not asked before this */
+    const struct sma_config_llm *llm; /* of the target that was asked last */
+    size_t refused_count;             /* members that this target refused by then */
+    bool has_failed;                  /* its target: another one is asked */
     bool seems_to_agree;
     uint64_t refused_mask;
     struct sma_buf response;

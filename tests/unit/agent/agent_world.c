@@ -140,6 +140,10 @@ void answer_model(struct world *world, const struct sma_msg *question, struct sm
     bool has_calls = (ask->round == 0 || (world->is_weather && ask->round < 4)) &&
                      world->sends_per_run > 0 && world->model_text == NULL;
     body->finish = has_calls ? SMA_FINISH_TOOLS : SMA_FINISH_STOP;
+    if (status == SMA_MODEL_FAILED && world->refused_member != NULL) {
+        body->trouble = SMA_MODEL_TROUBLE_MEMBER;
+        body->refused_member = sma_str(world->refused_member);
+    }
     body->fragment = SMA_STR("{\"role\":\"assistant\",\"content\":\"f\"}");
     body->text = has_calls                   ? SMA_STR("")
                  : world->model_text != NULL ? sma_str(world->model_text)

@@ -63,7 +63,8 @@ struct world
     uint32_t judged_count, judged_no_disk_left;
     struct sma_judged judged;
     char judged_response[200];
-    const char *model_text; /* what the model says without calls; NULL: "final" */
+    const char *refused_member; /* why the model fails; NULL: for no reason */
+    const char *model_text;     /* what the model says without calls; NULL: "final" */
 
     /* dispatcher */
     uint32_t send_count, send_open, send_open_max, progress[4];

@@ -209,6 +209,8 @@ static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
 static const struct sma_config_llm small = {.api = SMA_LLM_CHAT,
                                             .provider = "deepseek",
                                             .model = "small",
+                                            .has_temperature = true,
+                                            .temperature = 0.5,
                                             .base_url = "http://one",
                                             .api_key = "k"};
 static const struct sma_config_llm fallback = {.api = SMA_LLM_CHAT,
@@ -281,6 +283,30 @@ static void when_the_judge_fails_another_target_is_asked_once(void)
     world_fini(&w);
 }
 
+static void what_the_judge_refuses_is_left_out(void)
+{
+    struct world w;
+    struct sma_config config;
+    use_targets(&w, &config, true, 1);
+    CHECK(strstr(w.last_request, "\"temperature\"") != NULL);
+    w.refused_member = "temperature";
+    answer_as(&w, "small", SMA_MODEL_FAILED);
+    CHECK_INT(2, w.held_count); /* the same one again */
+    CHECK(strstr(w.last_request, "\"temperature\"") == NULL);
+    answer_as(&w, "small", SMA_MODEL_FAILED); /* it was not in it: another one is asked */
+    CHECK_INT(3, w.held_count);
+    answer_as(&w, "fallback", SMA_MODEL_OK);
+    rest(&w);
+    CHECK_INT(1, w.judged_count);
+    CHECK(w.judged.seems_to_agree);
+    judge(&w, 9, "perhaps"); /* it is remembered */
+    settle_until(&w, NS_PER_S);
+    CHECK_INT(4, w.held_count);
+    CHECK(strstr(w.last_request, "\"temperature\"") == NULL);
+    answer_as(&w, "small", SMA_MODEL_OK);
+    world_fini(&w);
+}
+
 static void both_judges_have_one_time(void)
 {
     struct world w;
@@ -329,6 +355,7 @@ int main(void)
     RUN(the_model_says_whether_a_message_is_an_answer);
     RUN(a_judge_that_does_not_come_to_a_verdict_says_no);
     RUN(when_the_judge_fails_another_target_is_asked_once);
+    RUN(what_the_judge_refuses_is_left_out);
     RUN(both_judges_have_one_time);
     RUN(many_judges_wait_for_each_other);
     return check_summary();
