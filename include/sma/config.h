@@ -92,7 +92,7 @@ struct sma_config
     const struct sma_config_llm *llm_judge; /* llm.judge: who reads what may be an answer to a request; else llm with the least effort; NULL: llm */
     int64_t llm_patience_s; /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int agent_concurrency;  /* 1.. */
-    bool queue_is_fair;     /* queue.order: fifo (default) | fair */
+    bool queue_is_fair;     /* queue.order: fair (default) | fifo */
     bool queue_is_collect;  /* queue.mode: serial (default) | collect */
     int queue_chat_waiting_max, queue_waiting_max;
     bool durability_is_none; /* durability: "full" (default) | "none" */

@@ -39,8 +39,8 @@
 #define SMA_CLAIM_COUNT_SOFT 1000000          /* over this, claims older than SMA_CLAIM_AGE_MIN_H go */
 #define SMA_CLAIM_COUNT_MAX 8000000           /* at this, intake stops */
 #define SMA_CLAIM_AGE_MIN_H 72
-#define SMA_CHAT_WAITING_COUNT_MAX 64         /* waiting messages of one chat; then visibly refused */
-#define SMA_INBOX_WAITING_COUNT_MAX 200000    /* waiting messages of all chats; then visibly refused */
+#define SMA_CHAT_WAITING_COUNT_MAX 1000       /* waiting messages of one chat; then visibly refused (adr 0030) */
+#define SMA_INBOX_WAITING_COUNT_MAX 200000    /* waiting messages of all chats; then platforms have to bring them again */
 #define SMA_NOTICE_INTERVAL_S 30              /* at most one busy notice per chat in this time */
 #define SMA_HISTORY_LINES_MAX 1000            /* lines of a main history file before rotation */
 #define SMA_HISTORY_LOAD_COUNT_MAX 200        /* chat_load_history limit */

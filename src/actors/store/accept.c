@@ -17,6 +17,8 @@
 
 #include <stdlib.h>
 
+#define FULL_RETRY_MS 5000 /* what is refused because all places are taken may come again */
+
 /* -- answers ---------------------------------------------------------------------------------------------------- */
 static void refuse_now(struct sma_store *store, const struct sma_msg *question,
                        uint32_t retry_after_ms, struct sma_str reason)
@@ -353,9 +355,28 @@ static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct s
     return err;
 }
 
+/* Nothing more may wait at all. Nothing of the message is kept, so a flood costs no disk; whoever brought it brings it again,
+ * and every message of this adapter waits with it (adr 0030). */
+static SMA_CHECKED enum sma_err make_wait(struct sma_store *store, const struct sma_msg *msg)
+{
+    const uint64_t interval = SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000);
+    uint64_t now = sma_ctx_now(store->ctx), *told_ns = &store->intake->full_told_ns;
+    if (*told_ns == 0 || now - *told_ns >= interval) {
+        *told_ns = now | 1;
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "%u messages wait and no more are taken until some are answered; platforms "
+                    "bring them again (queue.waitingMax)",
+                    sma_queue_waiting(store->queue));
+    }
+    refuse_now(store, msg, FULL_RETRY_MS, SMA_STR("too many messages are waiting in all chats"));
+    return SMA_ERR_OK;
+}
+
 static SMA_CHECKED enum sma_err refuse_for_bound(struct sma_store *store, struct store_chat *chat,
                                                  struct sma_msg *msg)
 {
+    if (sma_queue_is_full(store->queue))
+        return make_wait(store, msg);
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_acceptance how = {.row_state = SMA_ROW_BUSY};
     struct sma_accepted accepted = {.verdict = SMA_VERDICT_BUSY,
@@ -469,6 +490,14 @@ static SMA_CHECKED enum sma_err accept_control(struct sma_store *store, struct s
     return err;
 }
 
+/* A message that would open a chat and then find no place in it leaves no chat behind. */
+static bool is_without_place(struct sma_store *store, const struct sma_ingress *in)
+{
+    return in->kind == SMA_EVENT_MESSAGE && in->addressed != SMA_ADDRESSED_NONE &&
+           !in->is_record_only && sma_queue_is_full(store->queue) &&
+           sma_state_chat_get(store->state, in->route.chat_key) == NULL;
+}
+
 /* One more chat of strangers than a day has room for: nothing is kept of it. A copy is passed over in the same way. */
 static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
 {
@@ -481,6 +510,8 @@ static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_ms
 static SMA_CHECKED enum sma_err accept_new(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
+    if (is_without_place(store, in))
+        return make_wait(store, *msg);
     enum sma_err err = sma_store_begin(store);
     if (err != SMA_ERR_OK)
         return err;
@@ -583,16 +614,23 @@ static SMA_CHECKED enum sma_err answer_known(struct sma_store *store, struct sto
         return SMA_ERR_OK;
     }
     bool is_upgrade = head->state == SMA_ROW_IGNORED && in->kind == SMA_EVENT_MESSAGE &&
-                      in->addressed != SMA_ADDRESSED_NONE && sma_store_disk_level(store) == 0 &&
-                      sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+                      in->addressed != SMA_ADDRESSED_NONE && sma_store_disk_level(store) == 0;
     struct sma_access_outcome outcome = {.decision = SMA_ACCESS_RECORD};
-    enum sma_err err = save_cursor(store, in);
-    if (err == SMA_ERR_OK && is_upgrade)
-        err = sma_store_judge(store, chat, in, &outcome);
+    enum sma_err err = is_upgrade ? sma_store_judge(store, chat, in, &outcome) : SMA_ERR_OK;
+    bool may_run = outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE;
+    if (err == SMA_ERR_OK && may_run && sma_queue_is_full(store->queue))
+        return make_wait(store, *msg);
+    if (err == SMA_ERR_OK)
+        err = save_cursor(store, in);
+    bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
+    if (err == SMA_ERR_OK && may_run && has_room)
+        return upgrade(store, chat, msg, seq, &outcome);
+    if (err == SMA_ERR_OK && may_run)
+        err = sma_store_begin(store);
+    if (err == SMA_ERR_OK && may_run)
+        err = sma_store_full_notice(store, chat, in, seq);
     if (err != SMA_ERR_OK)
         return err;
-    if (outcome.decision == SMA_ACCESS_RUN || outcome.decision == SMA_ACCESS_ASK_ROLE)
-        return upgrade(store, chat, msg, seq, &outcome);
     sma_store_accept_later(store, *msg,
                            &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
     return SMA_ERR_OK;

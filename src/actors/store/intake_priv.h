@@ -73,7 +73,8 @@ struct store_intake
     struct store_map leaders;   /* seq -> store_group */
     struct store_groups gathering, gathered;
     uint32_t group_count;
-    struct sma_buf audit; /* lines of the open batch */
+    struct sma_buf audit;  /* lines of the open batch */
+    uint64_t full_told_ns; /* when it was last logged that no more may wait; 0 = never */
 };
 
 /** The message that came (taken when it is kept) may have to wait; that is known only at the end of the batch. */

@@ -39,7 +39,8 @@ struct sma_queue
     struct slot *slots;
     uint32_t *counts; /* Fenwick tree, 1-based, slot_cap + 1 numbers */
     uint32_t slot_count, slot_cap, waiting;
-    struct chat *chats; /* records, chat_count of them ever used at once */
+    uint32_t waiting_chats; /* chats in which something waits */
+    struct chat *chats;     /* records, chat_count of them ever used at once */
     uint32_t chat_count, chat_cap, chat_free;
     uint32_t *table; /* 2 * chat_cap places of records; CHAT_NONE = free */
     uint32_t *heap;
@@ -334,7 +335,7 @@ void sma_queue_clear(struct sma_queue *queue)
     queue->chat_count = 0;
     queue->chat_free = CHAT_NONE;
     queue->slot_count = 0;
-    queue->waiting = 0;
+    queue->waiting = queue->waiting_chats = 0;
     queue->heap_count = 0;
     if (queue->counts != NULL)
         recount(queue);
@@ -366,6 +367,7 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
         queue->slots[chat->tail].next = place;
         chat->tail = place;
     }
+    queue->waiting_chats += chat->waiting == 0;
     chat->waiting++;
     queue->waiting++;
     count_add(queue, place, 1);
@@ -373,9 +375,14 @@ static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, ui
     return SMA_ERR_OK;
 }
 
+bool sma_queue_is_full(const struct sma_queue *queue)
+{
+    return queue->waiting >= queue->options.waiting_max;
+}
+
 enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat)
 {
-    if (queue->waiting >= queue->options.waiting_max ||
+    if (sma_queue_is_full(queue) ||
         sma_queue_chat_waiting(queue, chat) >= queue->options.chat_waiting_max)
         return SMA_ERR_FULL;
     return SMA_ERR_OK;
@@ -442,6 +449,7 @@ static uint64_t take_head(struct sma_queue *queue, uint32_t at)
     queue->slots[place].seq = 0;
     count_add(queue, place, -1);
     chat->waiting--;
+    queue->waiting_chats -= chat->waiting == 0;
     queue->waiting--;
     if (queue->waiting == 0)
         queue->slot_count = 0;
@@ -571,12 +579,26 @@ uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat)
     return at == CHAT_NONE ? 0 : queue->chats[at].waiting;
 }
 
+/* `rank` messages of its own chat stand before it. Fair: every other chat goes once at most before each of them, and once
+ * before it; what else came earlier goes later. */
+static uint32_t count_ahead(const struct sma_queue *queue, uint32_t place, uint32_t rank)
+{
+    uint32_t earlier = count_before(queue, place);
+    if (!queue->options.is_fair)
+        return earlier;
+    uint64_t turns = (uint64_t)(queue->waiting_chats - 1) * (rank + 1) + rank;
+    return turns < earlier ? (uint32_t)turns : earlier;
+}
+
 uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq)
 {
-    uint32_t before, place = find_place(queue, find_chat(queue, chat), seq, &before);
+    uint32_t at = find_chat(queue, chat), rank = 0;
+    uint32_t place = at == CHAT_NONE ? SLOT_NONE : queue->chats[at].head;
+    for (; place != SLOT_NONE && queue->slots[place].seq != seq; rank++)
+        place = queue->slots[place].next;
     if (place == SLOT_NONE || queue->slots[place].is_resumed)
         return 0;
-    return count_before(queue, place);
+    return count_ahead(queue, place, rank);
 }
 
 uint64_t sma_queue_bytes(const struct sma_queue *queue)

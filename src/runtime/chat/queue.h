@@ -41,6 +41,8 @@ void sma_queue_clear(struct sma_queue *queue);
  * @return OK | FULL: at the chat's or the global bound, nothing changed | NOMEM
  */
 SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq);
+/** Nothing more may wait, in whatever chat. */
+bool sma_queue_is_full(const struct sma_queue *queue);
 /** Would push be refused for its bound? OK | FULL. */
 SMA_CHECKED enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat);
 /** Add a message that was begun before: at the head of its chat and before all new ones. Not bounded. OK | NOMEM. */
@@ -75,7 +77,8 @@ void sma_queue_finish(struct sma_queue *queue, uint32_t chat);
 bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat);
 uint32_t sma_queue_waiting(const struct sma_queue *queue);
 uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat);
-/** Messages waiting that came before this one; 0 = none, or not waiting. Cost: the chat's messages + log n. */
+/** So many of those that wait now go before this one at most; 0 = none, or not waiting. fifo: all that came earlier.
+ *  Cost: the chat's messages + log n. */
 uint32_t sma_queue_position(const struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** Memory it has taken. */
 uint64_t sma_queue_bytes(const struct sma_queue *queue);

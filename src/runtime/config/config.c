@@ -465,7 +465,7 @@ static void read_general(struct loading *loading, const struct sma_config_overri
     config->start_port = (int)get_integer(loading, "start", "port", 3000);
     config->api_token = get_text(loading, "api", "token", "");
     config->agent_concurrency = (int)get_integer(loading, "agent", "concurrency", 1);
-    config->queue_is_fair = is_word(loading, "queue", "order", "fair");
+    config->queue_is_fair = !is_word(loading, "queue", "order", "fifo");
     config->queue_is_collect = is_word(loading, "queue", "mode", "collect");
     config->queue_chat_waiting_max =
         (int)get_integer(loading, "queue", "chatWaitingMax", SMA_CHAT_WAITING_COUNT_MAX);

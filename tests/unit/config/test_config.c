@@ -80,6 +80,9 @@ static void only_agent_md_is_required(void)
     CHECK_TEXT("127.0.0.1", config->start_host);
     CHECK_INT(3000, config->start_port);
     CHECK_INT(1, config->agent_concurrency);
+    CHECK_INT(1000, config->queue_chat_waiting_max);
+    CHECK_INT(200000, config->queue_waiting_max);
+    CHECK(config->queue_is_fair && !config->queue_is_collect);
     sma_config_destroy(config);
     write_file("Agent.md", NULL);
     refuse("no Agent.md here");

@@ -60,6 +60,35 @@ static void fair_lets_chats_take_turns(void)
     sma_queue_destroy(queue);
 }
 
+static void position_of_a_fair_queue_is_not_the_flood_of_another_chat(void)
+{
+    struct sma_queue *fair = make(true, 1000, 10000), *fifo = make(false, 1000, 10000);
+    for (uint64_t seq = 1; seq <= 600; seq++) {
+        CHECK_OK(sma_queue_push(fair, 0, seq));
+        CHECK_OK(sma_queue_push(fifo, 0, seq));
+    }
+    for (uint32_t chat = 1; chat <= 3; chat++) {
+        CHECK_OK(sma_queue_push(fair, chat, 600 + chat));
+        CHECK_OK(sma_queue_push(fifo, chat, 600 + chat));
+    }
+    CHECK_OK(sma_queue_push(fair, 3, 610));
+    CHECK_INT(602, sma_queue_position(fifo, 3, 603));
+    CHECK_INT(3, sma_queue_position(fair, 3, 603)); /* one of each other chat */
+    CHECK_INT(7, sma_queue_position(fair, 3, 610)); /* two of each, at most, and its own */
+    CHECK_INT(0, sma_queue_position(fair, 0, 1));   /* never more than came before */
+    uint32_t chat = 9, before = 0;
+    while (start_next(fair, &chat) != 603) {
+        sma_queue_finish(fair, chat);
+        before++;
+    }
+    CHECK(before <= 3);
+    sma_queue_clear(fair);
+    CHECK_OK(sma_queue_push(fair, 5, 1));
+    CHECK_INT(0, sma_queue_position(fair, 5, 1)); /* the count of chats begins anew, too */
+    sma_queue_destroy(fair);
+    sma_queue_destroy(fifo);
+}
+
 static void resumed_messages_go_first(void)
 {
     struct sma_queue *queue = make(false, 1, 2);
@@ -270,6 +299,7 @@ int main(void)
     RUN(memory_follows_what_waits_and_not_the_chats_there_are);
     RUN(fifo_serves_by_age_and_never_a_busy_chat);
     RUN(fair_lets_chats_take_turns);
+    RUN(position_of_a_fair_queue_is_not_the_flood_of_another_chat);
     RUN(resumed_messages_go_first);
     RUN(held_message_keeps_its_place_and_its_chat_waits);
     RUN(any_waiting_message_can_be_removed);

@@ -264,6 +264,91 @@ static void queue_bounds_refuse_visibly_once_in_a_while(void)
     end_world(&w);
 }
 
+static void end_run(struct world *world)
+{
+    uint64_t seq = run_seq(world);
+    CHECK(seq != 0);
+    done(world, seq, "answer", NULL, 0);
+    run(world);
+}
+
+/* Refused without a trace: a platform that reads later brings it again, and then it is taken. */
+static void at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept(void)
+{
+    make_world(&w);
+    w.config.queue_waiting_max = 2;
+    open_world(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "g",
+                                  .id = "up",
+                                  .text = "psst",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_NONE});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    static const char *const chats[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) { /* one runs, two wait */
+        say(&w, chats[i], "1", "x");
+        run(&w);
+        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    }
+    for (int again = 0; again < 2; again++) {
+        say(&w, "new", "2", "y");
+        say(&w, "a", "2", "y");
+        (void)say_as(&w, TEST,
+                     &(struct saying){.chat = "g",
+                                      .id = "up",
+                                      .text = "psst",
+                                      .is_group = true,
+                                      .addressed = SMA_ADDRESSED_MENTION});
+        run(&w);
+        for (int i = 0; i < 3; i++) {
+            struct sma_accepted answer = accepted(&w.test);
+            CHECK_INT(SMA_VERDICT_REFUSED, answer.verdict);
+            CHECK(answer.retry_after_ms > 0 && answer.seq == 0);
+        }
+    }
+    CHECK(sma_state_chat_get(w.store->state, SMA_STR("test:chat:new")) == NULL);
+    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
+    command(&w, "a", "c", SMA_CONTROL_STATUS); /* needs no place */
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    for (int i = 0; i < 3; i++)
+        end_run(&w);
+    say(&w, "new", "2", "y");
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "g",
+                                  .id = "up",
+                                  .text = "psst",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_MENTION});
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    end_world(&w);
+}
+
+/* 100 chats with 100 messages each, at once, with the bounds of the default configuration. */
+static void a_burst_over_a_hundred_chats_is_taken_whole(void)
+{
+    make_world(&w);
+    w.config.queue_chat_waiting_max = SMA_CHAT_WAITING_COUNT_MAX;
+    w.config.queue_waiting_max = SMA_INBOX_WAITING_COUNT_MAX;
+    open_world(&w);
+    char chat[16], id[16];
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 1000; i++) {
+            snprintf(chat, sizeof chat, "c%d", i % 100);
+            snprintf(id, sizeof id, "%d", round * 1000 + i);
+            say(&w, chat, id, "x");
+        }
+        run(&w);
+        for (int i = 0; i < 1000; i++)
+            CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    }
+    end_world(&w);
+}
+
 static void stop_cancels_and_nothing_stopped_comes_back(void)
 {
     make_world(&w);
@@ -575,6 +660,8 @@ int main(void)
     RUN(the_order_is_as_configured);
     RUN(collect_gives_waiting_messages_to_one_run);
     RUN(queue_bounds_refuse_visibly_once_in_a_while);
+    RUN(at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept);
+    RUN(a_burst_over_a_hundred_chats_is_taken_whole);
     RUN(stop_cancels_and_nothing_stopped_comes_back);
     RUN(clear_keeps_what_waits);
     RUN(an_api_caller_gets_texts_results_and_command_replies);
