@@ -371,7 +371,6 @@ void sma_store_forget_approvals(struct sma_store *store)
     drop_stale(store);
     free(store->consent->judgements);
     free(store->consent->projected);
-    sma_store_free_grants(store);
 }
 
 struct showing
@@ -437,7 +436,7 @@ enum sma_err sma_store_load_approvals(struct sma_store *store)
     enum sma_err err = sma_state_each_approval_open(store->state, load_approval, store);
     drop_stale(store);
     store->consent->wake_ns = 0; /* clocks start with the next batch: time is known then */
-    return err == SMA_ERR_OK ? sma_store_load_grants(store) : err;
+    return err;
 }
 
 uint32_t sma_store_count_approvals(const struct sma_store *store)

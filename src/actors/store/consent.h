@@ -8,6 +8,7 @@
 #include "facts.h"
 #include "runtime/access/access.h"
 #include "runtime/approval/request.h"
+#include "runtime/chat/state_grants.h"
 #include "store.h"
 
 /* A parked run: people are asked. In memory while it is open; state.db has the whole. */
@@ -124,17 +125,9 @@ void sma_store_send_judgements(struct sma_store *store); /* between transactions
 void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);
 
 /* -- grant.c, project.c ----------------------------------------------------------------------------------------- */
-struct store_grant
-{
-    struct store_grant *next; /* newer */
-    int64_t until_ms, created_ms;
-    struct sma_str id, chat_key, tool, rule, by; /* in bytes */
-    char bytes[];
-};
-/** The first, or the one after `grant`, that holds in this chat now; NULL = no more. */
-const struct store_grant *sma_store_next_grant(const struct sma_store *store,
-                                               const struct store_chat *chat,
-                                               const struct store_grant *grant);
+/** The permissions that hold in this chat now, oldest first. What cannot be read permits nothing, and is logged. */
+void sma_store_grants_read(struct sma_store *store, const struct store_chat *chat,
+                           struct sma_state_rows *rows, struct sma_state_grants *ret_grants);
 void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
 void sma_store_project(struct sma_store *store);     /* after the commit */
 void sma_store_project_all(struct sma_store *store); /* at start */

@@ -31,7 +31,6 @@ struct store_consent
     uint64_t wake_ns; /* no clock runs out before it */
     struct store_judgement *judgements;
     uint32_t judgement_count, judgement_cap;
-    struct store_grant *grant_first;
     char (*projected)[SMA_STATE_APPROVAL_ID_BYTES + 1]; /* changed by the open batch */
     uint32_t projected_count, projected_cap;
 };
@@ -138,8 +137,6 @@ void sma_store_rule_late(struct sma_store *store, const struct sma_route *route,
 struct sma_str sma_store_name_of(const struct sma_route *route);
 
 /* -- grant.c, project.c ----------------------------------------------------------------------------------------- */
-void sma_store_free_grants(struct sma_store *store);
-SMA_CHECKED enum sma_err sma_store_load_grants(struct sma_store *store);
 struct store_grant_facts
 {
     const struct store_chat *chat;
@@ -149,7 +146,6 @@ struct store_grant_facts
 /** In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_add_grant(struct sma_store *store,
                                              const struct store_grant_facts *facts);
-SMA_CHECKED enum sma_err sma_store_sweep_grants(struct sma_store *store);
 void sma_store_revoke(struct sma_store *store, struct sma_msg **question);
 /** The file of this request is to be made anew, or to go, after the commit. */
 void sma_store_touch_projection(struct sma_store *store, const char *id);

@@ -46,28 +46,28 @@ static enum sma_standing standing_of(struct sma_store *store, const struct store
     return counts && sma_store_is_let_in(store, route) ? SMA_STANDING_ADMIN : standing;
 }
 
-static size_t grants_space(const struct sma_store *store, const struct store_chat *chat)
+static size_t grants_space(const struct sma_state_grants *grants)
 {
     size_t space = 0;
-    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
-        space += sizeof(struct sma_grant) + at->id.len + at->tool.len + at->rule.len + 3;
+    for (size_t i = 0; i < grants->count; i++)
+        space += sizeof(struct sma_grant) + grants->items[i].id.len + grants->items[i].tool.len +
+                 grants->items[i].rule.len + 3;
     return space == 0 ? 0 : space + 16;
 }
 
-static void put_grants(const struct sma_store *store, const struct store_chat *chat,
-                       struct sma_msg *msg, struct sma_run_order *order)
+static void put_grants(const struct sma_state_grants *grants, struct sma_msg *msg,
+                       struct sma_run_order *order)
 {
-    uint32_t count = 0;
-    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
-        count++;
-    if (count == 0)
+    if (grants->count == 0)
         return;
-    order->grants = sma_msg_space(msg, count * sizeof *order->grants);
-    for (const struct store_grant *at = NULL; (at = sma_store_next_grant(store, chat, at)) != NULL;)
+    order->grants = sma_msg_space(msg, grants->count * sizeof *order->grants);
+    for (size_t i = 0; i < grants->count; i++) {
+        const struct sma_state_grant *at = &grants->items[i];
         order->grants[order->grant_count++] = (struct sma_grant){.id = sma_msg_dup(msg, at->id),
                                                                  .tool = sma_msg_dup(msg, at->tool),
                                                                  .rule = sma_msg_dup(msg, at->rule),
                                                                  .until_ms = at->until_ms};
+    }
 }
 
 /* Made from the key of the buttons, which is kept: the same in every life, so that sessions stay as they were sent. */
@@ -95,9 +95,12 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
     route.chat_key = sma_store_chat_key(run->chat); /* it may have come under a former one */
     if (route.message_id.len == 0)
         route.message_id = ingress->event_key; /* as in the facts of the row */
+    struct sma_state_rows rows = {0};
+    struct sma_state_grants grants;
+    sma_store_grants_read(store, run->chat, &rows, &grants);
     struct sma_msg *msg = STORE_MSG(store, RUN, struct sma_run_order,
                                     sma_route_space(&route) + ingress->text.len +
-                                        ingress->context.len + 2 + grants_space(store, run->chat));
+                                        ingress->context.len + 2 + grants_space(&grants));
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     fill_order(store, order, run);
     order->route = sma_route_dup(msg, &route);
@@ -106,7 +109,8 @@ struct sma_msg *sma_store_order_from_ingress(struct sma_store *store, const stru
     order->wall_ms = ingress->wall_ms;
     order->standing = (uint8_t)standing_of(store, run->chat, &route, ingress->is_group,
                                            ingress->role == SMA_ROLE_ADMIN);
-    put_grants(store, run->chat, msg, order);
+    put_grants(&grants, msg, order);
+    sma_state_rows_free(&rows);
     return msg;
 }
 
@@ -278,10 +282,12 @@ static void put_lists(struct sma_msg *msg, struct sma_run_order *order, const st
 
 static struct sma_msg *build(const struct load *load, const struct store_order *from)
 {
+    struct sma_state_rows rows = {0};
+    struct sma_state_grants grants;
+    sma_store_grants_read(load->store, from->run->chat, &rows, &grants);
     size_t space = load->buf->len + 1 + 3 * 16 + load->step_count * sizeof(struct sma_stored_step) +
                    load->delivery_count * sizeof(struct sma_step_delivery_state) +
-                   load->collected_count * sizeof(struct sma_collected) +
-                   grants_space(load->store, from->run->chat);
+                   load->collected_count * sizeof(struct sma_collected) + grants_space(&grants);
     struct sma_msg *msg = STORE_MSG(load->store, RUN, struct sma_run_order, space);
     struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
     const char *base = sma_msg_dup(msg, sma_buf_str(load->buf)).ptr;
@@ -297,7 +303,8 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
     order->attempt = from->attempt;
     order->is_decided = from->is_decided;
     order->standing = (uint8_t)load->standing;
-    put_grants(load->store, from->run->chat, msg, order);
+    put_grants(&grants, msg, order);
+    sma_state_rows_free(&rows);
     put_lists(msg, order, load, base);
     return msg;
 }

@@ -156,6 +156,18 @@
     X(APPROVAL_IDS, "SELECT id FROM approvals WHERE id>=?1 AND id<?2 LIMIT 2")                     \
     X(APPROVAL_OPEN_IDS, "SELECT id FROM approvals WHERE state=0 ORDER BY run")                    \
     X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
+    X(GRANT_INSERT,                                                                                \
+      "INSERT INTO grants(id,chat,created,until,tool,rule,person) VALUES(?1,?2,?3,?4,?5,?6,?7) "   \
+      "ON CONFLICT(id) DO NOTHING")                                                                \
+    X(GRANT_DELETE, "DELETE FROM grants WHERE id=?1")                                              \
+    X(GRANT_OF_CHAT, "SELECT seq,id,chat,created,until,tool,rule,person FROM grants "              \
+                     "WHERE chat=?1 ORDER BY seq")                                                 \
+    X(GRANT_FIND, "SELECT seq,id,chat,created,until,tool,rule,person FROM grants "                 \
+                  "WHERE id>=?1 AND id<?2 LIMIT 2")                                                \
+    X(GRANT_NEXT, "SELECT seq,id,chat,created,until,tool,rule,person FROM grants "                 \
+                  "WHERE seq>?1 ORDER BY seq LIMIT ?2")                                            \
+    X(GRANT_FORGET, "DELETE FROM grants WHERE seq IN (SELECT seq FROM grants "                     \
+                    "WHERE until>0 AND until<=?1 ORDER BY until LIMIT ?2)")                        \
     X(WAIT_SET, "INSERT OR REPLACE INTO waits(run,due,length) VALUES(?1,?2,?3)")                   \
     X(WAIT_REMOVE, "DELETE FROM waits WHERE run=?1")                                               \
     X(WAIT_SWEEP, "DELETE FROM waits WHERE NOT EXISTS"                                             \

@@ -20,6 +20,7 @@
  * chats_moved: records of former keys. approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
  * which row on their lines wait. hours: the first seq of each hour (since 1970): how old a row is (state_keep.h).
  * runs.total: bytes of all results so far, this one included; 0 = of a version without it.
+ * grants: permissions that last (state_grants.h); until 0 = for good. They were records "grant/<id>" of access.
  */
 static const char *const migrations[] = {
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
@@ -79,7 +80,21 @@ static const char *const migrations[] = {
     "CREATE INDEX chats_moved ON chats(moved) WHERE moved<>0;"
     "CREATE TABLE asides(chat INTEGER PRIMARY KEY, from_seq INTEGER NOT NULL);"
     "CREATE TABLE hours(hour INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
-    "ALTER TABLE runs ADD COLUMN total INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE runs ADD COLUMN total INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE grants(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, chat INTEGER NOT NULL,"
+    " created INTEGER NOT NULL, until INTEGER NOT NULL, tool TEXT NOT NULL, rule TEXT NOT NULL,"
+    " person TEXT NOT NULL);"
+    "CREATE INDEX grants_chat ON grants(chat);"
+    "CREATE INDEX grants_until ON grants(until) WHERE until>0;"
+    "INSERT OR IGNORE INTO grants(id,chat,created,until,tool,rule,person)"
+    " SELECT substr(key,7),chat,created,until,tool,rule,person FROM"
+    " (SELECT a.key AS key,c.id AS chat,json_extract(a.value,'$.created') AS created,"
+    "  json_extract(a.value,'$.until') AS until,json_extract(a.value,'$.tool') AS tool,"
+    "  json_extract(a.value,'$.rule') AS rule,json_extract(a.value,'$.by') AS person"
+    "  FROM access a JOIN chats c"
+    "  ON c.key=CASE WHEN json_valid(a.value) THEN json_extract(a.value,'$.chatKey') END"
+    "  WHERE a.key>='grant/' AND a.key<'grant0') ORDER BY created;"
+    "DELETE FROM access WHERE key>='grant/' AND key<'grant0';",
 };
 #define SCHEMA_VERSION ((int)SMA_COUNT_OF(migrations))
 

@@ -14,7 +14,7 @@
 /* Makes a database of schema 6 one of schema 5. */
 #define DOWNGRADE_TO_5                                                                       \
     "DROP INDEX turns_chat; DROP INDEX chats_moved; DROP INDEX approvals_ended; DROP TABLE " \
-    "asides; DROP TABLE hours; "                                                             \
+    "asides; DROP TABLE hours; DROP TABLE grants; "                                          \
     "ALTER TABLE runs DROP COLUMN "                                                          \
     "total;"                                                                                 \
     "PRAGMA user_version=5"
