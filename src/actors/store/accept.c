@@ -716,12 +716,6 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
                SMA_STR("the message could not be stored; please try again"));
 }
 
-static uint64_t wake(const struct sma_store *store)
-{
-    uint64_t questions = sma_store_questions_wake(store), groups = sma_store_groups_wake(store);
-    return questions < groups ? questions : groups;
-}
-
 /* -- the part --------------------------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
@@ -736,7 +730,7 @@ static void fini(struct sma_store *store)
 {
     if (store->state != NULL)
         sma_store_forget_holds(store);
-    sma_store_drop_busy(store);
+    sma_store_drop_busy(store, 0);
     free(store->intake->busy);
     sma_store_map_fini(&store->intake->questions);
     sma_store_map_fini(&store->intake->groups);
@@ -745,5 +739,56 @@ static void fini(struct sma_store *store)
     free(store->intake);
 }
 
-const struct store_part sma_store_intake_part = {
-    .name = "intake", .create = create, .wake = wake, .fini = fini};
+/* Questions and albums are made again while the queue is read; those of which no row told are over. */
+static enum sma_err load(struct sma_store *store)
+{
+    sma_store_drop_lost_questions(store);
+    return SMA_ERR_OK;
+}
+
+static void mark(const struct sma_store *store, struct store_marks *marks)
+{
+    marks->busy = store->intake->busy_count;
+    marks->audit = store->intake->audit.len;
+}
+
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    sma_store_drop_busy(store, to->busy);
+    sma_store_drop_audit(store, to->audit);
+    sma_store_reset_holds(store);
+}
+
+static enum sma_err expire(struct sma_store *store)
+{
+    sma_store_expire_groups(store);
+    return sma_store_expire_questions(store);
+}
+
+static void follow(struct sma_store *store)
+{
+    sma_store_drop_busy(store, 0);
+    sma_store_ask_questions(store);
+    sma_store_flush_audit(store);
+}
+
+static uint64_t wake(const struct sma_store *store)
+{
+    uint64_t groups = sma_store_groups_wake(store);
+    uint64_t questions =
+        sma_store_disk_level(store) < 2 ? sma_store_questions_wake(store) : UINT64_MAX;
+    if (sma_store_is_retrying(store))
+        return UINT64_MAX;
+    return questions < groups ? questions : groups;
+}
+
+const struct store_part sma_store_intake_part = {.name = "intake",
+                                                 .create = create,
+                                                 .load = load,
+                                                 .mark = mark,
+                                                 .forget = forget,
+                                                 .expire = expire,
+                                                 .complete = sma_store_busy_notices,
+                                                 .follow = follow,
+                                                 .wake = wake,
+                                                 .fini = fini};

@@ -463,10 +463,26 @@ static void fini(struct sma_store *store)
     free(store->consent);
 }
 
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    (void)to;
+    sma_store_reset_approvals(store);
+}
+
+static void follow(struct sma_store *store)
+{
+    sma_store_send_judgements(store);
+    sma_store_project(store);
+}
+
 const struct store_part sma_store_consent_part = {.name = "consent",
                                                   .create = create,
-                                                  .wake = wake,
+                                                  .load = sma_store_load_approvals,
+                                                  .forget = forget,
+                                                  .expire = sma_store_expire_approvals,
                                                   .settle = sma_store_settle_approvals,
+                                                  .follow = follow,
+                                                  .wake = wake,
                                                   .fini = fini};
 
 const uint8_t *sma_store_approval_key(const struct sma_store *store)

@@ -156,14 +156,11 @@ static void turn_into_refusal(struct sma_msg *msg)
     }
 }
 
+/* What else there was is gone already: see forget. */
 static void refuse_effects(struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->batch->effect_count; i++) {
         struct store_effect *effect = &store->batch->effects[i];
-        if (!effect->is_answer) {
-            sma_msg_destroyp(&effect->msg);
-            continue;
-        }
         if (effect->msg->kind == SMA_MSG_ACCEPTED) {
             SMA_METRIC_ADD(ingress_refused_total, 1);
             sma_store_count_refused(store, effect->to);
@@ -236,6 +233,12 @@ static void send_effects(struct sma_store *store)
 }
 
 /* -- the transaction -------------------------------------------------------------------------------------------- */
+/* Only lines outlive a batch (the disk was full): those of committed ones are no more undone. */
+static void note_begun(struct sma_store *store)
+{
+    store->batch->begun = (struct store_marks){.lines = sma_store_marks(store).lines};
+}
+
 enum sma_err sma_store_begin(struct sma_store *store)
 {
     store->batch->is_urgent = true;
@@ -246,7 +249,7 @@ enum sma_err sma_store_begin_lazy(struct sma_store *store)
 {
     if (sma_state_is_in_transaction(store->state))
         return SMA_ERR_OK;
-    sma_store_begin_lines(store);
+    note_begun(store);
     return sma_state_begin(store->state);
 }
 
@@ -255,8 +258,7 @@ static void end_marks(struct sma_store *store)
     store->batch->has_step = store->batch->has_done = store->batch->has_receipt = false;
     store->batch->is_urgent = false;
     store->batch->done_count = 0;
-    sma_store_begin_lines(store);
-    sma_store_drop_busy(store);
+    note_begun(store);
 }
 
 static void check_fatal(struct sma_store *store)
@@ -275,23 +277,16 @@ static void undo(struct sma_store *store, enum sma_err err)
     sma_store_note_error(store, text);
     sma_ctx_log(store->ctx, SMA_LOG_ERROR,
                 "a transaction failed and was undone; what came with it is refused: %s", text);
-    sma_store_release_lines(store);
-    sma_store_settle_rows(store, true);
-    sma_store_settle_runs(store, true);
-    store->batch->finished_count = 0;
+    sma_store_forget_parts(store, &store->batch->begun);
+    sma_store_drop_undone_chats(store);
     refuse_effects(store);
     end_marks(store);
-    sma_store_reset_holds(store);
-    sma_store_reset_approvals(store);
-    sma_store_drop_audit(store);
-    sma_store_reset_waits(store);
-    sma_store_drop_undone_chats(store);
-    sma_store_answer_asked(store);
-    if (sma_store_load_queue(store) != SMA_ERR_OK) {
+    if (sma_store_load_parts(store) != SMA_ERR_OK) {
         check_fatal(store);
-        sma_ctx_fatal(store->ctx, "the waiting messages cannot be read again: %s",
+        sma_ctx_fatal(store->ctx, "what is open cannot be read again: %s",
                       sma_state_error(store->state)->text);
     }
+    sma_store_follow_parts(store);
     if (store->batch->has_no_place) {
         store->batch->has_no_place = false;
         return; /* nobody else has to wait for that */
@@ -311,22 +306,9 @@ void sma_store_fail_batch(struct sma_store *store, enum sma_err err)
 /* What belongs into the transaction but is decided last. */
 static enum sma_err complete(struct sma_store *store)
 {
-    enum sma_err err = SMA_ERR_OK;
-    sma_store_expire_groups(store);
-    if (store->batch->retry_ns == 0) {
-        err = sma_store_expire_questions(store);
-        if (err == SMA_ERR_OK)
-            err = sma_store_expire_approvals(store);
-        if (err == SMA_ERR_OK)
-            err = sma_store_expire_waits(store);
-        sma_store_expire_held_rows(store);
-        if (err == SMA_ERR_OK)
-            err = sma_store_pump_outbox(store);
-        if (err == SMA_ERR_OK)
-            err = sma_store_pump_runs(store);
-    }
+    enum sma_err err = store->batch->retry_ns == 0 ? sma_store_expire_parts(store) : SMA_ERR_OK;
     if (err == SMA_ERR_OK)
-        err = sma_store_busy_notices(store);
+        err = sma_store_complete_parts(store);
     if (err == SMA_ERR_OK && sma_state_is_in_transaction(store->state) &&
         sma_state_is_expiry_due(store->state)) {
         uint32_t removed;
@@ -394,9 +376,7 @@ void sma_store_end_batch(struct sma_store *store)
             undo(store, err);
             return;
         }
-        sma_store_settle_rows(store, false);
-        sma_store_settle_runs(store, false);
-        sma_store_settle_approvals(store);
+        sma_store_settle_parts(store);
     }
     bool has_answers = store->batch->effect_count > 0;
     sma_store_publish_runs(store); /* whoever sees an effect of this batch sees its numbers */
@@ -407,11 +387,7 @@ void sma_store_end_batch(struct sma_store *store)
     }
     end_marks(store);
     send_effects(store);
-    sma_store_answer_asked(store);
-    sma_store_ask_questions(store);
-    sma_store_send_judgements(store);
-    sma_store_flush_audit(store);
-    sma_store_project(store);
+    sma_store_follow_parts(store);
     if (has_answers)
         SMA_CRASH_POINT("store.after_answer");
     sma_store_sweep_chats(store);
@@ -458,6 +434,27 @@ void sma_store_sync_lazy(struct sma_store *store, uint64_t now)
 }
 
 /* -- the part --------------------------------------------------------------------------------------------------- */
+static void mark(const struct sma_store *store, struct store_marks *marks)
+{
+    marks->effects = store->batch->effect_count;
+    marks->finished = store->batch->finished_count;
+}
+
+/* Answers are turned into refusals by whoever undoes. */
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    struct store_batch *batch = store->batch;
+    uint32_t kept = to->effects;
+    for (uint32_t i = to->effects; i < batch->effect_count; i++) {
+        if (batch->effects[i].is_answer)
+            batch->effects[kept++] = batch->effects[i];
+        else
+            sma_msg_destroyp(&batch->effects[i].msg);
+    }
+    batch->effect_count = kept;
+    batch->finished_count = to->finished;
+}
+
 static enum sma_err create(struct sma_store *store)
 {
     store->batch = calloc(1, sizeof *store->batch);
@@ -488,4 +485,4 @@ static void fini(struct sma_store *store)
 }
 
 const struct store_part sma_store_batch_part = {
-    .name = "batch", .create = create, .wake = wake, .fini = fini};
+    .name = "batch", .create = create, .mark = mark, .forget = forget, .wake = wake, .fini = fini};

@@ -19,6 +19,7 @@ struct store_effect
 
 struct store_batch
 {
+    struct store_marks begun; /* as the open transaction found the lists */
     uint64_t answered_count;
     struct store_effect *effects;
     uint32_t effect_count, effect_cap;

@@ -29,7 +29,8 @@ void sma_store_accept_later(struct sma_store *store, const struct sma_msg *quest
 /* -- notice.c --------------------------------------------------------------------------------------------------- */
 /** Tell those that have to wait; inside the transaction, after the pump. */
 SMA_CHECKED enum sma_err sma_store_busy_notices(struct sma_store *store);
-void sma_store_drop_busy(struct sma_store *store);
+/** Down to the first so many; of the audit: bytes. What is behind them was undone, or is told. */
+void sma_store_drop_busy(struct sma_store *store, uint32_t kept_count);
 /** Any text in the chat of this route, once per message seq. Nothing on channels that see for themselves. */
 SMA_CHECKED enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route,
                                         uint64_t seq, struct sma_str text);
@@ -54,7 +55,7 @@ SMA_CHECKED enum sma_err sma_store_ask_plainly(struct sma_store *store, struct s
 bool sma_store_may_refuse_again(struct sma_store *store, struct store_chat *chat);
 /** A line for the audit, logged after the commit. details: a JSON object. */
 void sma_store_audit(struct sma_store *store, const char *message, struct sma_str details_json);
-void sma_store_drop_audit(struct sma_store *store); /* the transaction is undone */
+void sma_store_drop_audit(struct sma_store *store, size_t kept_len);
 void sma_store_flush_audit(struct sma_store *store);
 enum sma_language sma_store_language(const struct sma_store *store, const struct sma_route *route);
 

@@ -149,22 +149,6 @@ void sma_store_write_lines(struct sma_store *store)
     store->record->has_unflushed = true;
 }
 
-void sma_store_release_lines(struct sma_store *store)
-{
-    while (store->record->line_count > store->record->line_batch_first) {
-        struct store_line *line = &store->record->lines[--store->record->line_count];
-        sma_history_release(store->history, sma_store_chat_key(line->chat), line->offset);
-        line->chat->line_count--;
-        store->record->line_bytes.len = line->start;
-    }
-    store->record->line_bytes.err = SMA_ERR_OK;
-}
-
-void sma_store_begin_lines(struct sma_store *store)
-{
-    store->record->line_batch_first = store->record->line_count;
-}
-
 bool sma_store_has_lines(const struct sma_store *store)
 {
     return store->record->line_count > 0;
@@ -181,6 +165,24 @@ bool sma_store_is_history_stuck(const struct sma_store *store)
 }
 
 /* -- the part --------------------------------------------------------------------------------------------------- */
+static void mark(const struct sma_store *store, struct store_marks *marks)
+{
+    marks->lines = store->record->line_count;
+}
+
+/* The places of undone lines are free again. Lines before the mark are of earlier, committed batches (disk was full). */
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    struct store_record *record = store->record;
+    while (record->line_count > to->lines) {
+        struct store_line *line = &record->lines[--record->line_count];
+        sma_history_release(store->history, sma_store_chat_key(line->chat), line->offset);
+        line->chat->line_count--;
+        record->line_bytes.len = line->start;
+    }
+    record->line_bytes.err = SMA_ERR_OK;
+}
+
 static enum sma_err create(struct sma_store *store)
 {
     store->record = calloc(1, sizeof *store->record);
@@ -197,5 +199,9 @@ static void fini(struct sma_store *store)
     free(store->record);
 }
 
-const struct store_part sma_store_record_part = {
-    .name = "record", .create = create, .wake = sma_store_record_wake, .fini = fini};
+const struct store_part sma_store_record_part = {.name = "record",
+                                                 .create = create,
+                                                 .mark = mark,
+                                                 .forget = forget,
+                                                 .wake = sma_store_record_wake,
+                                                 .fini = fini};

@@ -154,10 +154,9 @@ static void merge_runs(struct sma_store *store, struct store_chat *chat, struct 
 static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat *chat,
                                       struct store_chat *other)
 {
-    sma_store_reset_holds(store);
+    struct store_marks all = sma_store_marks(store);
+    sma_store_forget_parts(store, &all);
     sma_store_groups_reset(store, true);
-    sma_store_reset_approvals(store);
-    sma_store_reset_waits(store);
     if (other != NULL) {
         sma_store_merge_rows(store, chat, other);
         merge_runs(store, chat, other);
@@ -166,7 +165,7 @@ static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat
         other->state->user = NULL;
         sma_store_chat_free(store, other);
     }
-    return sma_store_load_queue(store);
+    return sma_store_load_parts(store);
 }
 
 /* -- the whole -------------------------------------------------------------------------------------------------- */

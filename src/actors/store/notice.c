@@ -149,9 +149,13 @@ void sma_store_audit(struct sma_store *store, const char *message, struct sma_st
     sma_buf_put_str(&store->intake->audit, details_json);
 }
 
-void sma_store_drop_audit(struct sma_store *store)
+void sma_store_drop_audit(struct sma_store *store, size_t kept_len)
 {
-    sma_buf_clear(&store->intake->audit);
+    struct sma_buf *audit = &store->intake->audit;
+    if (kept_len == 0)
+        sma_buf_clear(audit);
+    else if (audit->len > kept_len)
+        audit->len = kept_len;
 }
 
 void sma_store_flush_audit(struct sma_store *store)
@@ -228,9 +232,10 @@ enum sma_err sma_store_busy_notices(struct sma_store *store)
     return SMA_ERR_OK;
 }
 
-void sma_store_drop_busy(struct sma_store *store)
+void sma_store_drop_busy(struct sma_store *store, uint32_t kept_count)
 {
-    for (uint32_t i = 0; i < store->intake->busy_count; i++)
+    for (uint32_t i = kept_count; i < store->intake->busy_count; i++)
         sma_msg_destroyp(&store->intake->busy[i].msg);
-    store->intake->busy_count = 0;
+    if (store->intake->busy_count > kept_count)
+        store->intake->busy_count = kept_count;
 }

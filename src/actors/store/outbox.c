@@ -320,7 +320,7 @@ enum sma_err sma_store_pump_chat(struct sma_store *store, struct store_chat *cha
     return sma_state_outbox_update(store->state, &out.begun);
 }
 
-enum sma_err sma_store_pump_outbox(struct sma_store *store)
+static enum sma_err pump(struct sma_store *store)
 {
     if (!may_hand_out(store))
         return SMA_ERR_OK;
@@ -642,7 +642,7 @@ void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
         sma_store_wait_for_credit(&store->outbox->lanes[first->adapter], chat);
 }
 
-void sma_store_settle_rows(struct sma_store *store, bool is_undone)
+static void settle_rows(struct sma_store *store, bool is_undone)
 {
     for (uint32_t i = 0; i < store->outbox->touched_count; i++)
         settle_row(store, store->outbox->touched[i], is_undone);
@@ -690,8 +690,12 @@ static enum sma_err load_row(void *user, const struct sma_state_delivery *delive
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_load_outbox(struct sma_store *store)
+/* The rows that are open stay in memory after an undo; what was undone is reversed there. */
+static enum sma_err load(struct sma_store *store)
 {
+    if (store->outbox->is_loaded)
+        return SMA_ERR_OK;
+    store->outbox->is_loaded = true;
     return sma_state_each_outbox_open(store->state, load_row, store);
 }
 
@@ -732,5 +736,29 @@ static void fini(struct sma_store *store)
     free(store->outbox);
 }
 
-const struct store_part sma_store_outbox_part = {
-    .name = "outbox", .create = create, .wake = wake, .fini = fini};
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    (void)to;
+    settle_rows(store, true);
+}
+
+static enum sma_err expire(struct sma_store *store)
+{
+    sma_store_expire_held_rows(store);
+    return SMA_ERR_OK;
+}
+
+static void settle(struct sma_store *store)
+{
+    settle_rows(store, false);
+}
+
+const struct store_part sma_store_outbox_part = {.name = "outbox",
+                                                 .create = create,
+                                                 .load = load,
+                                                 .forget = forget,
+                                                 .expire = expire,
+                                                 .complete = pump,
+                                                 .settle = settle,
+                                                 .wake = wake,
+                                                 .fini = fini};

@@ -36,15 +36,11 @@ SMA_CHECKED enum sma_err sma_store_withdraw(struct sma_store *store, uint64_t ou
 SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *request,
                                            struct sma_buf *id);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
-void sma_store_settle_rows(struct sma_store *store, bool is_undone);
 /** The other chat's deliveries come behind the chat's own. */
 void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
                           struct store_chat *other);
 /** The route leads to where the chat is now. message_id of a former place is not answered to. */
 void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route);
-/** Hand out what waits for disk or for the start of the service. */
-SMA_CHECKED enum sma_err sma_store_pump_outbox(struct sma_store *store);
-SMA_CHECKED enum sma_err sma_store_load_outbox(struct sma_store *store);
 
 struct store_outbox_counts
 {

@@ -40,6 +40,7 @@ struct store_outbox
     struct store_lane lanes[SMA_ADAPTER_COUNT_MAX]; /* as store->adapters */
     struct store_map rows;                          /* outbox id -> store_row */
     uint32_t open_count;
+    bool is_loaded;
     struct store_row *held_first; /* rows that wait for their time */
     uint32_t held_count;
     uint64_t held_wake_ns; /* none is due before it */

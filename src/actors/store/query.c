@@ -571,5 +571,8 @@ static void fini(struct sma_store *store)
     free(store->query);
 }
 
-const struct store_part sma_store_query_part = {
-    .name = "query", .create = create, .wake = wake, .fini = fini};
+const struct store_part sma_store_query_part = {.name = "query",
+                                                .create = create,
+                                                .follow = sma_store_answer_asked,
+                                                .wake = wake,
+                                                .fini = fini};

@@ -18,14 +18,10 @@ SMA_CHECKED enum sma_err sma_store_add_line(struct sma_store *store, struct stor
                                             uint64_t run_seq);
 /** Write the committed lines to their files. */
 void sma_store_write_lines(struct sma_store *store);
-/** A transaction begins, or has ended: lines from here on are its own. */
-void sma_store_begin_lines(struct sma_store *store);
 /** There are lines that are not in their file. */
 bool sma_store_has_lines(const struct sma_store *store);
 uint64_t sma_store_line_bytes(const struct sma_store *store); /* of them */
 bool sma_store_is_history_stuck(const struct sma_store *store);
-/** The transaction is undone: the places of its lines are free again. */
-void sma_store_release_lines(struct sma_store *store);
 
 /* -- flush.c ---------------------------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store);   /* after the answers of a batch, in slices */

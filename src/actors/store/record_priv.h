@@ -23,8 +23,6 @@ struct store_line
 
 struct store_record
 {
-    uint32_t
-        line_batch_first; /* lines before it belong to earlier, committed batches (disk was full) */
     struct store_line *lines;
     uint32_t line_count, line_cap;
     struct sma_buf line_bytes;

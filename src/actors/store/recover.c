@@ -351,9 +351,7 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
     if (!was_clean)
         err = sma_state_each_open(store->state, note_suspect, store);
     if (err == SMA_ERR_OK)
-        err = sma_store_load_queue(store);
-    if (err == SMA_ERR_OK)
-        err = sma_store_load_outbox(store);
+        err = sma_store_load_parts(store);
     if (err != SMA_ERR_OK)
         return fail(store, error, err, "open messages cannot be read");
     uint32_t waiting = sma_queue_waiting(store->queue);

@@ -389,7 +389,7 @@ static SMA_CHECKED enum sma_err start_queued(struct sma_store *store, uint32_t c
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_store_pump_runs(struct sma_store *store)
+static enum sma_err pump(struct sma_store *store)
 {
     uint32_t chat_id;
     uint64_t seq;
@@ -456,7 +456,7 @@ static bool settle_run(struct sma_store *store, struct store_run *run, bool is_u
     return false;
 }
 
-void sma_store_settle_runs(struct sma_store *store, bool is_undone)
+static void settle_runs(struct sma_store *store, bool is_undone)
 {
     if (!store->runs->has_run_change)
         return;
@@ -506,17 +506,12 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
     return sma_store_add_orphan(store, message->run_seq, message->seq);
 }
 
-enum sma_err sma_store_load_queue(struct sma_store *store)
+static enum sma_err load(struct sma_store *store)
 {
     sma_queue_clear(store->queue);
     store->runs->orphan_count = 0;
-    enum sma_err err = sma_store_load_approvals(store);
-    if (err == SMA_ERR_OK)
-        err = sma_store_load_waits(store);
-    if (err == SMA_ERR_OK)
-        err = sma_state_each_open(store->state, queue_row, store);
-    sma_store_drop_lost_questions(store);
-    return err;
+    enum sma_err err = sma_store_load_waits(store);
+    return err == SMA_ERR_OK ? sma_state_each_open(store->state, queue_row, store) : err;
 }
 
 void sma_store_publish_runs(struct sma_store *store)
@@ -574,5 +569,24 @@ static void fini(struct sma_store *store)
     free(store->runs);
 }
 
-const struct store_part sma_store_runs_part = {
-    .name = "runs", .create = create, .wake = wake, .fini = fini};
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    (void)to;
+    settle_runs(store, true);
+    sma_store_reset_waits(store);
+}
+
+static void settle(struct sma_store *store)
+{
+    settle_runs(store, false);
+}
+
+const struct store_part sma_store_runs_part = {.name = "runs",
+                                               .create = create,
+                                               .load = load,
+                                               .forget = forget,
+                                               .expire = sma_store_expire_waits,
+                                               .complete = pump,
+                                               .settle = settle,
+                                               .wake = wake,
+                                               .fini = fini};

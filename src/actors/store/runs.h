@@ -33,15 +33,9 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
 /** Start a just accepted message: RUN leaves at once. */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq);
-/** Start what can start; their RUN leaves after the commit. */
-SMA_CHECKED enum sma_err sma_store_pump_runs(struct sma_store *store);
 struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
 /** The run is over in this transaction: frees credit and chat. */
 void sma_store_run_end(struct sma_store *store, struct store_run *run);
-/** After the commit, or (is_undone) after its failure. */
-void sma_store_settle_runs(struct sma_store *store, bool is_undone);
-/** Fill the queue from state.db. */
-SMA_CHECKED enum sma_err sma_store_load_queue(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_add_orphan(struct sma_store *store, uint64_t run_seq,
                                               uint64_t seq);
 /** The next message that waits to be answered by this run (an album's piece, or collected before the program was

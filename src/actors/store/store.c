@@ -1,6 +1,6 @@
 /*
  * The store actor: the only owner of everything durable. One message in, one batch out.
- * Story and guarantees: docs/notes/store-actor.md; the map of its files: store_priv.h.
+ * Story and guarantees: docs/notes/store-actor.md; its parts: part.h.
  */
 #include "store.h"
 #include "batch_priv.h"
@@ -23,13 +23,6 @@
 
 #define STORE_MAGIC 0x53544F52u
 #define SCRATCH_BYTES_MAX ((size_t)64 * 1024 * 1024)
-
-/* In the order in which they are loaded; ended backwards. */
-static const struct store_part *const parts[] = {
-    &sma_store_batch_part,   &sma_store_record_part, &sma_store_people_part,
-    &sma_store_consent_part, &sma_store_runs_part,   &sma_store_intake_part,
-    &sma_store_outbox_part,  &sma_store_query_part,  &sma_store_upkeep_part,
-};
 
 /* -- create and destroy ----------------------------------------------------------------------------------------- */
 static bool read_free_space(void *user, uint64_t *ret_free_bytes)
@@ -97,9 +90,8 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
             .adapter = &options->adapters[i],
             .label = sma_label_place(SMA_LABEL_PLATFORM, sma_str(options->adapters[i].ops->name))};
     store->adapter_count = (uint32_t)options->adapter_count;
-    for (uint32_t i = 0; i < SMA_COUNT_OF(parts); i++, store->part_count++)
-        if (parts[i]->create(store) != SMA_ERR_OK)
-            return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
+    if (sma_store_create_parts(store) != SMA_ERR_OK)
+        return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
     if (hooks->disk != NULL)
         sma_store_set_disk(store, hooks->disk, hooks->disk_user);
     else
@@ -173,8 +165,7 @@ void sma_store_destroy(struct sma_store *store)
         return;
     SMA_ASSERT(store->magic == STORE_MAGIC);
     store->magic = 0;
-    while (store->part_count > 0)
-        parts[--store->part_count]->fini(store);
+    sma_store_end_parts(store);
     free_chats(store);
     sma_history_close(store->history);
     bool is_untouched = store->has_failed_start && !store->has_worked &&
@@ -334,12 +325,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 
 static void set_wake(struct sma_store *store)
 {
-    uint64_t wake = UINT64_MAX;
-    for (uint32_t i = 0; i < SMA_COUNT_OF(parts); i++) {
-        uint64_t at = parts[i]->wake != NULL ? parts[i]->wake(store) : UINT64_MAX;
-        wake = at < wake ? at : wake;
-    }
-    uint64_t now = sma_ctx_now(store->ctx);
+    uint64_t wake = sma_store_wake_parts(store), now = sma_ctx_now(store->ctx);
     sma_ctx_wake_at(store->ctx, wake < now ? now : wake);
 }
 
