@@ -43,6 +43,7 @@
 #define SMA_INBOX_WAITING_COUNT_MAX 200000    /* waiting messages of all chats; then platforms have to bring them again */
 #define SMA_NOTICE_INTERVAL_S 30              /* at most one busy notice per chat in this time */
 #define SMA_HISTORY_LINES_MAX 1000            /* lines of a main history file before rotation */
+#define SMA_HISTORY_FILE_BYTES_MAX (16 * 1024 * 1024) /* bytes of a main history file before rotation */
 #define SMA_HISTORY_LOAD_COUNT_MAX 200        /* chat_load_history limit */
 #define SMA_HISTORY_BYTES_MAX (256 * 1024)    /* bytes of one chat_load_history answer */
 #define SMA_SEARCH_SLICE_BYTES (1024 * 1024)  /* read per slice between batches */

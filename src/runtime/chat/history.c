@@ -1,5 +1,5 @@
 /*
- * history.c — the directory, the chats in memory, their open files, and sync.
+ * history.c — the directory, the chats in memory, and their open files.
  */
 #include "history_priv.h"
 
@@ -15,7 +15,7 @@ static size_t table_size_for(uint32_t chat_count_max)
     size_t size = 64;
     while (size < chat_count_max)
         size *= 2;
-    return size;
+    return size * 4; /* many dirty chats at once take it past its bound */
 }
 
 static enum sma_err check_directory(const struct sma_sys *sys, const char *directory,
@@ -44,6 +44,8 @@ enum sma_err sma_history_open(const struct sma_history_options *options,
         history->options.chat_count_max = SMA_HISTORY_CHAT_COUNT_MAX;
     if (history->options.lines_max == 0)
         history->options.lines_max = SMA_HISTORY_LINES_MAX;
+    if (history->options.bytes_max == 0)
+        history->options.bytes_max = SMA_HISTORY_FILE_BYTES_MAX;
     size_t size = table_size_for(history->options.chat_count_max);
     history->table_mask = size - 1;
     history->table = calloc(size, sizeof *history->table);
@@ -53,6 +55,11 @@ enum sma_err sma_history_open(const struct sma_history_options *options,
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for the history");
     }
     history->options.directory = history->directory;
+    err = options->is_single_threaded ? SMA_ERR_OK : history_syncer_start(history, error);
+    if (err != SMA_ERR_OK) {
+        sma_history_close(history);
+        return err;
+    }
     *ret_history = history;
     return SMA_ERR_OK;
 }
@@ -105,6 +112,7 @@ void sma_history_close(struct sma_history *history)
     if (history == NULL)
         return;
     SMA_ASSERT(history->magic == HISTORY_MAGIC);
+    history_syncer_stop(history);
     while (history->newest != NULL) {
         struct history_chat *chat = history->newest;
         history->newest = chat->older;
@@ -112,7 +120,8 @@ void sma_history_close(struct sma_history *history)
         free_chat(chat);
     }
     history->magic = 0;
-    free(history->archives);
+    history_index_drop(history);
+    free(history->counts);
     free(history->table);
     free(history->directory);
     free(history);
@@ -159,6 +168,17 @@ struct history_chat *history_find_chat(const struct sma_history *history, struct
     return chat;
 }
 
+static void remember_count(struct sma_history *history, const struct history_chat *chat)
+{
+    if (!chat->is_checked || chat->counted_to < chat->count_end || chat->line_count == 0)
+        return;
+    if (history->counts == NULL)
+        history->counts = calloc(HISTORY_COUNT_MEMORY, sizeof *history->counts);
+    if (history->counts != NULL) /* else it is counted again */
+        history->counts[chat->hash % HISTORY_COUNT_MEMORY] =
+            (struct history_count){chat->hash, chat->written, (uint32_t)chat->line_count};
+}
+
 static void forget_chat(struct sma_history *history, struct history_chat *chat)
 {
     SMA_ASSERT(!chat->is_dirty && chat->reserved == chat->written);
@@ -167,6 +187,7 @@ static void forget_chat(struct sma_history *history, struct history_chat *chat)
         link = &(*link)->hash_next;
     *link = chat->hash_next;
     unlink_use(history, chat);
+    remember_count(history, chat);
     history_close_main(history, chat);
     history->chat_count--;
     free_chat(chat);
@@ -178,12 +199,16 @@ static void make_room(struct sma_history *history)
 {
     if (history->chat_count < history->options.chat_count_max)
         return;
-    struct history_chat *chat = history->oldest;
-    for (int tries = 0; chat != NULL && tries < 64; tries++, chat = chat->newer) {
-        if (!chat->is_dirty && chat->reserved == chat->written) {
-            forget_chat(history, chat);
+    struct history_chat *chat = history->oldest, *newer;
+    int forgotten = 0; /* two for each one that comes: so it shrinks again */
+    for (int tries = 0; chat != NULL && tries < 16 && forgotten < 2; tries++, chat = newer) {
+        newer = chat->newer;
+        if (chat->is_dirty || chat->reserved != chat->written)
+            continue;
+        forget_chat(history, chat);
+        forgotten++;
+        if (history->chat_count < history->options.chat_count_max)
             return;
-        }
     }
 }
 
@@ -240,6 +265,105 @@ enum sma_err history_get_chat(struct sma_history *history, struct sma_str chat_k
 }
 
 /* -- open files ------------------------------------------------------------------------------------------------- */
+void history_note_dirty(struct sma_history *history, struct history_chat *chat)
+{
+    if (chat->is_dirty)
+        return;
+    chat->is_dirty = true;
+    history->dirty_count++;
+}
+
+void history_note_clean(struct sma_history *history, struct history_chat *chat)
+{
+    chat->is_replaced = false;
+    if (!chat->is_dirty)
+        return;
+    chat->is_dirty = false;
+    history->dirty_count--;
+}
+
+void history_forget_main(struct sma_history *history, struct history_chat *chat)
+{
+    history_close_main(history, chat);
+    history_note_clean(history, chat);
+    chat->inode = 0;
+    chat->is_checked = false;
+    chat->written = chat->reserved = 0;
+    chat->line_count = chat->counted_to = chat->count_end = 0;
+}
+
+void sma_history_abandon(struct sma_history *history, struct sma_str chat_key)
+{
+    struct history_chat *chat = history_find_chat(history, chat_key);
+    if (chat != NULL)
+        history_forget_main(history, chat);
+}
+
+bool history_is_main_replaced(struct sma_history *history, const struct history_chat *chat)
+{
+    struct sma_buf path;
+    struct stat status;
+    sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
+    history_put_path(&path, history, chat->stem, ".jsonl");
+    bool is_same = path.err == SMA_ERR_OK && stat(path.ptr, &status) == 0 &&
+                   status.st_ino == chat->inode && status.st_dev == chat->device;
+    sma_buf_fini(&path);
+    return !is_same;
+}
+
+/* The folder may have been removed while we run; lines are worth a new one. */
+static int create_main(struct sma_history *history, const char *path)
+{
+    const struct sma_sys *sys = history->sys;
+    int flags = O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY;
+    int fd = sys->open(sys->self, path, flags, 0600);
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    if (sma_sys_make_dirs(sys, history->directory, NULL) == SMA_ERR_OK &&
+        sma_sys_sync_parent(sys, history->directory, NULL) == SMA_ERR_OK)
+        fd = sys->open(sys->self, path, flags, 0600);
+    errno = fd < 0 ? ENOTDIR : 0; /* not "there is no such file", which is no error */
+    return fd;
+}
+
+static enum sma_err open_path(struct sma_history *history, const char *path, bool create,
+                              int *ret_fd, struct sma_error *error)
+{
+    enum sma_err err;
+    /* Out of descriptors: ours are a cache. */
+    while ((err = history_open_file(history, path, O_RDWR, ret_fd, error)) == SMA_ERR_IO &&
+           error != NULL && (error->os_errno == EMFILE || error->os_errno == ENFILE) &&
+           history->oldest_open != NULL)
+        history_close_main(history, history->oldest_open);
+    if (err != SMA_ERR_NOTFOUND || !create)
+        return err;
+    *ret_fd = create_main(history, path);
+    if (*ret_fd < 0)
+        return sma_fail_os(error, errno, "cannot create %s", path);
+    history->is_directory_dirty = true;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err note_opened(struct sma_history *history, struct history_chat *chat, int fd,
+                                struct sma_error *error)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        enum sma_err err = sma_fail_os(error, errno, "cannot stat history file %s", chat->stem);
+        (void)history->sys->close(history->sys->self, fd); /* nothing was written */
+        return err;
+    }
+    if (chat->is_dirty && chat->inode != 0 &&
+        (status.st_ino != chat->inode || status.st_dev != chat->device))
+        chat->is_replaced = true;
+    chat->inode = status.st_ino;
+    chat->device = status.st_dev;
+    chat->fd = fd;
+    history->fd_count++;
+    link_open(history, chat);
+    return SMA_ERR_OK;
+}
+
 enum sma_err history_open_main(struct sma_history *history, struct history_chat *chat, bool create,
                                struct sma_error *error)
 {
@@ -252,86 +376,16 @@ enum sma_err history_open_main(struct sma_history *history, struct history_chat 
      * reports a failed write-back that nobody has seen to the next one who opens the file. */
     while (history->fd_count >= history->options.fd_count_max)
         history_close_main(history, history->oldest_open);
-    enum sma_err err = SMA_ERR_OK;
+    struct sma_error own = {0};
+    if (error == NULL)
+        error = &own;
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
     history_put_path(&path, history, chat->stem, ".jsonl");
-    if (path.err != SMA_ERR_OK) {
-        err = sma_fail(error, path.err, "no memory for a path");
-        sma_buf_fini(&path);
-        return err;
-    }
-    const struct sma_sys *sys = history->sys;
-    int fd = sys->open(sys->self, path.ptr, O_RDWR, 0);
-    if (fd < 0 && errno == ENOENT && create) {
-        fd = sys->open(sys->self, path.ptr, O_RDWR | O_CREAT, 0600);
-        history->is_directory_dirty = history->is_directory_dirty || fd >= 0;
-    }
-    if (fd < 0)
-        err = errno == ENOENT ? SMA_ERR_NOTFOUND
-                              : sma_fail_os(error, errno, "cannot open %s", path.ptr);
+    int fd = -1;
+    enum sma_err err = path.err == SMA_ERR_OK
+                           ? open_path(history, path.ptr, create, &fd, error)
+                           : sma_fail(error, path.err, "no memory for a path");
     sma_buf_fini(&path);
-    if (err != SMA_ERR_OK)
-        return err;
-    chat->fd = fd;
-    history->fd_count++;
-    link_open(history, chat);
-    return SMA_ERR_OK;
-}
-
-enum sma_err history_sync_directory(struct sma_history *history, struct sma_error *error)
-{
-    if (!history->is_directory_dirty)
-        return SMA_ERR_OK;
-    struct sma_buf path;
-    sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
-    history_put_path(&path, history, "x", "");
-    enum sma_err err = path.err == SMA_ERR_OK ? sma_sys_sync_parent(history->sys, path.ptr, error)
-                                              : sma_fail(error, path.err, "no memory for a path");
-    sma_buf_fini(&path);
-    if (err == SMA_ERR_OK)
-        history->is_directory_dirty = false;
-    return err;
-}
-
-enum sma_err history_sync_chat(struct sma_history *history, struct history_chat *chat,
-                               struct sma_error *error)
-{
-    if (!chat->is_dirty)
-        return SMA_ERR_OK;
-    enum sma_err err = history_open_main(history, chat, false, error);
-    if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
-        return err;
-    /* NOTFOUND: somebody removed the file, and its lines with it: nothing is left to sync */
-    if (err == SMA_ERR_OK && history->sys->fdatasync(history->sys->self, chat->fd) != 0)
-        return sma_fail_os(error, errno, "cannot sync history file %s", chat->stem);
-    chat->is_dirty = false;
-    history->dirty_count--;
-    return SMA_ERR_OK;
-}
-
-enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key,
-                              struct sma_error *error)
-{
-    struct history_chat *chat = history_find_chat(history, chat_key);
-    if (chat == NULL || !chat->is_dirty)
-        return history_sync_directory(history, error);
-    enum sma_err err = history_sync_chat(history, chat, error);
-    return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
-}
-
-enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error)
-{
-    for (struct history_chat *chat = history->newest; chat != NULL && history->dirty_count > 0;
-         chat = chat->older) {
-        enum sma_err err = history_sync_chat(history, chat, error);
-        if (err != SMA_ERR_OK)
-            return err;
-    }
-    return history_sync_directory(history, error);
-}
-
-uint32_t sma_history_dirty_count(const struct sma_history *history)
-{
-    return history->dirty_count;
+    return err == SMA_ERR_OK ? note_opened(history, chat, fd, error) : err;
 }

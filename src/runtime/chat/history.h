@@ -8,17 +8,21 @@
  *
  *   accept:   format the line, `reserve` its place, commit row + place + bytes; a failed commit `release`s the place
  *   then:     `write` the bytes at the place (lines of one chat that stand together may be one write)
- *   sometimes `sync_all`; only then may the bytes leave the database
+ *   sometimes `sync_begin` every chat, `sync_directory_begin`, and `sync_look` until all is durable; only then may the
+ *             bytes leave the database
  *   start:    `rotate` every recorded plan, then `replay` every line that was not known to be synced, in order
- *   rotation: `is_rotation_due` -> `plan_rotation` -> commit the plan -> `rotate` -> commit generation + 1, drop the plan
+ *   rotation: `is_rotation_due` -> `plan_rotation` -> commit the plan and generation + 1 -> `rotate` -> when the directory
+ *             is synced, drop the plan
  *
  * File names: enc(chatKey) (reference §1.3). If that is over SMA_FILE_NAME_BYTES_MAX, or ends like the name of an
  * archive (".archive-7"), it is cut to a prefix and "~" + 16 hex digits of a fixed-key hash of the whole key follow.
  *
  * Invariants: one writer a directory; written <= reserved for every chat; bytes below `written` never change.
+ * Errors:     IO is the trouble of this chat's files alone, CORRUPT a sync that failed: fatal, never repeated.
  * Effects:    every change of a file goes through struct sma_sys. Reading facts (fstat, readdir) is direct.
- * Threads:    the owner only. Everything here may block on the disk.
- * Limits:     SMA_HISTORY_LINES_MAX, SMA_HISTORY_BYTES_MAX, SMA_SEARCH_SLICE_BYTES, SMA_FILE_NAME_BYTES_MAX (limits.h).
+ * Threads:    the owner only; one thread of ours syncs files. Everything here may block on the disk.
+ * Limits:     SMA_HISTORY_LINES_MAX, SMA_HISTORY_FILE_BYTES_MAX, SMA_HISTORY_BYTES_MAX, SMA_SEARCH_SLICE_BYTES,
+ *             SMA_FILE_NAME_BYTES_MAX (limits.h).
  */
 #ifndef SMA_RUNTIME_CHAT_HISTORY_H
 #define SMA_RUNTIME_CHAT_HISTORY_H
@@ -62,8 +66,8 @@ enum sma_history_report_kind
     SMA_HISTORY_TAIL_MOVED,     /* a torn last line was moved to <file>.damaged */
     SMA_HISTORY_TAIL_COMPLETED, /* a complete last line lacked its newline and got it */
     SMA_HISTORY_LINE_DAMAGED, /* a line that is not an entry of this chat; left where it is, skipped by readers */
+    SMA_HISTORY_FILE_UNREADABLE, /* a walk left a chat out; path is the name without ending */
     SMA_HISTORY_LINE_MOVED, /* a line's place was taken by other bytes; it was appended instead */
-    SMA_HISTORY_ROTATION_ODD, /* files are not as a recorded rotation left them; text says what was done */
 };
 struct sma_history_report
 {
@@ -80,6 +84,8 @@ struct sma_history_options
     uint32_t fd_count_max;   /* 0 = SMA_HISTORY_FD_COUNT_MAX */
     uint32_t chat_count_max; /* 0 = SMA_HISTORY_CHAT_COUNT_MAX */
     uint32_t lines_max;      /* 0 = SMA_HISTORY_LINES_MAX */
+    uint64_t bytes_max;      /* 0 = SMA_HISTORY_FILE_BYTES_MAX */
+    bool is_single_threaded; /* files are synced by the caller: simulation */
     void (*report)(
         void *self,
         const struct sma_history_report *report); /* may be NULL; must not call back in */
@@ -99,14 +105,18 @@ void sma_history_close(struct sma_history *history);
 
 /* -- writing ---------------------------------------------------------------------------------------------------- */
 /**
- * Give the next `len` bytes of the chat's main file to the caller. The first touch of a chat checks its main file:
- * counts lines, repairs a torn end (see enum sma_history_report_kind). len 0 asks for the end without reserving.
+ * Give the next `len` bytes of the chat's main file to the caller. The first touch of a chat looks at the end of its main
+ * file and repairs it when it is torn (see enum sma_history_report_kind). len 0 asks for the end without reserving.
  * @ret_offset  offset of the place; the generation is the caller's
  * @return OK | TOOBIG (the key is over SMA_CHAT_KEY_BYTES_MAX) | NOMEM | IO | NOSPACE (while repairing)
  */
 SMA_CHECKED enum sma_err sma_history_reserve(struct sma_history *history, struct sma_str chat_key,
                                              size_t len, uint64_t *ret_offset,
                                              struct sma_error *error);
+/** Forget what is open, promised and written of a chat: its file cannot be used now. Its lines are to be replayed. */
+void sma_history_abandon(struct sma_history *history, struct sma_str chat_key);
+/** One line with its newline, as `replay` wants it? */
+bool sma_history_is_line(struct sma_str line);
 /** Give back everything reserved from offset on (a commit failed). Nothing at or after offset may have been written. */
 void sma_history_release(struct sma_history *history, struct sma_str chat_key, uint64_t offset);
 
@@ -127,27 +137,41 @@ SMA_CHECKED enum sma_err sma_history_write(struct sma_history *history, struct s
                                            enum sma_history_outcome *ret_outcome,
                                            struct sma_error *error);
 /**
- * At start, before the chat's first `reserve`: make sure that one committed line stands in the file once. Lines of a
- * chat are replayed in the order of their acceptance, after its recorded rotation was finished.
+ * At start, before the chat's first `reserve`: make sure that one committed line stands in the files once. Lines of a
+ * chat are replayed in the order of their acceptance, after its recorded rotation was finished. A line that stands there
+ * is written again: pages that were never written look the same.
  * @generation          of the line's place
- * @current_generation  of the chat; when they differ the place is not trusted: the line is looked for, then appended
- * @return OK | NOSPACE | IO | NOMEM
+ * @current_generation  of the chat; when they differ the line is looked for in the archives made since, too
+ * @return OK | BADINPUT (the bytes are no line: damaged) | NOSPACE | IO | NOMEM | CORRUPT
  */
 SMA_CHECKED enum sma_err sma_history_replay(struct sma_history *history, struct sma_str chat_key,
                                             uint64_t generation, uint64_t current_generation,
                                             uint64_t offset, struct sma_str line,
                                             enum sma_history_outcome *ret_outcome,
                                             struct sma_error *error);
+
+/* -- durable ---------------------------------------------------------------------------------------------------- */
 /**
- * Make every written byte of one chat durable: fdatasync when dirty, and the directory when the file is new.
- * A failure is fatal to the caller: it must not be retried and nothing may be taken as flushed.
- * @return OK | IO
+ * Make every written byte of one chat durable, on this thread: fdatasync when dirty, and the directory when the file is
+ * new. @return OK | GONE (another file has the name: lines written since the last sync may be in the other one only;
+ * replay them) | IO (it cannot be opened) | CORRUPT (the sync failed: end the program; nothing may be taken as flushed)
  */
 SMA_CHECKED enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_key,
                                           struct sma_error *error);
 /** The same for all dirty chats, the directory at most once. Afterwards every line written so far is durable. */
 SMA_CHECKED enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error);
-/** Chats with bytes not yet synced. */
+/** Hand one chat's file to the syncing thread. What is written from now on is dirty again. BUSY: later; else as `sync`. */
+SMA_CHECKED enum sma_err sma_history_sync_begin(struct sma_history *history,
+                                                struct sma_str chat_key, struct sma_error *error);
+/** The same for the directory, when files were created or renamed. */
+SMA_CHECKED enum sma_err sma_history_sync_directory_begin(struct sma_history *history,
+                                                          struct sma_error *error);
+/** What was handed over last. */
+uint64_t sma_history_sync_ticket(const struct sma_history *history);
+/** Is everything up to the ticket durable? Never blocks. @return OK | CORRUPT */
+SMA_CHECKED enum sma_err sma_history_sync_look(const struct sma_history *history, uint64_t ticket,
+                                               bool *ret_is_done, struct sma_error *error);
+/** Chats with bytes not yet handed to a sync. */
 uint32_t sma_history_dirty_count(const struct sma_history *history);
 
 /* -- rotation --------------------------------------------------------------------------------------------------- */
@@ -155,34 +179,42 @@ struct sma_history_plan
 {
     char chat_key[SMA_CHAT_KEY_BYTES_MAX + 1];
     uint64_t generation;     /* before the rotation; generation + 1 after it */
-    uint32_t archive_number; /* the archive that will be made */
-    uint64_t split_offset;   /* main file [0, split) goes to the archive, [split, end) stays */
-    uint64_t end_offset;
-    uint64_t archive_hash,
-        rest_hash; /* of the two parts, so that a half-done rotation is recognised */
+    uint32_t archive_number; /* what the main file becomes */
+    uint64_t end_offset;     /* of the main file, for people who read the plan */
+    /* Of an older version, which copied two halves; else 0. */
+    uint64_t split_offset, archive_hash, rest_hash;
 };
 enum sma_history_rotation
 {
-    SMA_HISTORY_ROTATED, /* done and durable: commit generation + 1, drop the plan */
-    SMA_HISTORY_UNDONE,  /* the files are as before the plan: keep the generation, drop the plan */
+    SMA_HISTORY_ROTATED, /* done */
+    SMA_HISTORY_UNDONE,  /* a plan of halves only: the files are as before it */
 };
 
-/** The chat has been touched, has more lines than allowed and nothing reserved that is not written. */
+/** A first look at a long file leaves its lines uncounted: should they be counted now? */
+bool sma_history_needs_count(const struct sma_history *history, struct sma_str chat_key);
+/** Count the lines of the next mebibyte. @return OK | NOMEM | IO (it is given up: the count is a guess) */
+SMA_CHECKED enum sma_err sma_history_count_step(struct sma_history *history,
+                                                struct sma_str chat_key, struct sma_error *error);
+/** The chat has been touched, has more lines or bytes than allowed and nothing reserved that is not written. */
 bool sma_history_is_rotation_due(const struct sma_history *history, struct sma_str chat_key);
+/** The names of all archives are read once, in steps; plan_rotation reads the rest at once when this was not done. */
+SMA_CHECKED enum sma_err sma_history_rotation_step(struct sma_history *history, bool *ret_is_ready,
+                                                   struct sma_error *error);
 /**
- * Sync the chat's file and describe its rotation: the older half (floor) of the lines goes to a new archive.
- * @return OK | EMPTY (nothing to rotate) | BUSY (reserved lines are not written) | IO | NOMEM
+ * Describe the rotation of a chat: its main file becomes a new archive. Changes nothing.
+ * @return OK | EMPTY (nothing to rotate) | BUSY (reserved lines are not written) | TOOBIG | IO | NOMEM
  */
 SMA_CHECKED enum sma_err sma_history_plan_rotation(struct sma_history *history,
                                                    struct sma_str chat_key, uint64_t generation,
                                                    struct sma_history_plan *ret_plan,
                                                    struct sma_error *error);
+/** The plan was recorded by an older version: it did not record generation + 1 with it. */
+bool sma_history_plan_is_of_halves(const struct sma_history_plan *plan);
 /**
- * Carry out a plan that is durably recorded, or finish one found at start. Safe to repeat in every state it can leave
- * behind. Between plan_rotation and this call nothing may be reserved for the chat.
- * @return OK: *ret_rotation says how the files are now, both durable.
- *         NOSPACE | NOMEM: nothing was changed; *ret_rotation is UNDONE: drop the plan, try again later.
- *         IO: the state on disk is not known to be durable: keep the plan and stop, like after a failed fdatasync.
+ * Carry out a plan that is durably recorded together with generation + 1, or finish one found at start. Safe to repeat
+ * in every state it can leave behind. Between plan_rotation and this call nothing may be reserved for the chat. The plan
+ * may be dropped when the directory is synced.
+ * @return OK | IO, NOSPACE, NOMEM: keep the plan, do not use the chat's file, repeat later | CORRUPT
  */
 SMA_CHECKED enum sma_err sma_history_rotate(struct sma_history *history,
                                             const struct sma_history_plan *plan,
@@ -209,7 +241,7 @@ struct sma_history_move
 };
 /**
  * Sync both and look at their files. Nothing may be reserved that is not written.
- * @return OK | BUSY | BADINPUT (a key with a NUL) | IO | NOMEM
+ * @return OK | BUSY | BADINPUT (a key with a NUL) | IO | NOMEM | GONE, CORRUPT as `sync`
  */
 SMA_CHECKED enum sma_err sma_history_plan_move(struct sma_history *history, struct sma_str from_key,
                                                struct sma_str to_key,

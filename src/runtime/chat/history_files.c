@@ -7,10 +7,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #define ARCHIVE_COUNT_MAX (1u << 20) /* archives of one directory that are looked at */
+#define INDEX_STEP_COUNT 1000        /* names read in one step: about a millisecond */
+#define LINE_NUMBER_BYTES_MAX (1024 * 1024) /* lines before a damaged one are counted so far */
 #define ARCHIVE_NUMBER_MAX 999999    /* a file with a higher number is nobody's archive */
 
 /* -- paths and reports ------------------------------------------------------------------------------------------ */
@@ -63,11 +65,35 @@ enum sma_err history_read_exact(const struct sma_sys *sys, int fd, void *bytes, 
     return SMA_ERR_OK;
 }
 
-/* Number of the line that starts at offset. 0 when it cannot be read. */
+/* A directory, a pipe or a device may have the name: what is opened may not block, and must be a file. */
+enum sma_err history_open_file(struct sma_history *history, const char *path, int flags,
+                               int *ret_fd, struct sma_error *error)
+{
+    const struct sma_sys *sys = history->sys;
+    int fd = sys->open(sys->self, path, flags | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0)
+        return errno == ENOENT ? SMA_ERR_NOTFOUND
+                               : sma_fail_os(error, errno, "cannot open %s", path);
+    struct stat status;
+    enum sma_err err = SMA_ERR_OK;
+    if (fstat(fd, &status) != 0)
+        err = sma_fail_os(error, errno, "cannot stat %s", path);
+    else if (!S_ISREG(status.st_mode))
+        err = sma_fail(error, SMA_ERR_IO, "%s is not a regular file", path);
+    if (err == SMA_ERR_OK)
+        *ret_fd = fd;
+    else
+        (void)sys->close(sys->self, fd); /* nothing was done with it */
+    return err;
+}
+
+/* Number of the line that starts at offset. 0 when it cannot be read, or is far from the start of the file. */
 static uint64_t line_number_at(const struct sma_history *history, int fd, uint64_t offset)
 {
     char block[4096];
     uint64_t number = 1;
+    if (offset > LINE_NUMBER_BYTES_MAX)
+        return 0;
     for (uint64_t at = 0; at < offset;) {
         size_t want = offset - at < sizeof block ? (size_t)(offset - at) : sizeof block;
         if (history_read_exact(history->sys, fd, block, want, at, NULL) != SMA_ERR_OK)
@@ -92,12 +118,6 @@ void history_report_line(struct sma_history *history, const char *path, int fd, 
 }
 
 /* -- archives --------------------------------------------------------------------------------------------------- */
-static int compare_archives(const void *a, const void *b)
-{
-    const struct history_archive *x = a, *y = b;
-    return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
 bool history_parse_archive_name(struct sma_str name, size_t *ret_stem_len, uint32_t *ret_number)
 {
     static const char mark[] = ".archive-";
@@ -117,96 +137,126 @@ bool history_parse_archive_name(struct sma_str name, size_t *ret_stem_len, uint3
     return true;
 }
 
+/* The place of this stem in the table, or the free place where it belongs. */
 static struct history_archive *find_archive(const struct sma_history *history, uint64_t hash)
 {
-    struct history_archive wanted = {.hash = hash};
-    return history->archive_count == 0 ? NULL
-                                       : bsearch(&wanted, history->archives, history->archive_count,
-                                                 sizeof wanted, compare_archives);
+    size_t mask = history->archive_capacity - 1, at = hash & mask;
+    while (history->archives[at].hash != 0 && history->archives[at].hash != hash)
+        at = (at + 1) & mask;
+    return &history->archives[at];
 }
 
-static bool push_archive(struct sma_history *history, struct history_archive archive)
+static uint64_t stem_hash(const char *stem, size_t len)
 {
-    if (history->archive_count == history->archive_capacity) {
-        size_t capacity = history->archive_capacity == 0 ? 64 : history->archive_capacity * 2;
-        struct history_archive *grown = realloc(history->archives, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        history->archives = grown;
-        history->archive_capacity = capacity;
+    uint64_t hash = history_hash(stem, len);
+    return hash == 0 ? 1 : hash;
+}
+
+static bool grow_index(struct sma_history *history)
+{
+    if (history->archive_count * 4 < history->archive_capacity * 3)
+        return true;
+    size_t old_capacity = history->archive_capacity;
+    struct history_archive *old = history->archives;
+    size_t capacity = old_capacity == 0 ? 64 : old_capacity * 2;
+    struct history_archive *grown = calloc(capacity, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    history->archives = grown;
+    history->archive_capacity = capacity;
+    for (size_t i = 0; i < old_capacity; i++) {
+        if (old[i].hash != 0)
+            *find_archive(history, old[i].hash) = old[i];
     }
-    history->archives[history->archive_count++] = archive;
+    free(old);
     return true;
 }
 
-/* Sort, and keep the highest number of each stem. */
-static void settle_archives(struct sma_history *history)
+static bool put_archive(struct sma_history *history, uint64_t hash, uint32_t number)
 {
-    if (history->archive_count == 0)
-        return;
-    qsort(history->archives, history->archive_count, sizeof *history->archives, compare_archives);
-    size_t kept = 0;
-    for (size_t i = 1; i < history->archive_count; i++) {
-        struct history_archive *last = &history->archives[kept];
-        if (history->archives[i].hash != last->hash)
-            history->archives[++kept] = history->archives[i];
-        else if (history->archives[i].number_max > last->number_max)
-            last->number_max = history->archives[i].number_max;
-    }
-    history->archive_count = kept + 1;
+    if (!grow_index(history))
+        return false;
+    struct history_archive *archive = find_archive(history, hash);
+    history->archive_count += archive->hash == 0 ? 1 : 0;
+    archive->hash = hash;
+    archive->number_max = archive->number_max > number ? archive->number_max : number;
+    return true;
 }
 
-static enum sma_err read_archive_index(struct sma_history *history, struct sma_error *error)
+void history_index_drop(struct sma_history *history)
 {
-    DIR *directory = opendir(history->directory);
-    if (directory == NULL)
-        return sma_fail_os(error, errno, "cannot read directory %s", history->directory);
-    enum sma_err err = SMA_ERR_OK;
-    for (struct dirent *item; err == SMA_ERR_OK && (item = readdir(directory)) != NULL;) {
-        size_t stem_len;
-        uint32_t number;
-        if (!history_parse_archive_name(sma_str(item->d_name), &stem_len, &number))
-            continue;
-        struct history_archive archive = {history_hash(item->d_name, stem_len), number};
-        if (history->archive_count >= ARCHIVE_COUNT_MAX)
-            err = sma_fail(error, SMA_ERR_TOOBIG, "over %u archives in %s: move some away",
-                           ARCHIVE_COUNT_MAX, history->directory);
-        else if (!push_archive(history, archive))
-            err = sma_fail(error, SMA_ERR_NOMEM, "no memory for the list of archives");
+    if (history->index_directory != NULL)
+        (void)closedir(history->index_directory);
+    free(history->archives);
+    history->index_directory = NULL;
+    history->archives = NULL;
+    history->archive_count = history->archive_capacity = 0;
+    history->index_count = 0;
+    history->is_archive_index_read = false;
+}
+
+static enum sma_err index_name(struct sma_history *history, const char *name,
+                               struct sma_error *error)
+{
+    size_t stem_len;
+    uint32_t number;
+    if (!history_parse_archive_name(sma_str(name), &stem_len, &number))
+        return SMA_ERR_OK;
+    if (history->index_count++ >= ARCHIVE_COUNT_MAX)
+        return sma_fail(error, SMA_ERR_TOOBIG, "over %u archives in %s: move some away",
+                        ARCHIVE_COUNT_MAX, history->directory);
+    return put_archive(history, stem_hash(name, stem_len), number)
+               ? SMA_ERR_OK
+               : sma_fail(error, SMA_ERR_NOMEM, "no memory for the list of archives");
+}
+
+/* What is made while the index is being read is noted by whoever makes it. */
+enum sma_err history_index_step(struct sma_history *history, bool *ret_is_read,
+                                struct sma_error *error)
+{
+    if (!history->is_archive_index_read && history->index_directory == NULL) {
+        history->index_directory = opendir(history->directory);
+        if (history->index_directory == NULL)
+            return sma_fail_os(error, errno, "cannot read directory %s", history->directory);
     }
-    (void)closedir(directory);
-    settle_archives(history);
-    history->is_archive_index_read = err == SMA_ERR_OK;
-    if (err != SMA_ERR_OK)
-        history->archive_count = 0;
-    return err;
+    enum sma_err err = SMA_ERR_OK;
+    for (int i = 0; err == SMA_ERR_OK && !history->is_archive_index_read && i < INDEX_STEP_COUNT;
+         i++) {
+        struct dirent *item = readdir(history->index_directory);
+        if (item == NULL)
+            history->is_archive_index_read = true;
+        else
+            err = index_name(history, item->d_name, error);
+    }
+    if (err != SMA_ERR_OK) {
+        history_index_drop(history);
+        return err;
+    }
+    if (history->is_archive_index_read && history->index_directory != NULL) {
+        (void)closedir(history->index_directory);
+        history->index_directory = NULL;
+    }
+    *ret_is_read = history->is_archive_index_read;
+    return SMA_ERR_OK;
 }
 
 enum sma_err history_archive_max(struct sma_history *history, const char *stem,
                                  uint32_t *ret_number, struct sma_error *error)
 {
-    if (!history->is_archive_index_read) {
-        enum sma_err err = read_archive_index(history, error);
+    for (bool is_read = history->is_archive_index_read; !is_read;) {
+        enum sma_err err = history_index_step(history, &is_read, error);
         if (err != SMA_ERR_OK)
             return err;
     }
-    const struct history_archive *archive = find_archive(history, history_hash(stem, strlen(stem)));
+    const struct history_archive *archive =
+        history->archive_capacity == 0 ? NULL
+                                       : find_archive(history, stem_hash(stem, strlen(stem)));
     *ret_number = archive == NULL ? 0 : archive->number_max;
     return SMA_ERR_OK;
 }
 
 void history_archive_note(struct sma_history *history, const char *stem, uint32_t number)
 {
-    struct history_archive fresh = {history_hash(stem, strlen(stem)), number};
-    struct history_archive *archive = find_archive(history, fresh.hash);
-    if (archive != NULL) {
-        archive->number_max = archive->number_max > number ? archive->number_max : number;
-        return;
-    }
-    if (!push_archive(history, fresh)) { /* no memory: read the directory again when it is needed */
-        history->archive_count = 0;
-        history->is_archive_index_read = false;
-        return;
-    }
-    settle_archives(history);
+    if (!put_archive(history, stem_hash(stem, strlen(stem)), number))
+        history_index_drop(history); /* no memory: read again when it is needed */
 }

@@ -13,19 +13,18 @@
 
 #define MATCH_COUNT_MAX 100000 /* backtracking points from one start */
 #define MATCH_HEAP_KB_MAX 8192
-#define MATCH_CALLOUT_COUNT_MAX \
-    20000000 /* steps of one search; matters when the clock is a simulated one */
-#define MATCH_LINE_NS_MAX 100000000u   /* one line */
-#define MATCH_TOTAL_NS_MAX 2000000000u /* one search */
+#define MATCH_CALLOUT_COUNT_MAX 20000000 /* steps of one search */
+#define MATCH_WINDOW_CALLOUT_MAX 200000  /* steps in one window: about 10 ms */
+#define WINDOW_BYTES 8192  /* a long text is looked at in pieces of so many bytes ... */
+#define OVERLAP_BYTES 2048 /* ... that have so many in common: no match is longer where two meet */
 #define NEEDLE_BYTES_MAX 128
 
 struct history_matcher
 {
-    const struct sma_sys *sys;
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;
-    uint64_t line_start_ns, spent_ns, callout_count;
+    uint64_t callout_count, window_end; /* steps so far, and how many may be made in this window */
     /* Bytes that a line must hold, apart from ASCII case, unless it holds \u escapes; empty = no such test. */
     unsigned char needle[NEEDLE_BYTES_MAX];
     size_t needle_len;
@@ -110,17 +109,13 @@ bool history_matcher_may_match(const struct history_matcher *matcher, struct sma
 }
 
 /* -- matching --------------------------------------------------------------------------------------------------- */
-/* Match limits count backtracking, not the scanning between: so the clock is looked at on every step, too. */
+/* Match limits count backtracking, not the scanning between: so every step is counted. By number, not by the clock: a
+ * busy machine must not make an error of a search. */
 static int on_callout(pcre2_callout_block *block, void *data)
 {
     (void)block;
     struct history_matcher *matcher = data;
-    if (++matcher->callout_count > MATCH_CALLOUT_COUNT_MAX)
-        return PCRE2_ERROR_CALLOUT;
-    uint64_t line_ns = matcher->sys->now_ns(matcher->sys->self) - matcher->line_start_ns;
-    return line_ns > MATCH_LINE_NS_MAX || matcher->spent_ns + line_ns > MATCH_TOTAL_NS_MAX
-               ? PCRE2_ERROR_CALLOUT
-               : 0;
+    return ++matcher->callout_count > matcher->window_end ? PCRE2_ERROR_CALLOUT : 0;
 }
 
 static pcre2_code *compile(struct sma_str keyword, uint32_t options)
@@ -156,8 +151,8 @@ static enum sma_err prepare_code(struct history_matcher *matcher, struct sma_str
     return SMA_ERR_OK;
 }
 
-enum sma_err history_matcher_create(const struct sma_sys *sys, struct sma_str keyword,
-                                    struct history_matcher **ret_matcher, struct sma_error *error)
+enum sma_err history_matcher_create(struct sma_str keyword, struct history_matcher **ret_matcher,
+                                    struct sma_error *error)
 {
     if (keyword.len > SMA_HISTORY_KEYWORD_BYTES_MAX)
         return sma_fail(error, SMA_ERR_BADINPUT,
@@ -168,7 +163,6 @@ enum sma_err history_matcher_create(const struct sma_sys *sys, struct sma_str ke
     struct history_matcher *matcher = calloc(1, sizeof *matcher);
     if (matcher == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for a search");
-    matcher->sys = sys;
     enum sma_err err = prepare_code(matcher, keyword, error);
     if (err != SMA_ERR_OK) {
         history_matcher_destroy(matcher);
@@ -188,13 +182,34 @@ void history_matcher_destroy(struct history_matcher *matcher)
     free(matcher);
 }
 
-enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text,
+/* The end of a character at or before `at`. */
+static size_t character_start(struct sma_str text, size_t at)
+{
+    while (at > 0 && at < text.len && ((unsigned char)text.ptr[at] & 0xC0) == 0x80)
+        at--;
+    return at;
+}
+
+static int match_window(struct history_matcher *matcher, struct sma_str text, size_t from,
+                        size_t to)
+{
+    matcher->window_end = matcher->callout_count + MATCH_WINDOW_CALLOUT_MAX;
+    if (matcher->window_end > MATCH_CALLOUT_COUNT_MAX)
+        matcher->window_end = MATCH_CALLOUT_COUNT_MAX;
+    /* The text comes out of the JSON parser, which lets no other than valid UTF-8 through. What stands before the window
+     * can be looked back at; ^ and $ are the ends of the text. */
+    uint32_t options = PCRE2_NO_UTF_CHECK | (to < text.len ? PCRE2_NOTEOL : 0);
+    return pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr), to, from,
+                       options, matcher->data, matcher->context);
+}
+
+enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text, size_t *at,
                                    bool *ret_matches, struct sma_error *error)
 {
-    matcher->line_start_ns = matcher->sys->now_ns(matcher->sys->self);
-    int status = pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr),
-                             text.len, 0, 0, matcher->data, matcher->context);
-    matcher->spent_ns += matcher->sys->now_ns(matcher->sys->self) - matcher->line_start_ns;
+    size_t to = text.len - *at <= WINDOW_BYTES + OVERLAP_BYTES
+                    ? text.len
+                    : character_start(text, *at + WINDOW_BYTES + OVERLAP_BYTES);
+    int status = match_window(matcher, text, *at, to);
     if (status == PCRE2_ERROR_MATCHLIMIT || status == PCRE2_ERROR_DEPTHLIMIT ||
         status == PCRE2_ERROR_HEAPLIMIT || status == PCRE2_ERROR_CALLOUT)
         return sma_fail(error, SMA_ERR_TOOBIG,
@@ -203,5 +218,6 @@ enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_s
     if (status == PCRE2_ERROR_NOMEMORY)
         return sma_fail(error, SMA_ERR_NOMEM, "no memory for a search");
     *ret_matches = status >= 0; /* every other error means that the text cannot match */
+    *at = *ret_matches || to == text.len ? text.len : character_start(text, *at + WINDOW_BYTES);
     return SMA_ERR_OK;
 }

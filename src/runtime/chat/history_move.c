@@ -134,14 +134,6 @@ static SMA_CHECKED enum sma_err move_file(struct sma_history *history, const cha
     return err;
 }
 
-/* Its main file may be another one now. */
-static void forget(struct sma_history *history, struct history_chat *chat)
-{
-    history_close_main(history, chat);
-    chat->is_checked = false;
-    chat->written = chat->reserved = 0;
-}
-
 enum sma_err sma_history_move(struct sma_history *history, const struct sma_history_move *move,
                               struct sma_error *error)
 {
@@ -152,15 +144,14 @@ enum sma_err sma_history_move(struct sma_history *history, const struct sma_hist
     if (err != SMA_ERR_OK)
         return err;
     const char *const stems[2] = {from->stem, to->stem};
-    forget(history, from);
-    forget(history, to);
+    history_forget_main(history, from); /* they may be other files now */
+    history_forget_main(history, to);
     for (uint32_t i = 1; i <= move->archive_count && err == SMA_ERR_OK; i++)
         err = move_file(history, stems, i, move->archive_base + i, error);
     if (err == SMA_ERR_OK)
         err = move_file(history, stems, 0, move->main_number, error);
     /* Which archives there are is read again when it is needed. */
-    history->archive_count = 0;
-    history->is_archive_index_read = false;
+    history_index_drop(history);
     history->is_directory_dirty = true;
     return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
 }

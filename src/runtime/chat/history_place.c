@@ -5,6 +5,9 @@
  * with. Both equal the size of the file when nothing is outstanding. When somebody else changes the file they part
  * from its size; lines whose place is taken are then appended, and once every promise is kept both ends are the size
  * of the file again.
+ *
+ * A line that is written at once is new, so it is looked for at its place only. One that is replayed may have been
+ * written before: when its place holds something else it is looked for in the files that it can be in.
  */
 #include "history_priv.h"
 
@@ -37,6 +40,8 @@ static enum sma_err touch_chat(struct sma_history *history, struct sma_str chat_
         err = SMA_ERR_OK; /* a new chat: its file comes with its first line */
     if (err != SMA_ERR_OK)
         return err;
+    if (end == 0)
+        chat->line_count = chat->counted_to = chat->count_end = 0;
     chat->is_checked = true;
     chat->written = chat->reserved = end;
     return SMA_ERR_OK;
@@ -63,7 +68,7 @@ void sma_history_release(struct sma_history *history, struct sma_str chat_key, u
     chat->reserved = offset;
 }
 
-static uint64_t count_newlines(struct sma_str bytes)
+uint64_t history_count_newlines(struct sma_str bytes)
 {
     uint64_t count = 0;
     const char *end = bytes.ptr + bytes.len;
@@ -71,14 +76,6 @@ static uint64_t count_newlines(struct sma_str bytes)
          p++)
         count++;
     return count;
-}
-
-static void note_dirty(struct sma_history *history, struct history_chat *chat)
-{
-    if (chat->is_dirty)
-        return;
-    chat->is_dirty = true;
-    history->dirty_count++;
 }
 
 /* The place that ends here has been dealt with. When it was the last promised one, both ends are the file's again. */
@@ -98,7 +95,7 @@ static enum sma_err note_written(struct history_chat *chat, uint64_t end, struct
 static enum sma_err put_bytes(struct sma_history *history, struct history_chat *chat,
                               uint64_t offset, struct sma_str bytes, struct sma_error *error)
 {
-    note_dirty(history, chat); /* also when it fails: a part may have been written */
+    history_note_dirty(history, chat); /* also when it fails: a part may have been written */
     return sma_sys_write_all(history->sys, chat->fd, bytes.ptr, bytes.len, (off_t)offset, error);
 }
 
@@ -127,8 +124,8 @@ static bool is_unwritten_or_equal(const char *file_bytes, const char *line_bytes
     return true;
 }
 
-static enum sma_err look_at_place(struct sma_history *history, struct history_chat *chat,
-                                  uint64_t size, uint64_t offset, struct sma_str line,
+static enum sma_err look_at_place(struct sma_history *history, int fd, uint64_t size,
+                                  uint64_t offset, struct sma_str line,
                                   enum place_state *ret_state, struct sma_error *error)
 {
     *ret_state = PLACE_TAKEN;
@@ -140,7 +137,7 @@ static enum sma_err look_at_place(struct sma_history *history, struct history_ch
     for (size_t at = 0; at < overlap;) {
         size_t want = overlap - at < sizeof block ? overlap - at : sizeof block;
         enum sma_err err =
-            history_read_exact(history->sys, chat->fd, block, want, offset + at, error);
+            history_read_exact(history->sys, fd, block, want, offset + at, error);
         if (err != SMA_ERR_OK)
             return err;
         if (!is_unwritten_or_equal(block, line.ptr + at, want, &has_hole))
@@ -151,9 +148,9 @@ static enum sma_err look_at_place(struct sma_history *history, struct history_ch
     return SMA_ERR_OK;
 }
 
-/* Is exactly this line in the file? The file is read in overlapping blocks. */
+/* Where exactly this line is in the file; false: nowhere. The file is read in overlapping blocks. */
 static enum sma_err find_in_file(struct sma_history *history, int fd, struct sma_str line,
-                                 bool *ret_found, struct sma_error *error)
+                                 bool *ret_found, uint64_t *ret_offset, struct sma_error *error)
 {
     uint64_t size = 0;
     enum sma_err err = history_file_size(fd, &size, error);
@@ -168,35 +165,87 @@ static enum sma_err find_in_file(struct sma_history *history, int fd, struct sma
         err = history_read_exact(history->sys, fd, block, want, at, error);
         if (err != SMA_ERR_OK)
             return err;
-        if (memmem(block, want, line.ptr, line.len) != NULL) {
+        const char *found = memmem(block, want, line.ptr, line.len);
+        if (found != NULL) {
             *ret_found = true;
+            *ret_offset = at + (uint64_t)(found - block);
             return SMA_ERR_OK;
         }
     }
     return SMA_ERR_OK;
 }
 
-/* The place is lost. The line carries time and ids, so the same bytes anywhere in the chat are the same line. */
-static enum sma_err find_elsewhere(struct sma_history *history, struct history_chat *chat,
-                                   struct sma_str line, bool *ret_found, struct sma_error *error)
+/* -- replaying into an archive ---------------------------------------------------------------------------------- */
+/* Write the line where it stands, or belongs, in an archive; the pages that are there may never have reached the disk. */
+static enum sma_err write_again(struct sma_history *history, int fd, uint64_t offset,
+                                struct sma_str line, struct sma_error *error)
 {
-    *ret_found = false;
-    enum sma_err err = find_in_file(history, chat->fd, line, ret_found, error);
-    uint32_t number = 0;
-    if (err == SMA_ERR_OK && !*ret_found)
-        err = history_archive_max(history, chat->stem, &number, error);
-    for (; err == SMA_ERR_OK && !*ret_found && number > 0; number--) {
-        struct sma_buf path;
-        sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
-        history_put_archive_path(&path, history, chat->stem, number, "");
-        int fd = path.err == SMA_ERR_OK
-                     ? history->sys->open(history->sys->self, path.ptr, O_RDONLY, 0)
-                     : -1;
-        sma_buf_fini(&path);
-        if (fd < 0)
-            continue; /* archives may be taken away by people */
-        err = find_in_file(history, fd, line, ret_found, error);
-        (void)history->sys->close(history->sys->self, fd); /* only read */
+    enum sma_err err =
+        sma_sys_write_all(history->sys, fd, line.ptr, line.len, (off_t)offset, error);
+    return err == SMA_ERR_OK ? history_sync_file(history, fd, error) : err;
+}
+
+/* At its place when is_placed, else wherever it is in the archive. *ret_outcome is set when the line stands there now. */
+static enum sma_err place_in_archive(struct sma_history *history, int fd, bool is_placed,
+                                     uint64_t offset, struct sma_str line,
+                                     enum sma_history_outcome *ret_outcome,
+                                     struct sma_error *error)
+{
+    uint64_t size = 0;
+    bool is_found = false;
+    enum place_state state = PLACE_TAKEN;
+    enum sma_err err = history_file_size(fd, &size, error);
+    if (err == SMA_ERR_OK && is_placed)
+        err = look_at_place(history, fd, size, offset, line, &state, error);
+    if (err == SMA_ERR_OK && state == PLACE_TAKEN)
+        err = find_in_file(history, fd, line, &is_found, &offset, error);
+    if (err != SMA_ERR_OK || (state == PLACE_TAKEN && !is_found))
+        return err;
+    err = write_again(history, fd, offset, line, error);
+    if (err == SMA_ERR_OK)
+        *ret_outcome = state == PLACE_OPEN ? SMA_HISTORY_WRITTEN : SMA_HISTORY_SKIPPED;
+    return err;
+}
+
+static enum sma_err open_archive(struct sma_history *history, const struct history_chat *chat,
+                                 uint32_t number, int *ret_fd, struct sma_error *error)
+{
+    struct sma_buf path;
+    sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
+    history_put_archive_path(&path, history, chat->stem, number, "");
+    enum sma_err err = path.err == SMA_ERR_OK
+                           ? history_open_file(history, path.ptr, O_RDWR, ret_fd, error)
+                           : sma_fail(error, path.err, "no memory for a path");
+    sma_buf_fini(&path);
+    return err;
+}
+
+/*
+ * A line of an older generation: each rotation since made one archive of the whole file, the newest ones in order, so
+ * the place tells which; the others made since are searched, too (an older version made two halves of a file).
+ */
+static enum sma_err replay_in_archives(struct sma_history *history, struct history_chat *chat,
+                                       uint64_t rotations, uint64_t offset, struct sma_str line,
+                                       enum sma_history_outcome *ret_outcome,
+                                       struct sma_error *error)
+{
+    uint32_t newest = 0;
+    enum sma_err err = history_archive_max(history, chat->stem, &newest, error);
+    if (err != SMA_ERR_OK || newest == 0)
+        return err;
+    uint32_t first = rotations >= newest ? 1 : newest - (uint32_t)rotations + 1;
+    for (uint32_t number = first;
+         err == SMA_ERR_OK && *ret_outcome == SMA_HISTORY_APPENDED && number <= newest; number++) {
+        int fd = -1;
+        err = open_archive(history, chat, number, &fd, error);
+        if (err == SMA_ERR_NOTFOUND) {
+            err = SMA_ERR_OK; /* archives may be taken away by people */
+            continue;
+        }
+        if (err != SMA_ERR_OK)
+            return err;
+        err = place_in_archive(history, fd, number == first, offset, line, ret_outcome, error);
+        (void)history->sys->close(history->sys->self, fd); /* a duplicate is synced */
     }
     return err;
 }
@@ -214,21 +263,13 @@ static void report_moved(struct sma_history *history, const struct history_chat 
     sma_buf_fini(&path);
 }
 
-/* The slow way of one line whose place is not free: skip, or append at the repaired end. */
+/* At the repaired end. */
 static enum sma_err append_line(struct sma_history *history, struct history_chat *chat,
                                 uint64_t offset, struct sma_str line,
                                 enum sma_history_outcome *ret_outcome, struct sma_error *error)
 {
-    bool is_found;
-    enum sma_err err = find_elsewhere(history, chat, line, &is_found, error);
-    if (err != SMA_ERR_OK)
-        return err;
-    if (is_found) {
-        *ret_outcome = SMA_HISTORY_SKIPPED;
-        return SMA_ERR_OK;
-    }
     uint64_t end = 0;
-    err = history_check_main(history, chat, &end, error);
+    enum sma_err err = history_check_main(history, chat, &end, error);
     if (err == SMA_ERR_OK)
         err = put_bytes(history, chat, end, line, error);
     if (err != SMA_ERR_OK)
@@ -239,7 +280,7 @@ static enum sma_err append_line(struct sma_history *history, struct history_chat
     return SMA_ERR_OK;
 }
 
-/* Make one line stand in the file once, at its place if that is free. */
+/* Make one new line stand in the file, at its place if that is free. */
 static enum sma_err place_line(struct sma_history *history, struct history_chat *chat,
                                uint64_t offset, struct sma_str line,
                                enum sma_history_outcome *ret_outcome, struct sma_error *error)
@@ -248,7 +289,7 @@ static enum sma_err place_line(struct sma_history *history, struct history_chat 
     enum sma_err err = history_file_size(chat->fd, &size, error);
     enum place_state state = PLACE_TAKEN;
     if (err == SMA_ERR_OK)
-        err = look_at_place(history, chat, size, offset, line, &state, error);
+        err = look_at_place(history, chat->fd, size, offset, line, &state, error);
     if (err != SMA_ERR_OK)
         return err;
     if (state == PLACE_TAKEN)
@@ -257,7 +298,7 @@ static enum sma_err place_line(struct sma_history *history, struct history_chat 
         err = put_bytes(history, chat, offset, line, error);
     if (err != SMA_ERR_OK)
         return err;
-    chat->line_count += offset + line.len > chat->written ? 1 : 0; /* else it was counted before */
+    chat->line_count++;
     *ret_outcome = state == PLACE_OPEN ? SMA_HISTORY_WRITTEN : SMA_HISTORY_SKIPPED;
     return SMA_ERR_OK;
 }
@@ -267,27 +308,30 @@ static enum sma_err place_lines(struct sma_history *history, struct history_chat
                                 enum sma_history_outcome *ret_outcome, struct sma_error *error)
 {
     enum sma_history_outcome worst = SMA_HISTORY_WRITTEN;
-    while (lines.len > 0) {
+    for (size_t len; lines.len > 0; lines.ptr += len, lines.len -= len, offset += len) {
         const char *newline = memchr(lines.ptr, '\n', lines.len);
-        size_t len = newline == NULL ? lines.len : (size_t)(newline - lines.ptr) + 1;
-        enum sma_history_outcome outcome;
-        enum sma_err err =
-            place_line(history, chat, offset, (struct sma_str){lines.ptr, len}, &outcome, error);
-        note_dirty(history, chat); /* what was found there may still wait for its sync */
+        len = newline == NULL ? lines.len : (size_t)(newline - lines.ptr) + 1;
+        enum sma_history_outcome outcome = SMA_HISTORY_SKIPPED;
+        enum sma_err err = SMA_ERR_OK;
+        /* Dealt with before: an earlier attempt came so far. */
+        if (offset + len > chat->written)
+            err = place_line(history, chat, offset, (struct sma_str){lines.ptr, len}, &outcome,
+                             error);
+        history_note_dirty(history, chat); /* what was found there may still wait for its sync */
         if (err == SMA_ERR_OK)
             err = note_written(chat, offset + len, error);
         if (err != SMA_ERR_OK)
             return err;
         worst = outcome > worst ? outcome : worst;
-        lines.ptr += len;
-        lines.len -= len;
-        offset += len;
     }
     *ret_outcome = worst;
     return SMA_ERR_OK;
 }
 
-/* Open the file anew when somebody replaced or removed it: bytes written to the old one would be lost. */
+/*
+ * Open the file anew when somebody replaced or removed it: what is written to the old one would stand in an editor's
+ * backup only. Looked at with the first write after each sync; the sync itself looks again.
+ */
 static enum sma_err follow_replaced(struct sma_history *history, struct history_chat *chat,
                                     uint64_t *ret_size, struct sma_error *error)
 {
@@ -295,13 +339,10 @@ static enum sma_err follow_replaced(struct sma_history *history, struct history_
     if (fstat(chat->fd, &status) != 0)
         return sma_fail_os(error, errno, "cannot stat history file %s", chat->stem);
     *ret_size = (uint64_t)status.st_size;
-    if (status.st_nlink > 0)
+    if (status.st_nlink > 0 && (chat->is_dirty || !history_is_main_replaced(history, chat)))
         return SMA_ERR_OK;
-    enum sma_err err = history_sync_chat(history, chat, error);
-    if (err != SMA_ERR_OK)
-        return err;
     history_close_main(history, chat);
-    err = history_open_main(history, chat, true, error);
+    enum sma_err err = history_open_main(history, chat, true, error);
     return err == SMA_ERR_OK ? history_file_size(chat->fd, ret_size, error) : err;
 }
 
@@ -325,7 +366,7 @@ enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_
     err = put_bytes(history, chat, offset, lines, error);
     if (err != SMA_ERR_OK)
         return err;
-    chat->line_count += count_newlines(lines);
+    chat->line_count += history_count_newlines(lines);
     chat->written = offset + lines.len;
     if (chat->reserved < chat->written)
         chat->reserved = chat->written;
@@ -333,27 +374,62 @@ enum sma_err sma_history_write(struct sma_history *history, struct sma_str chat_
     return SMA_ERR_OK;
 }
 
+/* -- replay ----------------------------------------------------------------------------------------------------- */
+/*
+ * The page cache is not asked: after a failed sync Linux keeps the pages, clean and never written, and the next sync of
+ * them succeeds. So a line that "stands there" is written again.
+ */
+static enum sma_err replay_in_main(struct sma_history *history, struct history_chat *chat,
+                                   bool is_placed, uint64_t offset, struct sma_str line,
+                                   enum sma_history_outcome *ret_outcome, struct sma_error *error)
+{
+    uint64_t size = 0, place = offset;
+    bool is_found = false;
+    enum place_state state = PLACE_TAKEN;
+    enum sma_err err = history_file_size(chat->fd, &size, error);
+    if (err == SMA_ERR_OK && is_placed)
+        err = look_at_place(history, chat->fd, size, offset, line, &state, error);
+    if (err == SMA_ERR_OK && state == PLACE_TAKEN)
+        err = find_in_file(history, chat->fd, line, &is_found, &place, error);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (state == PLACE_TAKEN && !is_found)
+        return append_line(history, chat, offset, line, ret_outcome, error);
+    *ret_outcome = state == PLACE_OPEN ? SMA_HISTORY_WRITTEN : SMA_HISTORY_SKIPPED;
+    return put_bytes(history, chat, place, line, error);
+}
+
+bool sma_history_is_line(struct sma_str line)
+{
+    const char *newline = line.len == 0 ? NULL : memchr(line.ptr, '\n', line.len);
+    return newline != NULL && newline == line.ptr + line.len - 1;
+}
+
 enum sma_err sma_history_replay(struct sma_history *history, struct sma_str chat_key,
                                 uint64_t generation, uint64_t current_generation, uint64_t offset,
                                 struct sma_str line, enum sma_history_outcome *ret_outcome,
                                 struct sma_error *error)
 {
-    SMA_ASSERT(line.len > 0 && line.ptr[line.len - 1] == '\n');
+    if (!sma_history_is_line(line))
+        return sma_fail(error, SMA_ERR_BADINPUT, "the stored line is not one line");
     struct history_chat *chat = NULL;
     enum sma_err err = history_get_chat(history, chat_key, &chat);
     if (err != SMA_ERR_OK)
         return sma_fail(error, err, "cannot remember a chat whose key is %zu bytes", chat_key.len);
     SMA_ASSERT(!chat->is_checked || chat->reserved == chat->written);
+    *ret_outcome = SMA_HISTORY_APPENDED; /* until it was found */
+    if (generation < current_generation)
+        err = replay_in_archives(history, chat, current_generation - generation, offset, line,
+                                 ret_outcome, error);
+    /* The file may have been created and not synced before the crash. */
+    history->is_directory_dirty = true;
+    if (err != SMA_ERR_OK || *ret_outcome != SMA_HISTORY_APPENDED)
+        return err;
     err = history_open_main(history, chat, true, error);
     if (err != SMA_ERR_OK)
         return err;
-    history->is_directory_dirty =
-        true; /* the file may have been created and not synced before the crash */
-    if (generation == current_generation)
-        err = place_line(history, chat, offset, line, ret_outcome, error);
-    else
-        err = append_line(history, chat, offset, line, ret_outcome, error);
-    note_dirty(history, chat);
-    chat->is_checked = false; /* the next reserve counts lines and looks at the end of the file */
+    err = replay_in_main(history, chat, generation == current_generation, offset, line, ret_outcome,
+                         error);
+    chat->is_checked = false; /* the next reserve looks at the end of the file */
     return err;
 }

@@ -1,5 +1,6 @@
 /*
- * history_repair.c — the first look at a main file: count its lines and make its end whole.
+ * history_repair.c — the first look at a main file: make its end whole. It costs the same for every length; how many
+ * lines there are is counted later, in steps, and only in a file that may be due for a rotation.
  *
  * A crash can leave the last line torn: without its newline, or followed by zero bytes of pages never written. What
  * follows the last newline is completed when it is a whole entry, else moved to "<file>.damaged" and cut off. Bytes
@@ -11,34 +12,28 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-struct survey
-{
-    uint64_t line_count;
-    uint64_t tail_offset; /* after the last newline */
-};
+#define TAIL_BLOCK_BYTES 4096
+#define COUNT_STEP_BYTES (1024 * 1024)
 
-/* Lines are only counted here: readers parse them and report damage. */
-static enum sma_err survey_file(struct sma_history *history, int fd, uint64_t size,
-                                struct survey *ret_survey, struct sma_error *error)
+/* Offset behind the last newline; a tail longer than any line is looked at no further back. */
+static enum sma_err find_tail(struct sma_history *history, int fd, uint64_t size,
+                              uint64_t *ret_offset, struct sma_error *error)
 {
-    SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
-    if (block == NULL)
-        return sma_fail(error, SMA_ERR_NOMEM, "no memory to read a history file");
-    struct survey survey = {0, 0};
-    for (uint64_t at = 0; at < size;) {
-        size_t want = size - at < HISTORY_BLOCK_BYTES ? (size_t)(size - at) : HISTORY_BLOCK_BYTES;
-        enum sma_err err = history_read_exact(history->sys, fd, block, want, at, error);
+    char block[TAIL_BLOCK_BYTES];
+    uint64_t end = size;
+    while (end > 0 && size - end <= SMA_HISTORY_LINE_BYTES_MAX) {
+        size_t want = end < sizeof block ? (size_t)end : sizeof block;
+        enum sma_err err = history_read_exact(history->sys, fd, block, want, end - want, error);
         if (err != SMA_ERR_OK)
             return err;
-        const char *end = block + want;
-        for (const char *p = block; p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL;
-             p++) {
-            survey.line_count++;
-            survey.tail_offset = at + (uint64_t)(p - block) + 1;
-        }
-        at += want;
+        const char *newline = memrchr(block, '\n', want);
+        end -= want;
+        if (newline == NULL)
+            continue;
+        end += (uint64_t)(newline - block) + 1;
+        break;
     }
-    *ret_survey = survey;
+    *ret_offset = end;
     return SMA_ERR_OK;
 }
 
@@ -71,7 +66,7 @@ static enum sma_err save_tail(struct sma_history *history, const struct history_
     if (path.err != SMA_ERR_OK)
         return sma_fail(error, path.err, "no memory for a path");
     const struct sma_sys *sys = history->sys;
-    int fd = sys->open(sys->self, path.ptr, O_RDWR | O_CREAT, 0600);
+    int fd = sys->open(sys->self, path.ptr, O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY, 0600);
     enum sma_err err = fd >= 0 ? SMA_ERR_OK : sma_fail_os(error, errno, "cannot open %s", path.ptr);
     sma_buf_fini(&path);
     if (err != SMA_ERR_OK)
@@ -81,21 +76,21 @@ static enum sma_err save_tail(struct sma_history *history, const struct history_
     if (err == SMA_ERR_OK && !is_saved(history, fd, size, tail))
         err = sma_sys_write_all(sys, fd, tail.ptr, tail.len, (off_t)size, error);
     if (err == SMA_ERR_OK && sys->fsync(sys->self, fd) != 0)
-        err = sma_fail_os(error, errno, "cannot sync a file of damaged lines");
+        err = history_sync_failed(error, errno);
     (void)sys->close(sys->self, fd); /* synced, or failed already */
     history->is_directory_dirty = true;
     return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
 }
 
 static void report_tail(struct sma_history *history, const struct history_chat *chat,
-                        uint64_t offset, uint64_t line_number, bool is_moved)
+                        uint64_t offset, bool is_moved)
 {
     struct sma_buf path;
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
     history_put_path(&path, history, chat->stem, ".jsonl");
     if (path.err == SMA_ERR_OK)
         history_report(history, is_moved ? SMA_HISTORY_TAIL_MOVED : SMA_HISTORY_TAIL_COMPLETED,
-                       path.ptr, offset, line_number,
+                       path.ptr, offset, 0,
                        is_moved ? "the last line was torn; it was moved to a file of the same name "
                                   "with .damaged added"
                                 : "the last line lacked its newline and got it");
@@ -114,7 +109,7 @@ static enum sma_err cut_tail(struct sma_history *history, struct history_chat *c
     if (err == SMA_ERR_OK && sys->ftruncate(sys->self, chat->fd, (off_t)offset) != 0)
         err = sma_fail_os(error, errno, "cannot cut the torn end of history file %s", chat->stem);
     if (err == SMA_ERR_OK && sys->fdatasync(sys->self, chat->fd) != 0)
-        err = sma_fail_os(error, errno, "cannot sync history file %s", chat->stem);
+        err = history_sync_failed(error, errno);
     return err;
 }
 
@@ -128,7 +123,7 @@ static enum sma_err complete_tail(struct sma_history *history, struct history_ch
         sys->ftruncate(sys->self, chat->fd, (off_t)(end + 1)) != 0)
         err = sma_fail_os(error, errno, "cannot cut zero bytes from history file %s", chat->stem);
     if (err == SMA_ERR_OK && sys->fdatasync(sys->self, chat->fd) != 0)
-        err = sma_fail_os(error, errno, "cannot sync history file %s", chat->stem);
+        err = history_sync_failed(error, errno);
     return err;
 }
 
@@ -144,13 +139,11 @@ static bool is_whole_entry(const struct history_chat *chat, const char *tail, si
 }
 
 static enum sma_err repair_tail(struct sma_history *history, struct history_chat *chat,
-                                uint64_t size, struct survey *survey, uint64_t *ret_end,
+                                uint64_t offset, uint64_t size, uint64_t *ret_end,
                                 struct sma_error *error)
 {
-    uint64_t offset = survey->tail_offset;
     bool is_whole = false;
     enum sma_err err;
-    size_t len = 0;
     if (size - offset > SMA_HISTORY_LINE_BYTES_MAX) {
         /* longer than any line: not read into memory, but closed and left as one damaged line */
         err = complete_tail(history, chat, size, size, error);
@@ -164,35 +157,76 @@ static enum sma_err repair_tail(struct sma_history *history, struct history_chat
                                  error);
         if (err != SMA_ERR_OK)
             return err;
-        len = without_zeros(tail, (size_t)(size - offset));
+        size_t len = without_zeros(tail, (size_t)(size - offset));
         is_whole = is_whole_entry(chat, tail, len, offset == 0);
         err = is_whole ? complete_tail(history, chat, offset + len, size, error)
                        : cut_tail(history, chat, tail, len, offset, error);
         *ret_end = is_whole ? offset + len + 1 : offset;
     }
-    if (err != SMA_ERR_OK)
-        return err;
-    report_tail(history, chat, offset, survey->line_count + 1, !is_whole);
-    survey->line_count += is_whole ? 1 : 0;
-    return SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        report_tail(history, chat, offset, !is_whole);
+    return err;
 }
 
 enum sma_err history_check_main(struct sma_history *history, struct history_chat *chat,
                                 uint64_t *ret_end, struct sma_error *error)
 {
-    uint64_t size = 0;
-    struct survey survey = {0, 0};
+    uint64_t size = 0, tail = 0;
     enum sma_err err = history_file_size(chat->fd, &size, error);
     if (err == SMA_ERR_OK)
-        err = survey_file(history, chat->fd, size, &survey, error);
+        err = find_tail(history, chat->fd, size, &tail, error);
     if (err != SMA_ERR_OK)
         return err;
     uint64_t end = size;
-    if (survey.tail_offset < size)
-        err = repair_tail(history, chat, size, &survey, &end, error);
+    if (tail < size)
+        err = repair_tail(history, chat, tail, size, &end, error);
     if (err != SMA_ERR_OK)
         return err;
-    chat->line_count = survey.line_count;
+    const struct history_count *known =
+        history->counts == NULL ? NULL : &history->counts[chat->hash % HISTORY_COUNT_MEMORY];
+    bool is_known = known != NULL && known->hash == chat->hash && known->size == end;
+    chat->line_count = is_known ? known->line_count : 0;
+    chat->counted_to = is_known ? end : 0;
+    chat->count_end = end;
     *ret_end = end;
     return SMA_ERR_OK;
+}
+
+/* -- counting --------------------------------------------------------------------------------------------------- */
+/* No line is shorter: what is small enough needs no counting. */
+#define LINE_BYTES_MIN 64
+
+bool sma_history_needs_count(const struct sma_history *history, struct sma_str chat_key)
+{
+    const struct history_chat *chat = history_find_chat(history, chat_key);
+    return chat != NULL && chat->is_checked && chat->counted_to < chat->count_end &&
+           chat->written < history->options.bytes_max &&
+           chat->written > (uint64_t)history->options.lines_max * LINE_BYTES_MIN;
+}
+
+enum sma_err sma_history_count_step(struct sma_history *history, struct sma_str chat_key,
+                                    struct sma_error *error)
+{
+    struct history_chat *chat = history_find_chat(history, chat_key);
+    if (chat == NULL || !chat->is_checked || chat->counted_to >= chat->count_end)
+        return SMA_ERR_OK;
+    SMA_AUTO(sma_freep) char *block = malloc(HISTORY_BLOCK_BYTES);
+    enum sma_err err = block == NULL
+                           ? sma_fail(error, SMA_ERR_NOMEM, "no memory to read a history file")
+                           : history_open_main(history, chat, false, error);
+    uint64_t stop = chat->counted_to + COUNT_STEP_BYTES;
+    if (stop > chat->count_end)
+        stop = chat->count_end;
+    while (err == SMA_ERR_OK && chat->counted_to < stop) {
+        uint64_t left = stop - chat->counted_to;
+        size_t want = left < HISTORY_BLOCK_BYTES ? (size_t)left : HISTORY_BLOCK_BYTES;
+        err = history_read_exact(history->sys, chat->fd, block, want, chat->counted_to, error);
+        if (err != SMA_ERR_OK)
+            break;
+        chat->line_count += history_count_newlines((struct sma_str){block, want});
+        chat->counted_to += want;
+    }
+    if (err != SMA_ERR_OK && err != SMA_ERR_NOMEM)
+        chat->counted_to = chat->count_end; /* it became shorter: a guess will do */
+    return err;
 }

@@ -15,6 +15,7 @@
 
 #define MAIN_FILE UINT32_MAX /* sorts after every archive */
 #define SLICE_NS 2000000u
+#define ROTATED_COUNT_MAX 4 /* rotations of one chat within two slices */
 #define FIRST_BLOCK_BYTES (64 * 1024)
 
 /* A position in the whole history of a chat: which file, and the byte in it. */
@@ -47,6 +48,14 @@ struct sma_history_reader
     size_t block_capacity;
     bool is_skipping; /* in a line longer than any line */
     bool is_done, is_cut;
+    bool is_placed; /* the archives are known, and where the query's places are in them */
+    uint64_t generation;
+    struct sma_history_place before_place, session_place;
+    /* The line that the keyword is being looked for in: a long one takes several slices. root NULL = none. */
+    struct history_parsed parsed;
+    struct sma_str line; /* in the block, which stays while it is looked at */
+    uint64_t line_offset;
+    size_t matched_to;
     /* what was found, filled from the end */
     struct sma_history_item *items;
     json_t **roots;
@@ -156,18 +165,52 @@ static enum sma_err fill_reader(struct sma_history_reader *reader,
         err = make_stem(reader);
     if (err != SMA_ERR_OK)
         return sma_fail(error, err, "cannot prepare to read the history");
+    reader->generation = query->generation;
+    reader->before_place = query->before;
+    reader->session_place = query->session_first;
+    if (query->keyword.len > 0)
+        err = history_matcher_create(query->keyword, &reader->matcher, error);
+    return err;
+}
+
+/* A rotation since the begin gave the main file, which was opened then, the name of an archive: go on before that. */
+static uint32_t first_archive(const struct sma_history_reader *reader, uint32_t archive_max)
+{
+    struct stat main_file, archive;
+    if (reader->fd < 0 || fstat(reader->fd, &main_file) != 0)
+        return archive_max;
+    for (uint32_t number = archive_max; number > 0 && number + ROTATED_COUNT_MAX > archive_max;
+         number--) {
+        struct sma_buf path;
+        sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
+        history_put_archive_path(&path, reader->history, reader->stem, number, "");
+        bool is_same = path.err == SMA_ERR_OK && stat(path.ptr, &archive) == 0 &&
+                       archive.st_ino == main_file.st_ino && archive.st_dev == main_file.st_dev;
+        sma_buf_fini(&path);
+        if (is_same)
+            return number - 1;
+    }
+    return archive_max;
+}
+
+/* Once the names of all archives are known. */
+static enum sma_err find_places(struct sma_history_reader *reader, struct sma_error *error)
+{
+    bool is_read = false;
+    enum sma_err err = history_index_step(reader->history, &is_read, error);
+    if (err != SMA_ERR_OK || !is_read)
+        return err;
     uint32_t archive_max = 0;
     err = history_archive_max(reader->history, reader->stem, &archive_max, error);
     if (err != SMA_ERR_OK)
         return err;
-    reader->before =
-        translate(reader->history, reader->stem, archive_max, query->generation, &query->before);
-    reader->session_first = translate(reader->history, reader->stem, archive_max, query->generation,
-                                      &query->session_first);
-    reader->archive_next = archive_max;
-    if (query->keyword.len > 0)
-        err = history_matcher_create(reader->history->sys, query->keyword, &reader->matcher, error);
-    return err;
+    reader->before = translate(reader->history, reader->stem, archive_max, reader->generation,
+                               &reader->before_place);
+    reader->session_first = translate(reader->history, reader->stem, archive_max,
+                                      reader->generation, &reader->session_place);
+    reader->archive_next = first_archive(reader, archive_max);
+    reader->is_placed = true;
+    return SMA_ERR_OK;
 }
 
 /* Open the current file and stand at its end. A file that is not there is an empty one. */
@@ -180,14 +223,13 @@ static enum sma_err open_file(struct sma_history_reader *reader, struct sma_erro
         history_put_archive_path(&reader->path, reader->history, reader->stem, reader->file, "");
     if (reader->path.err != SMA_ERR_OK)
         return sma_fail(error, reader->path.err, "no memory for a path");
-    const struct sma_sys *sys = reader->history->sys;
     reader->block_len = 0;
     reader->block_offset = 0;
-    reader->fd = sys->open(sys->self, reader->path.ptr, O_RDONLY, 0);
-    if (reader->fd < 0)
-        return errno == ENOENT ? SMA_ERR_OK
-                               : sma_fail_os(error, errno, "cannot open %s", reader->path.ptr);
-    return history_file_size(reader->fd, &reader->block_offset, error);
+    enum sma_err err =
+        history_open_file(reader->history, reader->path.ptr, O_RDONLY, &reader->fd, error);
+    if (err == SMA_ERR_NOTFOUND)
+        return SMA_ERR_OK;
+    return err == SMA_ERR_OK ? history_file_size(reader->fd, &reader->block_offset, error) : err;
 }
 
 enum sma_err sma_history_read_begin(struct sma_history *history,
@@ -227,6 +269,7 @@ void sma_history_read_end(struct sma_history_reader *reader)
     if (reader == NULL)
         return;
     close_file(reader);
+    json_decref(reader->parsed.root);
     for (uint32_t i = 0; i < reader->limit && reader->roots != NULL && reader->lines != NULL; i++) {
         json_decref(reader->roots[i]);
         free(reader->lines[i]);
@@ -346,6 +389,20 @@ static enum sma_err add_item(struct sma_history_reader *reader, struct history_p
     return SMA_ERR_OK;
 }
 
+/* The line that was looked at is an item, or it is not. */
+static enum sma_err take_parsed(struct sma_history_reader *reader, bool is_match,
+                                struct sma_error *error)
+{
+    struct history_parsed parsed = reader->parsed;
+    reader->parsed = (struct history_parsed){0};
+    if (!is_match) {
+        json_decref(parsed.root);
+        return SMA_ERR_OK;
+    }
+    enum sma_err err = add_item(reader, &parsed, reader->line, reader->line_offset);
+    return err == SMA_ERR_OK ? err : sma_fail(error, err, "no memory for the history");
+}
+
 /* Look at one line; *ret_is_parsed says that it cost something. */
 static enum sma_err consider(struct sma_history_reader *reader, struct sma_str raw, uint64_t offset,
                              bool *ret_is_parsed, struct sma_error *error)
@@ -363,16 +420,26 @@ static enum sma_err consider(struct sma_history_reader *reader, struct sma_str r
         history_report_line(reader->history, reader->path.ptr, reader->fd, offset);
         return SMA_ERR_OK;
     }
-    bool is_match = is_wanted(reader, &parsed, offset);
-    enum sma_err err = SMA_ERR_OK;
-    if (is_match && reader->matcher != NULL)
-        err = history_matcher_match(reader->matcher, parsed.entry.text, &is_match, error);
-    if (err != SMA_ERR_OK || !is_match) {
+    if (!is_wanted(reader, &parsed, offset)) {
         json_decref(parsed.root);
-        return err;
+        return SMA_ERR_OK;
     }
-    err = add_item(reader, &parsed, line, offset);
-    return err == SMA_ERR_OK ? err : sma_fail(error, err, "no memory for the history");
+    reader->parsed = parsed;
+    reader->line = line;
+    reader->line_offset = offset;
+    reader->matched_to = 0;
+    return reader->matcher != NULL ? SMA_ERR_OK : take_parsed(reader, true, error);
+}
+
+/* One more window of the line that is being looked at. */
+static enum sma_err match_on(struct sma_history_reader *reader, struct sma_error *error)
+{
+    bool is_match = false;
+    enum sma_err err = history_matcher_match(reader->matcher, reader->parsed.entry.text,
+                                             &reader->matched_to, &is_match, error);
+    if (err != SMA_ERR_OK || (!is_match && reader->matched_to < reader->parsed.entry.text.len))
+        return err;
+    return take_parsed(reader, is_match, error);
 }
 
 /* -- blocks ----------------------------------------------------------------------------------------------------- */
@@ -492,6 +559,23 @@ static enum sma_err advance(struct sma_history_reader *reader, size_t *budget, b
     return err;
 }
 
+/* One bit of work. *ret_is_costly: look at the clock. */
+static enum sma_err read_on(struct sma_history_reader *reader, size_t *budget, bool *ret_is_spent,
+                            bool *ret_is_costly, struct sma_error *error)
+{
+    struct sma_str line;
+    uint64_t offset;
+    *ret_is_costly = true;
+    if (!reader->is_placed)
+        return find_places(reader, error);
+    if (reader->parsed.root != NULL)
+        return match_on(reader, error);
+    if (take_line(reader, &line, &offset))
+        return consider(reader, line, offset, ret_is_costly, error);
+    *ret_is_costly = false;
+    return advance(reader, budget, ret_is_spent, error);
+}
+
 enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_is_done,
                                    struct sma_error *error)
 {
@@ -500,18 +584,11 @@ enum sma_err sma_history_read_step(struct sma_history_reader *reader, bool *ret_
     size_t budget = SMA_SEARCH_SLICE_BYTES;
     bool is_spent = false;
     while (!reader->is_done && !is_spent) {
-        struct sma_str line;
-        uint64_t offset;
-        enum sma_err err;
-        if (take_line(reader, &line, &offset)) {
-            bool is_parsed;
-            err = consider(reader, line, offset, &is_parsed, error);
-            is_spent = is_parsed && sys->now_ns(sys->self) > deadline;
-        } else {
-            err = advance(reader, &budget, &is_spent, error);
-        }
+        bool is_costly;
+        enum sma_err err = read_on(reader, &budget, &is_spent, &is_costly, error);
         if (err != SMA_ERR_OK)
             return err;
+        is_spent = is_spent || (is_costly && sys->now_ns(sys->self) > deadline);
     }
     *ret_is_done = reader->is_done;
     return SMA_ERR_OK;

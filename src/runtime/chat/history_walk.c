@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FILE_COUNT_MAX 2000000 /* history files of one project */
@@ -24,6 +25,7 @@ struct walk
     enum sma_err (*each)(void *self, const struct sma_history_record *record);
     void *self;
     struct sma_error *error;
+    enum sma_err each_err; /* of the callback: ends the walk, whatever it is */
     struct walk_file *files;
     size_t file_count, file_capacity;
 };
@@ -114,10 +116,9 @@ static enum sma_err open_source(struct sma_history *history, const struct walk_f
         history_put_archive_path(&source->path, history, file->stem, file->number, "");
     if (source->path.err != SMA_ERR_OK)
         return sma_fail(error, source->path.err, "no memory for a path");
-    source->fd = history->sys->open(history->sys->self, source->path.ptr, O_RDONLY, 0);
-    if (source->fd < 0)
-        return sma_fail_os(error, errno, "cannot open %s", source->path.ptr);
-    return history_file_size(source->fd, &source->size, error);
+    enum sma_err err =
+        history_open_file(history, source->path.ptr, O_RDONLY, &source->fd, error);
+    return err == SMA_ERR_OK ? history_file_size(source->fd, &source->size, error) : err;
 }
 
 static void close_source(struct line_source *source)
@@ -232,6 +233,7 @@ static enum sma_err give_line(struct walk *walk, const struct walk_file *file,
     };
     enum sma_err err = walk->each(walk->self, &record);
     json_decref(parsed.root);
+    walk->each_err = err;
     return err;
 }
 
@@ -275,25 +277,6 @@ static enum sma_err find_key(struct walk *walk, const struct walk_file *file, st
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_EMPTY : err;
 }
 
-/* When the newest archive stands, whole, at the head of the main file, a rotation was cut between its two renames. */
-static enum sma_err finish_lost_rotation(struct walk *walk, struct sma_str chat_key,
-                                         const struct walk_file *archive)
-{
-    struct sma_history_plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL)
-        return sma_fail(walk->error, SMA_ERR_NOMEM, "no memory for a rotation");
-    enum sma_err err =
-        history_guess_plan(walk->history, chat_key, archive->number, plan, walk->error);
-    enum sma_history_rotation rotation;
-    if (err == SMA_ERR_OK) {
-        err = sma_history_rotate(walk->history, plan, &rotation, walk->error);
-    } else if (err == SMA_ERR_EMPTY) {
-        err = SMA_ERR_OK;
-    }
-    free(plan);
-    return err;
-}
-
 /* Before the entries of a chat are given: files[first, end) are its archives and, last, its main file if it has one. */
 static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
 {
@@ -306,13 +289,23 @@ static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
     struct sma_str chat_key = sma_buf_str(&key);
     if (err == SMA_ERR_OK && end - first >= 2 && chat_key.len > 0 &&
         chat_key.len <= SMA_CHAT_KEY_BYTES_MAX && memchr(chat_key.ptr, '\0', chat_key.len) == NULL)
-        err = finish_lost_rotation(walk, chat_key, &walk->files[end - 2]);
+        err = history_undo_halves(walk->history, chat_key, walk->files[end - 2].number, walk->error);
     uint64_t offset;
     if (err == SMA_ERR_OK && chat_key.len <= SMA_CHAT_KEY_BYTES_MAX)
         err = sma_history_reserve(walk->history, chat_key, 0, &offset,
                                   walk->error); /* repairs a torn end */
     sma_buf_fini(&key);
     return err == SMA_ERR_EMPTY ? SMA_ERR_OK : err;
+}
+
+static void report_unreadable(struct walk *walk, const struct walk_file *file)
+{
+    char text[256];
+    snprintf(text, sizeof text, "the files of this chat cannot be read and are left out: %s",
+             walk->error != NULL ? walk->error->text : "see the log");
+    history_report(walk->history, SMA_HISTORY_FILE_UNREADABLE, file->stem, 0, 0, text);
+    if (walk->error != NULL)
+        *walk->error = (struct sma_error){0};
 }
 
 static enum sma_err walk_chats(struct walk *walk)
@@ -326,7 +319,9 @@ static enum sma_err walk_chats(struct walk *walk)
         enum sma_err err = mend_chat(walk, first, end);
         for (size_t i = first; err == SMA_ERR_OK && i < end; i++)
             err = walk_file(walk, &walk->files[i]);
-        if (err != SMA_ERR_OK)
+        if (err == SMA_ERR_IO && walk->each_err == SMA_ERR_OK)
+            report_unreadable(walk, &walk->files[first]); /* the trouble of this chat alone */
+        else if (err != SMA_ERR_OK)
             return err;
         first = end;
     }

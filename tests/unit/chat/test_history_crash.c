@@ -13,7 +13,7 @@
 
 enum
 {
-    MESSAGE_COUNT = 33,
+    MESSAGE_COUNT = 99,
     BATCH_COUNT = 3,
     LINES_MAX = 6,
     CHAT_COUNT = 2,
@@ -157,14 +157,15 @@ static void mark_flushed(struct sma_history *history)
     CHECK_OK(sma_history_sync_all(history, NULL));
     for (int i = 0; i < database->row_count; i++)
         database->rows[i].is_flushed = true;
+    for (int chat = 0; chat < CHAT_COUNT; chat++)
+        database->has_plan[chat] = false;
 }
 
+/* Its plan goes when the directory is synced. */
 static void carry_out_plan(struct sma_history *history, int chat)
 {
     enum sma_history_rotation rotation;
     CHECK_OK(sma_history_rotate(history, &database->plan[chat], &rotation, NULL));
-    database->generation[chat] += rotation == SMA_HISTORY_ROTATED;
-    database->has_plan[chat] = false;
 }
 
 static void recover(struct sma_history *history)
@@ -234,15 +235,15 @@ static void rotate_if_due(struct sma_history *history, int chat)
     struct sma_str key = sma_str(chat_keys[chat]);
     struct sma_history_plan plan;
     struct sma_buf json;
-    if (!sma_history_is_rotation_due(history, key))
+    if (database->has_plan[chat] || !is_due(history, chat_keys[chat]))
         return;
-    mark_flushed(history);
     sma_buf_init(&json, 8192);
     CHECK_OK(sma_history_plan_rotation(history, key, database->generation[chat], &plan, NULL));
     sma_history_plan_format(&json, &plan); /* through its stored form, as the store does */
     CHECK_OK(sma_history_plan_parse(sma_buf_str(&json), &database->plan[chat]));
     sma_buf_fini(&json);
-    database->has_plan[chat] = true;
+    database->has_plan[chat] = true; /* one commit */
+    database->generation[chat]++;
     carry_out_plan(history, chat);
 }
 
@@ -319,7 +320,7 @@ static void check_files(bool all)
     struct sma_history *history = open_with(sma_sys_real(), LINES_MAX, 0);
     CHECK_OK(sma_history_walk(history, check_record, NULL, NULL));
     CHECK_INT(0, report_counts[SMA_HISTORY_LINE_DAMAGED] + report_counts[SMA_HISTORY_LINE_MOVED] +
-                     report_counts[SMA_HISTORY_ROTATION_ODD]);
+                     report_counts[SMA_HISTORY_FILE_UNREADABLE]);
     sma_history_close(history);
     for (int i = 0; i < database->row_count; i++) {
         const struct row *row = &database->rows[i];
