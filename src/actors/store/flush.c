@@ -26,8 +26,9 @@ void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
         chat->dirty_next = store->record->dirty_first;
         store->record->dirty_first = chat;
     }
-    if (!chat->is_rotating &&
-        sma_history_is_rotation_due(store->history, sma_store_chat_key(chat))) {
+    struct sma_str key = sma_store_chat_key(chat);
+    if (!chat->is_rotating && (sma_history_needs_count(store->history, key) ||
+                               sma_history_is_rotation_due(store->history, key))) {
         chat->is_rotating = true;
         chat->rotate_next = store->record->rotate_first;
         store->record->rotate_first = chat;
@@ -155,133 +156,227 @@ static void project_contacts(struct sma_store *store)
     free(list.contacts);
 }
 
-static void sync_chat(struct sma_store *store, struct store_chat *chat)
+/* A failed sync is the end: what is on disk is not known, and asking again would be answered with a lie. */
+static void end_by_sync(struct sma_store *store, const struct sma_error *error)
 {
-    struct sma_error error = {0};
-    if (sma_history_sync(store->history, sma_store_chat_key(chat), &error) != SMA_ERR_OK)
-        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
-                      error.text);
+    sma_ctx_fatal(store->ctx, "history cannot be made durable: %s", error->text);
 }
 
 static bool is_flush_due(const struct sma_store *store, uint64_t now)
 {
+    const struct store_record *record = store->record;
     /* Lines still waiting for disk are older than the watermark would say. */
-    if (!store->record->has_unflushed || store->record->line_count > 0)
+    if (!record->has_unflushed || record->line_count > 0)
         return false;
-    return store->record->lines_since_flush >= STORE_FLUSH_LINE_COUNT ||
-           now - store->record->last_line_ns >= STORE_FLUSH_IDLE_NS;
+    return record->lines_since_flush >= STORE_FLUSH_LINE_COUNT ||
+           record->bytes_since_flush >= STORE_FLUSH_BYTES ||
+           now - record->last_line_ns >= STORE_FLUSH_IDLE_NS;
+}
+
+static void begin_flush(struct sma_store *store)
+{
+    struct store_record *record = store->record;
+    record->flush = STORE_FLUSH_FILES;
+    record->flush_first = record->dirty_first;
+    record->dirty_first = NULL;
+    record->flush_seq = sma_state_durable_seq(store->state);
+    record->lines_since_flush = 0;
+    record->bytes_since_flush = 0;
+    record->flush_resume_ns = 0;
+}
+
+/* Hand the next file to the syncing thread. @return false: it has enough to do */
+static bool hand_over_one(struct sma_store *store)
+{
+    struct store_record *record = store->record;
+    struct store_chat *chat = record->flush_first;
+    struct sma_error error = {0};
+    enum sma_err err = sma_history_sync_begin(store->history, sma_store_chat_key(chat), &error);
+    if (err == SMA_ERR_BUSY)
+        return false;
+    if (err != SMA_ERR_OK)
+        end_by_sync(store, &error);
+    record->flush_first = chat->dirty_next;
+    chat->is_dirty = false;
+    return true;
+}
+
+/* The files of the flush are with the thread: their names are to be durable, too. @return false: later */
+static bool hand_over_names(struct sma_store *store)
+{
+    struct store_record *record = store->record;
+    struct sma_error error = {0};
+    enum sma_err err = sma_history_sync_directory_begin(store->history, &error);
+    if (err == SMA_ERR_CORRUPT)
+        end_by_sync(store, &error);
+    if (err != SMA_ERR_OK)
+        return false;
+    record->flush = STORE_FLUSH_WAIT;
+    record->flush_ticket = sma_history_sync_ticket(store->history);
+    record->planned_ready = record->planned_count;
+    return true;
+}
+
+/* Their files have their names for good. What is not dropped now is with the next flush, or at the next start. */
+static void drop_plans(struct sma_store *store)
+{
+    struct store_record *record = store->record;
+    if (record->planned_ready == 0)
+        return;
+    enum sma_err err = sma_state_begin(store->state);
+    for (uint32_t i = 0; err == SMA_ERR_OK && i < record->planned_ready; i++) {
+        struct sma_state_chat *chat = sma_state_chat_by_id(store->state, record->planned[i]);
+        struct sma_history_plan plan;
+        if (chat != NULL && sma_history_plan_parse(chat->rotation, &plan) == SMA_ERR_OK)
+            err = sma_state_chat_set_rotation(store->state, chat, SMA_STR(""));
+    }
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit_lazy(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
+    if (err != SMA_ERR_OK)
+        return;
+    record->planned_count -= record->planned_ready;
+    memmove(record->planned, record->planned + record->planned_ready,
+            record->planned_count * sizeof *record->planned);
+    record->planned_ready = 0;
+}
+
+/* Everything of the flush is durable. Lines that came since it began are of the next one. */
+static void end_flush(struct sma_store *store)
+{
+    struct store_record *record = store->record;
+    record->flush = STORE_FLUSH_NONE;
+    record->has_unflushed = record->dirty_first != NULL;
+    sma_state_set_history_flushed(store->state, record->flush_seq);
+    drop_plans(store);
+    if (record->has_contact_change)
+        project_contacts(store);
+}
+
+/* @return true: the flush is over */
+static bool look_at_flush(struct sma_store *store)
+{
+    struct sma_error error = {0};
+    bool is_done = false;
+    if (sma_history_sync_look(store->history, store->record->flush_ticket, &is_done, &error) !=
+        SMA_ERR_OK)
+        end_by_sync(store, &error);
+    if (is_done)
+        end_flush(store);
+    return is_done;
 }
 
 static void flush_slice(struct sma_store *store, uint64_t slice_ns)
 {
+    struct store_record *record = store->record;
     uint64_t now = clock_ns(store);
-    if (!store->record->is_flushing) {
-        if (!is_flush_due(store, now))
-            return;
-        store->record->is_flushing = true;
-        store->record->flush_first = store->record->dirty_first;
-        store->record->dirty_first = NULL;
-        store->record->flush_seq = sma_state_durable_seq(store->state);
-        store->record->lines_since_flush = 0;
-        store->record->flush_resume_ns = now;
-    }
-    if (now < store->record->flush_resume_ns)
+    if (record->flush == STORE_FLUSH_NONE && !is_flush_due(store, now))
         return;
-    while (store->record->flush_first != NULL && clock_ns(store) - now < slice_ns) {
-        struct store_chat *chat = store->record->flush_first;
-        store->record->flush_first = chat->dirty_next;
-        chat->is_dirty = false;
-        sync_chat(store, chat);
-    }
-    store->record->flush_resume_ns = clock_ns(store) + STORE_FLUSH_PAUSE_NS;
-    if (store->record->flush_first != NULL)
+    if (record->flush == STORE_FLUSH_NONE)
+        begin_flush(store);
+    if (now < record->flush_resume_ns)
         return;
-    store->record->is_flushing = false;
-    store->record->has_unflushed = store->record->dirty_first != NULL;
-    sma_state_set_history_flushed(store->state, store->record->flush_seq);
-    if (store->record->has_contact_change)
-        project_contacts(store);
+    bool is_free = true;
+    while (is_free && record->flush_first != NULL && clock_ns(store) - now < slice_ns)
+        is_free = hand_over_one(store);
+    if (record->flush == STORE_FLUSH_FILES && record->flush_first == NULL)
+        is_free = hand_over_names(store);
+    if (record->flush == STORE_FLUSH_WAIT && look_at_flush(store))
+        return;
+    record->flush_resume_ns = clock_ns(store) + STORE_FLUSH_PAUSE_NS;
 }
 
+/* Nothing may be under way: the thread's work is waited for. */
 void sma_store_flush_all(struct sma_store *store)
 {
+    struct store_record *record = store->record;
     sma_store_write_lines(store);
-    if (store->record->line_count > 0)
+    if (record->line_count > 0)
         return; /* the disk is full; state.db has the lines and the next start writes them */
-    while (store->record->flush_first != NULL || store->record->dirty_first != NULL) {
-        struct store_chat **list = store->record->flush_first != NULL ? &store->record->flush_first
-                                                                      : &store->record->dirty_first;
-        struct store_chat *chat = *list;
-        *list = chat->dirty_next;
-        chat->is_dirty = false;
-        sync_chat(store, chat);
+    struct sma_error error = {0};
+    if (sma_history_sync_all(store->history, &error) != SMA_ERR_OK)
+        end_by_sync(store, &error);
+    while (record->flush_first != NULL || record->dirty_first != NULL) {
+        struct store_chat **list =
+            record->flush_first != NULL ? &record->flush_first : &record->dirty_first;
+        (*list)->is_dirty = false;
+        *list = (*list)->dirty_next;
     }
-    store->record->is_flushing = false;
-    store->record->has_unflushed = false;
-    sma_state_set_history_flushed(store->state, sma_state_durable_seq(store->state));
-    if (store->record->has_contact_change)
-        project_contacts(store);
+    record->flush_seq = sma_state_durable_seq(store->state);
+    record->planned_ready = record->planned_count;
+    end_flush(store);
 }
 
 /* -- rotation --------------------------------------------------------------------------------------------------- */
-static enum sma_err record(struct sma_store *store, struct store_chat *chat, struct sma_str plan,
-                           bool is_complete)
+/* The plan, and that places are in the next file from now on. */
+static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct store_chat *chat,
+                                            const struct sma_history_plan *plan)
 {
-    enum sma_err err = sma_state_begin(store->state);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = is_complete ? sma_state_chat_set_generation(store->state, chat->state,
-                                                      chat->state->generation + 1)
-                      : sma_state_chat_set_rotation(store->state, chat->state, plan);
-    if (err != SMA_ERR_OK) {
+    sma_buf_clear(&store->load_buf);
+    sma_history_plan_format(&store->load_buf, plan);
+    enum sma_err err = store->load_buf.err;
+    if (err == SMA_ERR_OK)
+        err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_state_chat_set_generation(store->state, chat->state, chat->state->generation + 1);
+    if (err == SMA_ERR_OK)
+        err = sma_state_chat_set_rotation(store->state, chat->state, sma_buf_str(&store->load_buf));
+    if (err == SMA_ERR_OK)
+        err = sma_state_commit(store->state);
+    if (sma_state_is_in_transaction(store->state))
         sma_state_rollback(store->state);
-        return err;
-    }
-    return sma_state_commit(store->state);
+    return err;
 }
 
 static void rotate(struct sma_store *store, struct store_chat *chat)
 {
+    struct store_record *record = store->record;
     struct sma_history_plan plan;
     struct sma_error error = {0};
-    if (!sma_history_is_rotation_due(store->history, sma_store_chat_key(chat)))
-        return;
+    sma_store_need(store, sma_store_grow(&record->planned, record->planned_count,
+                                         &record->planned_cap, sizeof *record->planned));
     enum sma_err err = sma_history_plan_rotation(store->history, sma_store_chat_key(chat),
                                                  chat->state->generation, &plan, &error);
-    if (err == SMA_ERR_IO)
-        sma_ctx_fatal(store->ctx, "history of %s cannot be made durable: %s", chat->key,
-                      error.text);
+    if (err == SMA_ERR_OK)
+        err = record_plan(store, chat, &plan);
     if (err != SMA_ERR_OK)
         return; /* comes again with the chat's next line */
-    sma_buf_clear(&store->load_buf);
-    sma_history_plan_format(&store->load_buf, &plan);
-    if (store->load_buf.err != SMA_ERR_OK ||
-        record(store, chat, sma_buf_str(&store->load_buf), false) != SMA_ERR_OK)
-        return;
     SMA_CRASH_POINT("store.rotation_recorded");
     enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
     err = sma_history_rotate(store->history, &plan, &rotation, &error);
-    if (err == SMA_ERR_IO)
+    if (err != SMA_ERR_OK)
         sma_ctx_fatal(store->ctx, "history of %s cannot be rotated: %s", chat->key, error.text);
     SMA_CRASH_POINT("store.rotation_renamed");
-    bool is_done = rotation == SMA_HISTORY_ROTATED;
-    /* The files and the plan must not disagree while we go on; after a restart they are compared again. */
-    if (record(store, chat, SMA_STR(""), is_done) != SMA_ERR_OK)
-        sma_ctx_fatal(store->ctx,
-                      "the rotation of %s cannot be recorded: %s; start again to finish it",
-                      chat->key, sma_state_error(store->state)->text);
-    if (is_done)
-        SMA_METRIC_ADD(store_rotations_total, 1);
+    record->planned[record->planned_count++] = chat->id;
+    record->has_unflushed = true; /* the plan goes with the next flush */
+    SMA_METRIC_ADD(store_rotations_total, 1);
+}
+
+/* One step for the first chat that may be due. @return false: it is dealt with */
+static bool rotate_step(struct sma_store *store, struct store_chat *chat)
+{
+    struct sma_str key = sma_store_chat_key(chat);
+    bool is_ready = false;
+    if (chat->state->rotation.len > 0)
+        return false; /* the plan of the last one is not dropped yet: again with the chat's next line */
+    if (sma_history_needs_count(store->history, key))
+        return sma_history_count_step(store->history, key, NULL) == SMA_ERR_OK;
+    if (!sma_history_is_rotation_due(store->history, key) ||
+        sma_history_rotation_step(store->history, &is_ready, NULL) != SMA_ERR_OK)
+        return false;
+    if (is_ready)
+        rotate(store, chat);
+    return !is_ready;
 }
 
 static void rotate_one(struct sma_store *store)
 {
     struct store_chat *chat = store->record->rotate_first;
-    if (chat == NULL || store->record->disk_level > 0)
+    if (chat == NULL || store->record->disk_level > 0 || rotate_step(store, chat))
         return;
     store->record->rotate_first = chat->rotate_next;
     chat->is_rotating = false;
-    rotate(store, chat);
     if (sma_state_is_fatal(store->state))
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
 }
@@ -310,8 +405,9 @@ uint64_t sma_store_record_wake(const struct sma_store *store)
     const struct store_record *record = store->record;
     uint64_t wake = UINT64_MAX;
     earlier(&wake, record->rotate_first != NULL && record->disk_level == 0, 0);
-    earlier(&wake, record->is_flushing, record->flush_resume_ns);
-    earlier(&wake, record->has_unflushed && !record->is_flushing && !record->is_history_stuck,
+    bool is_flushing = record->flush != STORE_FLUSH_NONE;
+    earlier(&wake, is_flushing, record->flush_resume_ns);
+    earlier(&wake, record->has_unflushed && !is_flushing && !record->is_history_stuck,
             record->last_line_ns + STORE_FLUSH_IDLE_NS);
     earlier(&wake, record->is_history_stuck, record->stuck_ns);
     earlier(&wake, record->disk_level > 0, record->disk_checked_ns + STORE_DISK_PERIOD_NS);

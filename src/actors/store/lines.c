@@ -90,7 +90,7 @@ static enum sma_err write_run(struct sma_store *store, uint32_t first, uint32_t 
     enum sma_err err =
         sma_history_write(store->history, sma_store_chat_key(chat),
                           store->record->lines[first].offset, bytes, &outcome, &error);
-    if (err == SMA_ERR_IO || err == SMA_ERR_NOMEM)
+    if (err == SMA_ERR_IO || err == SMA_ERR_NOMEM || err == SMA_ERR_CORRUPT)
         sma_ctx_fatal(store->ctx, "history of %s cannot be written: %s", chat->key, error.text);
     if (err != SMA_ERR_OK)
         sma_store_note_error(store, error.text);
@@ -128,9 +128,12 @@ void sma_store_write_lines(struct sma_store *store)
                    store->record->lines[last - 1].offset + store->record->lines[last - 1].len)
             last++;
         struct store_chat *chat = line->chat;
+        uint64_t run_bytes = store->record->lines[last - 1].offset +
+                             store->record->lines[last - 1].len - line->offset;
         if (write_run(store, first, last) == SMA_ERR_OK) {
             chat->line_count -= last - first;
             store->record->lines_since_flush += last - first;
+            store->record->bytes_since_flush += run_bytes;
             sma_store_mark_dirty(store, chat);
         } else {
             memmove(&store->record->lines[kept], &store->record->lines[first],
@@ -196,6 +199,7 @@ static void fini(struct sma_store *store)
 {
     sma_buf_fini(&store->record->line_bytes);
     free(store->record->lines);
+    free(store->record->planned);
     free(store->record);
 }
 

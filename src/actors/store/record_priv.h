@@ -7,6 +7,7 @@
 #include "record.h"
 
 #define STORE_FLUSH_LINE_COUNT 16384             /* history lines written before files are synced */
+#define STORE_FLUSH_BYTES (32 * 1024 * 1024)     /* ... or so many bytes */
 #define STORE_FLUSH_IDLE_NS UINT64_C(2000000000) /* ... or this long after the last one */
 #define STORE_FLUSH_SLICE_NS \
     UINT64_C(2000000) /* files are synced for this long between two batches */
@@ -21,6 +22,13 @@ struct store_line
     size_t start, len; /* in line_bytes */
 };
 
+enum store_flush
+{
+    STORE_FLUSH_NONE,
+    STORE_FLUSH_FILES, /* files are handed to the syncing thread */
+    STORE_FLUSH_WAIT,  /* it has all of them, and the directory */
+};
+
 struct store_record
 {
     struct store_line *lines;
@@ -31,8 +39,13 @@ struct store_record
     struct store_chat *flush_first; /* what is left of the flush under way */
     struct store_chat *rotate_first;
     uint32_t lines_since_flush;
-    uint64_t last_line_ns, flush_resume_ns, flush_seq;
-    bool is_flushing, has_unflushed, has_contact_change;
+    uint64_t bytes_since_flush;
+    enum store_flush flush;
+    uint64_t last_line_ns, flush_resume_ns, flush_seq, flush_ticket;
+    bool has_unflushed, has_contact_change;
+    uint32_t
+        *planned; /* chats whose rotation is done and recorded still; the first are in the flush */
+    uint32_t planned_count, planned_cap, planned_ready;
     uint64_t stuck_ns; /* when a full disk is tried again */
     store_disk_fn *disk;
     void *disk_user;

@@ -84,7 +84,7 @@ static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
     enum sma_err err = sma_store_finish_move(recovery->store, chat, recovery->error);
     if (err != SMA_ERR_NOTFOUND)
         return err;
-    struct sma_history_plan plan;
+    struct sma_history_plan plan = {.split_offset = 1};
     enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
     err = sma_history_plan_parse(chat->rotation, &plan);
     if (err == SMA_ERR_OK)
@@ -96,9 +96,14 @@ static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
     else if (err != SMA_ERR_OK)
         return err;
     bool is_done = rotation == SMA_HISTORY_ROTATED;
+    if (is_done &&
+        !sma_history_plan_is_of_halves(&plan)) /* the next generation is recorded with it */
+        err = sma_history_sync_all(recovery->store->history, recovery->error);
+    if (err == SMA_ERR_IO || err == SMA_ERR_CORRUPT)
+        return err;
     sma_store_boot_line(recovery->store, SMA_LOG_INFO, "the interrupted rotation of %s was %s",
                         chat->key.ptr, is_done ? "finished" : "undone");
-    return record_rotation(recovery->store, chat, is_done);
+    return record_rotation(recovery->store, chat, is_done && sma_history_plan_is_of_halves(&plan));
 }
 
 static enum sma_err replay_line(void *user, const struct sma_state_message *message)

@@ -74,7 +74,11 @@ open_files(struct sma_store *store, const struct sma_store_hooks *hooks, struct 
     snprintf(path, sizeof path, "%s/chats", dir);
     return sma_history_open(
         &(struct sma_history_options){
-            .sys = store->sys, .directory = path, .report = sma_store_report, .self = store},
+            .sys = store->sys,
+            .directory = path,
+            .is_single_threaded = hooks->is_single_threaded,
+            .report = sma_store_report,
+            .self = store},
         &store->history, error);
 }
 

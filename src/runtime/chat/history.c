@@ -383,9 +383,8 @@ enum sma_err history_open_main(struct sma_history *history, struct history_chat 
     sma_buf_init(&path, HISTORY_PATH_BYTES_MAX);
     history_put_path(&path, history, chat->stem, ".jsonl");
     int fd = -1;
-    enum sma_err err = path.err == SMA_ERR_OK
-                           ? open_path(history, path.ptr, create, &fd, error)
-                           : sma_fail(error, path.err, "no memory for a path");
+    enum sma_err err = path.err == SMA_ERR_OK ? open_path(history, path.ptr, create, &fd, error)
+                                              : sma_fail(error, path.err, "no memory for a path");
     sma_buf_fini(&path);
     return err == SMA_ERR_OK ? note_opened(history, chat, fd, error) : err;
 }

@@ -10,10 +10,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define ARCHIVE_COUNT_MAX (1u << 20) /* archives of one directory that are looked at */
-#define INDEX_STEP_COUNT 1000        /* names read in one step: about a millisecond */
-#define LINE_NUMBER_BYTES_MAX (1024 * 1024) /* lines before a damaged one are counted so far */
-#define ARCHIVE_NUMBER_MAX 999999    /* a file with a higher number is nobody's archive */
+#define ARCHIVE_COUNT_MAX (1u << 20)        /* archives of one directory that are looked at */
+#define INDEX_STEP_COUNT 1000               /* names read in one step: about a millisecond */
+#define LINE_NUMBER_BYTES_MAX (4 * 1024 * 1024) /* lines before a damaged one are counted so far */
+#define ARCHIVE_NUMBER_MAX 999999           /* a file with a higher number is nobody's archive */
 
 /* -- paths and reports ------------------------------------------------------------------------------------------ */
 void history_put_path(struct sma_buf *buf, const struct sma_history *history, const char *stem,
@@ -88,7 +88,7 @@ enum sma_err history_open_file(struct sma_history *history, const char *path, in
 }
 
 /* Number of the line that starts at offset. 0 when it cannot be read, or is far from the start of the file. */
-static uint64_t line_number_at(const struct sma_history *history, int fd, uint64_t offset)
+uint64_t history_line_number(const struct sma_history *history, int fd, uint64_t offset)
 {
     char block[4096];
     uint64_t number = 1;
@@ -113,7 +113,7 @@ void history_report_line(struct sma_history *history, const char *path, int fd, 
         return;
     *slot = mark;
     history_report(history, SMA_HISTORY_LINE_DAMAGED, path, offset,
-                   line_number_at(history, fd, offset),
+                   history_line_number(history, fd, offset),
                    "this line is not a history entry of its chat; it is left in place and skipped");
 }
 

@@ -6,7 +6,9 @@
 
 #include "sma/text.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -14,9 +16,12 @@
 #define MATCH_COUNT_MAX 100000 /* backtracking points from one start */
 #define MATCH_HEAP_KB_MAX 8192
 #define MATCH_CALLOUT_COUNT_MAX 20000000 /* steps of one search */
-#define MATCH_WINDOW_CALLOUT_MAX 200000  /* steps in one window: about 10 ms */
-#define WINDOW_BYTES 8192  /* a long text is looked at in pieces of so many bytes ... */
-#define OVERLAP_BYTES 2048 /* ... that have so many in common: no match is longer where two meet */
+#define MATCH_WINDOW_NS_MAX 10000000u    /* one window, time of the processor */
+#define MATCH_TOTAL_NS_MAX 2000000000u   /* one search */
+#define CLOCK_CALLOUT_COUNT 16           /* steps between two looks at the clock */
+#define WINDOW_BYTES 3072  /* a long text is looked at in pieces of so many bytes ... */
+#define OVERLAP_BYTES 1024 /* ... that have so many in common: where two meet no match is longer */
+static_assert(OVERLAP_BYTES >= SMA_HISTORY_KEYWORD_BYTES_MAX, "a plain keyword is found anywhere");
 #define NEEDLE_BYTES_MAX 128
 
 struct history_matcher
@@ -24,7 +29,7 @@ struct history_matcher
     pcre2_code *code;
     pcre2_match_data *data;
     pcre2_match_context *context;
-    uint64_t callout_count, window_end; /* steps so far, and how many may be made in this window */
+    uint64_t callout_count, window_start_ns, spent_ns;
     /* Bytes that a line must hold, apart from ASCII case, unless it holds \u escapes; empty = no such test. */
     unsigned char needle[NEEDLE_BYTES_MAX];
     size_t needle_len;
@@ -109,13 +114,27 @@ bool history_matcher_may_match(const struct history_matcher *matcher, struct sma
 }
 
 /* -- matching --------------------------------------------------------------------------------------------------- */
-/* Match limits count backtracking, not the scanning between: so every step is counted. By number, not by the clock: a
- * busy machine must not make an error of a search. */
+/* Not the clock on the wall: that others have the machine must not make an error of a search. */
+static uint64_t processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Match limits count backtracking, not the scanning between: so steps are counted and timed, too. */
 static int on_callout(pcre2_callout_block *block, void *data)
 {
     (void)block;
     struct history_matcher *matcher = data;
-    return ++matcher->callout_count > matcher->window_end ? PCRE2_ERROR_CALLOUT : 0;
+    if (++matcher->callout_count > MATCH_CALLOUT_COUNT_MAX)
+        return PCRE2_ERROR_CALLOUT;
+    if (matcher->callout_count % CLOCK_CALLOUT_COUNT != 0)
+        return 0;
+    uint64_t window_ns = processor_ns() - matcher->window_start_ns;
+    return window_ns > MATCH_WINDOW_NS_MAX || matcher->spent_ns + window_ns > MATCH_TOTAL_NS_MAX
+               ? PCRE2_ERROR_CALLOUT
+               : 0;
 }
 
 static pcre2_code *compile(struct sma_str keyword, uint32_t options)
@@ -193,14 +212,14 @@ static size_t character_start(struct sma_str text, size_t at)
 static int match_window(struct history_matcher *matcher, struct sma_str text, size_t from,
                         size_t to)
 {
-    matcher->window_end = matcher->callout_count + MATCH_WINDOW_CALLOUT_MAX;
-    if (matcher->window_end > MATCH_CALLOUT_COUNT_MAX)
-        matcher->window_end = MATCH_CALLOUT_COUNT_MAX;
+    matcher->window_start_ns = processor_ns();
     /* The text comes out of the JSON parser, which lets no other than valid UTF-8 through. What stands before the window
      * can be looked back at; ^ and $ are the ends of the text. */
     uint32_t options = PCRE2_NO_UTF_CHECK | (to < text.len ? PCRE2_NOTEOL : 0);
-    return pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr), to, from,
-                       options, matcher->data, matcher->context);
+    int status = pcre2_match(matcher->code, (PCRE2_SPTR)(text.ptr == NULL ? "" : text.ptr), to,
+                             from, options, matcher->data, matcher->context);
+    matcher->spent_ns += processor_ns() - matcher->window_start_ns;
+    return status;
 }
 
 enum sma_err history_matcher_match(struct history_matcher *matcher, struct sma_str text, size_t *at,

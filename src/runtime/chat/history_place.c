@@ -125,8 +125,8 @@ static bool is_unwritten_or_equal(const char *file_bytes, const char *line_bytes
 }
 
 static enum sma_err look_at_place(struct sma_history *history, int fd, uint64_t size,
-                                  uint64_t offset, struct sma_str line,
-                                  enum place_state *ret_state, struct sma_error *error)
+                                  uint64_t offset, struct sma_str line, enum place_state *ret_state,
+                                  struct sma_error *error)
 {
     *ret_state = PLACE_TAKEN;
     if (offset > size)
@@ -136,8 +136,7 @@ static enum sma_err look_at_place(struct sma_history *history, int fd, uint64_t 
     char block[4096];
     for (size_t at = 0; at < overlap;) {
         size_t want = overlap - at < sizeof block ? overlap - at : sizeof block;
-        enum sma_err err =
-            history_read_exact(history->sys, fd, block, want, offset + at, error);
+        enum sma_err err = history_read_exact(history->sys, fd, block, want, offset + at, error);
         if (err != SMA_ERR_OK)
             return err;
         if (!is_unwritten_or_equal(block, line.ptr + at, want, &has_hole))
@@ -188,8 +187,7 @@ static enum sma_err write_again(struct sma_history *history, int fd, uint64_t of
 /* At its place when is_placed, else wherever it is in the archive. *ret_outcome is set when the line stands there now. */
 static enum sma_err place_in_archive(struct sma_history *history, int fd, bool is_placed,
                                      uint64_t offset, struct sma_str line,
-                                     enum sma_history_outcome *ret_outcome,
-                                     struct sma_error *error)
+                                     enum sma_history_outcome *ret_outcome, struct sma_error *error)
 {
     uint64_t size = 0;
     bool is_found = false;

@@ -67,12 +67,12 @@ struct sma_history
     struct history_chat *newest_open, *oldest_open;
     bool is_directory_dirty; /* a file was created or renamed and the directory is not synced */
     bool is_archive_index_read;
-    DIR *index_directory; /* open while the index is being read */
-    uint32_t index_count; /* names seen */
+    DIR *index_directory;             /* open while the index is being read */
+    uint32_t index_count;             /* names seen */
     struct history_archive *archives; /* open addressing; capacity is a power of two */
     size_t archive_count, archive_capacity;
-    struct history_count *counts;  /* HISTORY_COUNT_MEMORY of them, or NULL */
-    struct history_syncer *syncer; /* NULL = files are synced by the caller */
+    struct history_count *counts;             /* HISTORY_COUNT_MEMORY of them, or NULL */
+    struct history_syncer *syncer;            /* NULL = files are synced by the caller */
     uint64_t reported[HISTORY_REPORT_MEMORY]; /* hashes of damaged lines already reported */
 };
 
@@ -131,6 +131,8 @@ void history_put_archive_path(struct sma_buf *buf, const struct sma_history *his
                               const char *stem, uint32_t number, const char *ending);
 void history_report(struct sma_history *history, enum sma_history_report_kind kind,
                     const char *path, uint64_t offset, uint64_t line_number, const char *text);
+/** Number of the line that starts at offset; 0 = not known. */
+uint64_t history_line_number(const struct sma_history *history, int fd, uint64_t offset);
 /** Report a damaged line once in the life of this history. */
 void history_report_line(struct sma_history *history, const char *path, int fd, uint64_t offset);
 /** Open a history file for reading or changing: never blocks, and IO for what is no regular file. */

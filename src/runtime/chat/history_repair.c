@@ -90,7 +90,7 @@ static void report_tail(struct sma_history *history, const struct history_chat *
     history_put_path(&path, history, chat->stem, ".jsonl");
     if (path.err == SMA_ERR_OK)
         history_report(history, is_moved ? SMA_HISTORY_TAIL_MOVED : SMA_HISTORY_TAIL_COMPLETED,
-                       path.ptr, offset, 0,
+                       path.ptr, offset, history_line_number(history, chat->fd, offset),
                        is_moved ? "the last line was torn; it was moved to a file of the same name "
                                   "with .damaged added"
                                 : "the last line lacked its newline and got it");

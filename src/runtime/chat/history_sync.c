@@ -110,11 +110,14 @@ enum sma_err history_sync_failed(struct sma_error *error, int os_errno)
     return SMA_ERR_CORRUPT;
 }
 
-/* Wait until the thread has come to the ticket. */
-static enum sma_err wait_for(struct history_syncer *self, uint64_t ticket, struct sma_error *error)
+/* Wait until the thread has done everything. */
+static enum sma_err wait_for_all(struct sma_history *history, struct sma_error *error)
 {
+    struct history_syncer *self = history->syncer;
+    if (self == NULL)
+        return SMA_ERR_OK;
     pthread_mutex_lock(&self->lock);
-    while (self->done < ticket && self->failed_errno == 0)
+    while (self->done < self->handed && self->failed_errno == 0)
         pthread_cond_wait(&self->changed, &self->lock);
     int os_errno = self->failed_errno;
     pthread_mutex_unlock(&self->lock);
@@ -217,7 +220,8 @@ enum sma_err history_sync_directory(struct sma_history *history, struct sma_erro
     int fd = sys->open(sys->self, history->directory, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return sma_fail_os(error, errno, "cannot open directory %s", history->directory);
-    enum sma_err err = sys->fsync(sys->self, fd) == 0 ? SMA_ERR_OK : history_sync_failed(error, errno);
+    enum sma_err err =
+        sys->fsync(sys->self, fd) == 0 ? SMA_ERR_OK : history_sync_failed(error, errno);
     (void)sys->close(sys->self, fd); /* only synced */
     if (err == SMA_ERR_OK)
         history->is_directory_dirty = false;
@@ -229,7 +233,9 @@ enum sma_err sma_history_sync(struct sma_history *history, struct sma_str chat_k
 {
     struct history_chat *chat = history_find_chat(history, chat_key);
     enum sma_err err = chat == NULL ? SMA_ERR_OK : history_sync_chat(history, chat, error);
-    return err == SMA_ERR_OK ? history_sync_directory(history, error) : err;
+    if (err == SMA_ERR_OK)
+        err = history_sync_directory(history, error);
+    return err == SMA_ERR_OK ? wait_for_all(history, error) : err;
 }
 
 enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error *error)
@@ -240,9 +246,7 @@ enum sma_err sma_history_sync_all(struct sma_history *history, struct sma_error 
         err = history_sync_chat(history, chat, error);
     if (err == SMA_ERR_OK)
         err = history_sync_directory(history, error);
-    return err == SMA_ERR_OK && history->syncer != NULL
-               ? wait_for(history->syncer, history->syncer->handed, error)
-               : err;
+    return err == SMA_ERR_OK ? wait_for_all(history, error) : err;
 }
 
 enum sma_err sma_history_sync_begin(struct sma_history *history, struct sma_str chat_key,

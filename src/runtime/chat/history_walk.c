@@ -116,8 +116,7 @@ static enum sma_err open_source(struct sma_history *history, const struct walk_f
         history_put_archive_path(&source->path, history, file->stem, file->number, "");
     if (source->path.err != SMA_ERR_OK)
         return sma_fail(error, source->path.err, "no memory for a path");
-    enum sma_err err =
-        history_open_file(history, source->path.ptr, O_RDONLY, &source->fd, error);
+    enum sma_err err = history_open_file(history, source->path.ptr, O_RDONLY, &source->fd, error);
     return err == SMA_ERR_OK ? history_file_size(source->fd, &source->size, error) : err;
 }
 
@@ -286,10 +285,13 @@ static enum sma_err mend_chat(struct walk *walk, size_t first, size_t end)
     struct sma_buf key;
     sma_buf_init(&key, SMA_HISTORY_LINE_BYTES_MAX);
     enum sma_err err = find_key(walk, main_file, &key);
+    if (err == SMA_ERR_EMPTY && end - first >= 2) /* a torn line may be all that it has */
+        err = find_key(walk, &walk->files[end - 2], &key);
     struct sma_str chat_key = sma_buf_str(&key);
     if (err == SMA_ERR_OK && end - first >= 2 && chat_key.len > 0 &&
         chat_key.len <= SMA_CHAT_KEY_BYTES_MAX && memchr(chat_key.ptr, '\0', chat_key.len) == NULL)
-        err = history_undo_halves(walk->history, chat_key, walk->files[end - 2].number, walk->error);
+        err =
+            history_undo_halves(walk->history, chat_key, walk->files[end - 2].number, walk->error);
     uint64_t offset;
     if (err == SMA_ERR_OK && chat_key.len <= SMA_CHAT_KEY_BYTES_MAX)
         err = sma_history_reserve(walk->history, chat_key, 0, &offset,

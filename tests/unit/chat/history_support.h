@@ -95,7 +95,8 @@ static inline struct sma_history *open_with(const struct sma_sys *sys, uint32_t 
         .lines_max = lines_max,
         .fd_count_max = fd_count_max,
         .report = on_report,
-        .is_single_threaded = sys != sma_sys_real(), /* a system of the test's own is not for threads */
+        .is_single_threaded =
+            sys != sma_sys_real(), /* a system of the test's own is not for threads */
     };
     struct sma_history *history;
     CHECK_OK(sma_history_open(&options, &history, NULL));

@@ -30,7 +30,7 @@ static void recent_goes_on_into_archives(void)
     CHECK_TEXT("m1|m10|m11", search_texts(history, KEY, "^m1[01]?$", 9));
     CHECK(unlink(file_path("api%3Achat%3As.archive-2.jsonl")) ==
           0); /* people may take archives away */
-    CHECK(strncmp(search_texts(history, KEY, "", 200), "m0|m1|m4", 8) == 0);
+    CHECK(strncmp(search_texts(history, KEY, "", 200), "m0|m1|m2|m3|m4|m10", 18) == 0);
     sma_history_close(history);
     drop_directory();
 }
@@ -181,11 +181,11 @@ static void notices_and_other_roles_are_not_given(void)
     drop_directory();
 }
 
-/* Twelve messages; rotations at 4 lines; the places as they were when each line was written. */
+/* Twelve messages; rotations at 3 lines; the places as they were when each line was written. */
 static void places_hold_through_rotations(void)
 {
     make_directory();
-    struct sma_history *history = open_with(sma_sys_real(), 4, 0);
+    struct sma_history *history = open_with(sma_sys_real(), 2, 0);
     struct sma_history_place places[12];
     uint64_t generation = 0;
     char id[16], expect[192], before[128] = "";
@@ -299,10 +299,10 @@ static enum sma_err read_to_end(struct sma_history *history, const char *pattern
 
 static void exploding_patterns_end_in_an_error(void)
 {
-    static const char *const exploding[] = {"(a+)+$", "(a|a)*$", "^(a+)+b", "a*[bc]",
-                                            "(a|aa)+[bc]"};
-    static const char *const heavy[] = {"(a*)*[bc]d", "(.*)*\\1z",
-                                        "(((a{1,99}){1,99}){1,99}){1,99}", "(?:.?)+!!"};
+    static const char *const exploding[] = {"(a+)+$", "(a|a)*$", "(a|aa)+[bc]"};
+    static const char *const heavy[] = {
+        "^(a+)+b",  "a*[bc]", "(a*)*[bc]d", "(.*)*\\1z", "(((a{1,99}){1,99}){1,99}){1,99}",
+        "(?:.?)+!!"};
     make_directory();
     struct sma_history *history = open_history();
     static char text[400001];

@@ -108,10 +108,8 @@ static void a_count_is_remembered_when_the_chat_is_forgotten(void)
     make_directory();
     struct sma_sys sys = *sma_sys_real();
     sys.pread = counting_pread;
-    struct sma_history_options options = {.sys = &sys,
-                                          .directory = test_directory,
-                                          .chat_count_max = 2,
-                                          .is_single_threaded = true};
+    struct sma_history_options options = {
+        .sys = &sys, .directory = test_directory, .chat_count_max = 2, .is_single_threaded = true};
     struct sma_history *history;
     CHECK_OK(sma_history_open(&options, &history, NULL));
     append_many(history, 0, 1001);
@@ -240,8 +238,8 @@ static void a_replayed_line_goes_into_the_archive_that_has_its_place(void)
 }
 
 /* -- what an older version began -------------------------------------------------------------------------------- */
-#define OLD_PLAN                                                                                  \
-    "{\"chatKey\":\"" KEY "\",\"generation\":3,\"archive\":1,\"split\":8,\"end\":16,"              \
+#define OLD_PLAN                                                                      \
+    "{\"chatKey\":\"" KEY "\",\"generation\":3,\"archive\":1,\"split\":8,\"end\":16," \
     "\"archiveHash\":\"%016llx\",\"restHash\":\"0000000000000000\"}"
 
 /* As that version hashed one block. */
