@@ -126,7 +126,7 @@ static enum sma_err replay_line(void *user, const struct sma_state_message *mess
 static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct sma_error *error)
 {
     struct recovery recovery = {.store = store, .error = error};
-    enum sma_err err = sma_state_each_chat(store->state, finish_rotation, &recovery);
+    enum sma_err err = sma_state_each_rotating(store->state, finish_rotation, &recovery);
     if (err != SMA_ERR_OK)
         return error->text[0] != '\0'
                    ? err

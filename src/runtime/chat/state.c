@@ -106,6 +106,7 @@ enum sma_err sma_state_begin(struct sma_state *state)
 {
     SMA_ASSERT(state->magic == SMA_STATE_MAGIC);
     SMA_ASSERT(!state->is_in_transaction);
+    sma_state_chats_sweep(state);
     if (!state->is_fatal)
         sma_state_checkpoint_before_begin(state);
     if (state->is_fatal)
@@ -414,6 +415,7 @@ enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_
     state->on_fatal = options->on_fatal;
     state->on_fatal_user = options->on_fatal_user;
     state->next_seq = 1;
+    state->chats.kept_max = SMA_STATE_CHAT_KEPT_MAX;
     state->was_clean = true;
     sma_state_set_claim_bounds(state, SMA_CLAIM_COUNT_SOFT, SMA_CLAIM_COUNT_MAX,
                                UINT64_C(3600000) * SMA_CLAIM_AGE_MIN_H);

@@ -11,7 +11,7 @@
  *
  * What stands where (docs/notes/store.md has the whole story):
  *   messages  one append-only row per accepted event (claim + inbox + history line in one) and per assistant line
- *   chats     small ids, history generation, rotation intent, stop and clear marks; all of them in memory
+ *   chats     small ids, history generation, rotation intent, stop and clear marks
  *   steps     durable steps of open runs; deleted when the run is finished
  *   runs      stored results, kept as long as the claim
  *   turns     the last SMA_STATE_TURN_COUNT_MAX turns of each chat, after its clear mark
@@ -131,8 +131,8 @@ uint64_t sma_state_durable_seq(const struct sma_state *state);
 
 /* ---- chats ---------------------------------------------------------------------------------------------------- */
 
-/* One chat, in memory for as long as the state is open. Fields are read by the caller and changed by functions only,
- * except `user`. */
+/* One chat. Fields are read by the caller and changed by functions only, except `user`. It is read when it is asked for,
+ * and its pointer is good until the next sma_state_begin; with a `user` for as long as it has one. */
 struct sma_state_chat
 {
     uint32_t id;             /* 1.. */
@@ -142,17 +142,18 @@ struct sma_state_chat
     struct sma_str key;      /* chat key, NUL-terminated */
     struct sma_str channel;  /* of the first message */
     struct sma_str rotation; /* rotation plan under way, opaque; empty = none */
+    uint32_t seen_day;       /* when somebody wrote in it last: days since 1970 */
     uint32_t claim_id;       /* which claims its key has; another than id after a move */
     struct sma_str place;    /* the platform's chat id since the last move; empty = never moved */
     void *user;              /* the caller's; not undone, not freed. NULL at first */
 };
 
-/** @return the chat or NULL. A former key, and the id of a record of one, give the chat that goes on. */
+/** @return the chat or NULL: there is none, or the read failed (then an open transaction fails too). A former key, and the id of a record of one, give the chat that goes on. */
 struct sma_state_chat *sma_state_chat_get(struct sma_state *state, struct sma_str key);
 struct sma_state_chat *sma_state_chat_by_id(struct sma_state *state, uint32_t id);
 /** The claims of exactly this key, for sma_state_claim_find and sma_state_accept; 0 = there is no record of it. Message
  *  ids of a platform may begin anew with a new key, so those under a former key are not mixed with them. */
-uint32_t sma_state_claim_id(const struct sma_state *state, struct sma_str key);
+uint32_t sma_state_claim_id(struct sma_state *state, struct sma_str key);
 /**
  * The chat `chat` goes on under the key of `other`: a group got another id. `other` becomes the record of the former
  * key; its rows, turns and deliveries count as the chat's from now on. Marks become the higher ones. In a transaction;
@@ -181,9 +182,19 @@ SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state,
                                                        struct sma_state_chat *chat,
                                                        uint32_t generation);
 typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
-/** Every record in order of id, those of former keys too. */
+/** Every record in order of id, those of former keys too. Reads all of them. */
 SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
                                              void *user);
+
+/** Every chat with a rotation plan under way, in order of id. */
+SMA_CHECKED enum sma_err sma_state_each_rotating(struct sma_state *state, sma_state_chat_fn *each,
+                                                 void *user);
+/** sma_state_chat_get, which says why there is none. OK | NOTFOUND | IO ... */
+SMA_CHECKED enum sma_err sma_state_chat_find(struct sma_state *state, struct sma_str key,
+                                             struct sma_state_chat **ret_chat);
+uint64_t sma_state_chat_count(const struct sma_state *state); /* records; reads nothing */
+/** Tests: how many chats are kept in memory that nobody uses. */
+void sma_state_set_chats_kept(struct sma_state *state, uint32_t count);
 
 /* ---- messages ------------------------------------------------------------------------------------------------- */
 
@@ -563,6 +574,7 @@ void sma_state_set_claim_hash(struct sma_state *state,
 struct sma_state_counts
 {
     uint64_t chats, claims, open_messages;
+    uint64_t chats_kept; /* records in memory */
     uint64_t commits; /* successful, not empty, synced */
     uint64_t lazy_commits;
     uint64_t wal_syncs; /* fdatasync calls of the commit path: <= commits + wal_restarts */

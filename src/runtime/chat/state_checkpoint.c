@@ -349,7 +349,8 @@ void sma_state_counts(const struct sma_state *state, struct sma_state_counts *re
     struct sma_state_vfs_counts now;
     sma_state_vfs_counts(SMA_STATE_VFS_ROLE_WRITER, &now);
     *ret_counts = (struct sma_state_counts){
-        .chats = state->chats.count,
+        .chats = sma_state_chat_count(state),
+        .chats_kept = state->chats.count,
         .claims = state->claims.count,
         .open_messages = sma_state_open_count(state),
         .commits = state->commits,

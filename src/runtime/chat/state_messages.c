@@ -184,6 +184,8 @@ enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_me
     enum sma_err err = sma_state_change(state);
     if (err == SMA_ERR_OK)
         err = insert_row(state, message);
+    if (err == SMA_ERR_OK && message->state != SMA_ROW_LINE)
+        err = sma_state_chat_seen(state, message->chat);
     if (err != SMA_ERR_OK)
         return err;
     uint64_t seq = state->next_seq++;
@@ -296,12 +298,6 @@ static int64_t column_place(sqlite3_stmt *stmt, int index)
                                                            : sqlite3_column_int64(stmt, index);
 }
 
-static uint32_t chat_id_of(struct sma_state *state, uint32_t record_id)
-{
-    const struct sma_state_chat *chat = sma_state_chat_by_id(state, record_id);
-    return chat == NULL ? record_id : chat->id;
-}
-
 enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
                                 struct sma_state_head *ret_head)
 {
@@ -314,7 +310,7 @@ enum sma_err sma_state_head_get(struct sma_state *state, uint64_t seq,
     if (rc == SQLITE_ROW)
         *ret_head = (struct sma_state_head){
             .seq = seq,
-            .chat_id = chat_id_of(state, (uint32_t)sqlite3_column_int64(stmt, 1)),
+            .chat_id = sma_state_chat_id_of(state, (uint32_t)sqlite3_column_int64(stmt, 1)),
             .claim_id = (uint32_t)sqlite3_column_int64(stmt, 1),
             .kind = (uint8_t)sqlite3_column_int(stmt, 2),
             .state = (uint8_t)sqlite3_column_int(stmt, 3),

@@ -65,29 +65,62 @@ void sma_state_chat_move_done(const struct sma_state_undo *undo)
     free((char *)(uintptr_t)undo->a);
 }
 
-enum sma_err sma_state_moves_load(struct sma_state *state)
+typedef SMA_STATE_ARRAY(struct sma_state_chat_entry *) record_array;
+
+/* Every record of a former key, read once and kept, in order of id. */
+static SMA_CHECKED enum sma_err read_moved(struct sma_state *state, record_array *records)
 {
-    for (size_t i = 0; i < state->chats.count; i++) {
-        struct sma_state_chat_entry *record = state->chats.items[i];
-        if (record->moved_id == 0)
-            continue;
-        if (record->moved_id > state->chats.count || record->moved_id == record->pub.id)
-            return sma_state_fail(state, SQLITE_CORRUPT, "read chats: one went nowhere");
-        record->moved_to = state->chats.items[record->moved_id - 1];
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_MOVED);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_state_chat_entry *record = NULL;
+        err = SMA_STATE_RESERVE(*records);
+        if (err == SMA_ERR_OK)
+            err = sma_state_chat_read(state, stmt, &record);
+        if (err == SMA_ERR_OK)
+            SMA_STATE_PUSH(*records, record);
     }
-    for (size_t i = 0; i < state->chats.count; i++) {
-        struct sma_state_chat_entry *record = state->chats.items[i], *chat = record;
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read chats that have moved");
+    sma_state_done(stmt);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err link_moved(struct sma_state *state, const record_array *records)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        struct sma_state_chat_entry *record = records->items[i], *to = NULL;
+        enum sma_err err = sma_state_chat_record(state, record->moved_id, &to);
+        if (err == SMA_ERR_NOTFOUND || to == record)
+            return sma_state_fail(state, SQLITE_CORRUPT, "read chats: one went nowhere");
+        if (err != SMA_ERR_OK)
+            return err;
+        record->moved_to = to;
+    }
+    for (size_t i = 0; i < records->count; i++) {
+        struct sma_state_chat_entry *record = records->items[i], *chat = record;
         size_t steps = 0;
-        while (chat->moved_to != NULL && steps++ < state->chats.count)
+        while (chat->moved_to != NULL && steps++ <= records->count)
             chat = chat->moved_to;
         if (chat->moved_to != NULL)
             return sma_state_fail(state, SQLITE_CORRUPT, "read chats: they went in a circle");
-        if (chat == record)
-            continue;
         record->next_former = chat->next_former;
         chat->next_former = record;
     }
     return SMA_ERR_OK;
+}
+
+enum sma_err sma_state_moves_load(struct sma_state *state)
+{
+    record_array records = {NULL, 0, 0};
+    enum sma_err err = read_moved(state, &records);
+    if (err == SMA_ERR_OK)
+        err = link_moved(state, &records);
+    free((void *)records.items);
+    return err;
 }
 
 /* -- rows ------------------------------------------------------------------------------------------------------- */

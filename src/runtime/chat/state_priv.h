@@ -25,6 +25,9 @@
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
 #define SMA_STATE_WAL_TIMES 4           /* of the pre-grown size: a larger WAL is cut to it */
 
+#define SMA_STATE_CHAT_COLUMNS \
+    "id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place,seen"
+
 /* From a day on; of one chat and its former records, or of all. */
 #define SMA_USAGE_SUMS                                                                       \
     "sum(requests),sum(input),sum(cached),sum(written),sum(output),sum(reasoning),sum(cost)" \
@@ -68,13 +71,20 @@
     X(MESSAGE_EVENT,                                                                               \
       "SELECT seq FROM messages WHERE event=?1 AND seq>?2 AND kind<3 ORDER BY seq DESC LIMIT 1")   \
     X(MESSAGE_DELETE, "DELETE FROM messages WHERE seq=?1")                                         \
-    X(CHAT_INSERT,                                                                                 \
-      "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark) VALUES(?1,?2,?3,0,0,0)")  \
+    X(CHAT_INSERT, "INSERT INTO chats(id,key,channel,generation,stop_mark,clear_mark,seen) "       \
+                   "VALUES(?1,?2,?3,0,0,0,?4)")                                                    \
     X(CHAT_UPDATE,                                                                                 \
       "UPDATE chats SET generation=?2,stop_mark=?3,clear_mark=?4,rotation=?5 WHERE id=?1")         \
-    X(CHAT_EACH,                                                                                   \
-      "SELECT id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place "         \
-      "FROM chats ORDER BY id")                                                                    \
+    X(CHAT_SEEN, "UPDATE chats SET seen=?2 WHERE id=?1")                                           \
+    X(CHAT_BY_KEY, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats WHERE key=?1")                    \
+    X(CHAT_BY_ID, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats WHERE id=?1")                      \
+    X(CHAT_MOVED, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats INDEXED BY chats_moved "           \
+                  "WHERE moved<>0 ORDER BY id")                                                    \
+    X(CHAT_LAST, "SELECT max(id) FROM chats")                                                      \
+    X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \
+    X(CHAT_ROTATING,                                                                               \
+      "SELECT id FROM chats INDEXED BY chats_rotating WHERE length(rotation)>0 AND id>?1 "         \
+      "ORDER BY id LIMIT 1")                                                                       \
     X(CHAT_MOVE, "UPDATE chats SET key=?2,moved=?3,claims=?4,place=?5 WHERE id=?1")                \
     X(STEP_INSERT, "INSERT INTO steps(id,kind,data,usage,trace) VALUES(?1,?2,?3,?4,?5) "           \
                    "ON CONFLICT(id) DO NOTHING")                                                   \
@@ -218,13 +228,12 @@ enum sma_state_sql
 
 struct sma_state_chat_entry
 {
-    struct sma_state_chat pub; /* first: the caller's pointer is ours */
-    struct sma_state_chat_entry *next;
+    struct sma_state_chat pub;                   /* first: the caller's pointer is ours */
+    struct sma_state_chat_entry *next, *next_id; /* with the same hash of the key, of the id */
+    struct sma_state_chat_entry *newer, *older;  /* in order of use */
     uint64_t hash;
     uint64_t saved_in;      /* number of the transaction or savepoint that has a copy of pub */
     const char *plan_after; /* while a commit frees the plans of its copies */
-    uint64_t *turns;        /* pub.turn_count seqs, ascending */
-    uint32_t turn_capacity;
     struct sma_state_chat_entry *moved_to;    /* NULL: a chat; else a former key of this one */
     struct sma_state_chat_entry *next_former; /* the next record of a former key of this chat */
     uint32_t moved_id;                        /* while loading */
@@ -286,6 +295,19 @@ struct sma_state_block
         size_t count, capacity; \
     }
 
+#define SMA_STATE_CHAT_KEPT_MAX 8192
+#define SMA_STATE_CHATS_REMOVED "state.chats_removed"
+struct sma_state_chats
+{
+    struct sma_state_chat_entry **by_key, **by_id;
+    size_t bucket_count; /* of each; power of two */
+    size_t count, kept_max;
+    struct sma_state_chat_entry *newest, *oldest; /* in order of use */
+    uint64_t reads, reads_swept;
+    uint32_t last_id; /* numbers are never used again */
+    uint64_t removed; /* records below it that are not there */
+};
+
 struct sma_state_checkpointer;
 /* How checkpoints went. */
 struct sma_state_passes
@@ -318,10 +340,8 @@ struct sma_state
     SMA_STATE_ARRAY(struct sma_state_chat) saves;
 
     /* chats */
-    SMA_STATE_ARRAY(struct sma_state_chat_entry *) chats; /* by id - 1 */
-    struct sma_state_chat_entry **chat_buckets;
-    size_t chat_bucket_count; /* power of two */
-    uint8_t key[16];          /* of every hash; kept in meta */
+    struct sma_state_chats chats;
+    uint8_t key[16]; /* of every hash; kept in meta */
 
     /* open rows: ascending seqs in items[head, count) */
     SMA_STATE_ARRAY(uint64_t) open;
@@ -429,7 +449,22 @@ SMA_CHECKED enum sma_err sma_state_approval_row(struct sma_state *state, sqlite3
 /* state_chats.c */
 SMA_CHECKED enum sma_err sma_state_chats_load(struct sma_state *state);
 void sma_state_chats_free(struct sma_state *state);
-void sma_state_chat_unlink_last(struct sma_state *state);
+void sma_state_chats_sweep(struct sma_state *state); /* with an empty undo log only */
+void sma_state_chat_link(struct sma_state *state, struct sma_state_chat_entry *chat);
+void sma_state_chat_unlink(struct sma_state *state, struct sma_state_chat_entry *chat);
+void sma_state_chat_free(struct sma_state_chat_entry *chat);
+/** The newest chat was never made. */
+void sma_state_chat_unmake(struct sma_state *state, struct sma_state_chat_entry *chat);
+/** Keep the chat of the row under the statement, which is not kept yet. OK | NOMEM | CORRUPT (this row). */
+SMA_CHECKED enum sma_err sma_state_chat_read(struct sma_state *state, sqlite3_stmt *stmt,
+                                             struct sma_state_chat_entry **ret_chat);
+/** The record with this id, wherever its chat has gone. OK | NOTFOUND | IO ... */
+SMA_CHECKED enum sma_err sma_state_chat_record(struct sma_state *state, uint32_t id,
+                                               struct sma_state_chat_entry **ret_record);
+/** The id of the chat that a record stands for. Reads nothing. */
+uint32_t sma_state_chat_id_of(const struct sma_state *state, uint32_t record_id);
+/** Somebody writes in it today: a row is written once a day. */
+SMA_CHECKED enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat *chat);
 SMA_CHECKED enum sma_err sma_state_chat_save(struct sma_state *state, struct sma_state_chat *chat);
 /* state_move.c */
 void sma_state_chat_move_undo(struct sma_state *state, const struct sma_state_undo *undo);

@@ -15,7 +15,8 @@
  * message. approvals.request goes when the request is decided; doc says who decided.
  * waits: parked runs that wait for a model. usage: sums, chat 0 = what found no room; usage of steps and runs: what they
  * used (state_usage.c), NULL = nothing; trace: what happened (runtime/agent/trace.h), of a run once it is over.
- * outbox.made, ended: wall ms, 0 = not known.
+ * outbox.made, ended: wall ms, 0 = not known. chats.seen: the day somebody wrote in it last. chats_rotating: those with a
+ * plan under way. contacts_name: ASCII letters count as equal in both cases, as for people.
  * turns_chat: with seq as its second key, so that the newest turns of a chat are neighbours in it.
  * chats_moved: records of former keys. approvals_ended: requests that were decided, by when. asides: chats whose history file cannot be written, and from
  * which row on their lines wait. hours: the first seq of each hour (since 1970): how old a row is (state_keep.h).
@@ -81,6 +82,12 @@ static const char *const migrations[] = {
     "CREATE TABLE asides(chat INTEGER PRIMARY KEY, from_seq INTEGER NOT NULL);"
     "CREATE TABLE hours(hour INTEGER PRIMARY KEY, seq INTEGER NOT NULL);"
     "ALTER TABLE runs ADD COLUMN total INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE chats ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE chats SET seen=strftime('%s','now')/86400;"
+    "CREATE INDEX chats_rotating ON chats(id) WHERE length(rotation)>0;"
+    "CREATE INDEX contacts_name ON contacts(name COLLATE NOCASE);"
+    "CREATE INDEX contacts_person ON contacts(person,channel);"
+    "CREATE INDEX contacts_chat ON contacts(key);"
     "CREATE TABLE grants(seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, chat INTEGER NOT NULL,"
     " created INTEGER NOT NULL, until INTEGER NOT NULL, tool TEXT NOT NULL, rule TEXT NOT NULL,"
     " person TEXT NOT NULL);"

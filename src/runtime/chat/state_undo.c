@@ -40,7 +40,7 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
         err = sma_state_open_add(state, undo->a);
         break;
     case SMA_UNDO_CHAT_ADD:
-        sma_state_chat_unlink_last(state);
+        sma_state_chat_unmake(state, undo->p);
         break;
     case SMA_UNDO_CHAT_CHANGE:
         undo_chat_change(state, undo);

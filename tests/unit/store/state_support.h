@@ -13,6 +13,9 @@
 
 /* Makes a database of schema 6 one of schema 5. */
 #define DOWNGRADE_TO_5                                                                       \
+    "DROP INDEX chats_rotating; DROP INDEX contacts_name; DROP INDEX contacts_person; "      \
+    "DROP INDEX contacts_chat; "                                                             \
+    "ALTER TABLE chats DROP COLUMN seen; "                                                   \
     "DROP INDEX turns_chat; DROP INDEX chats_moved; DROP INDEX approvals_ended; DROP TABLE " \
     "asides; DROP TABLE hours; DROP TABLE grants; "                                          \
     "ALTER TABLE runs DROP COLUMN "                                                          \

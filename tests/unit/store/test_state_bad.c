@@ -85,7 +85,6 @@ static void damaged_marks_and_claims_are_noticed(void)
         "UPDATE meta SET value=x'0102' WHERE name='state.key'",
         "INSERT INTO claims VALUES(1,1,1,x'00112233')",
         "INSERT INTO claims VALUES(1,1,1,zeroblob(14))",
-        "INSERT INTO chats VALUES(7,'gap','c',0,0,0,NULL,0,0,'')",
         "UPDATE chats SET moved=9 WHERE id=1",
         "UPDATE chats SET moved=1 WHERE id=1",
     };

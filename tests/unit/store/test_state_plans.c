@@ -10,7 +10,9 @@ struct permission
     const char *name, *step, *reason;
 };
 static const struct permission permissions[] = {
-    {"CHAT_EACH", "SCAN chats", "at start: all chats are in memory"},
+    {"CHAT_MOVED", "SCAN chats USING INDEX chats_moved",
+     "the index has records of former keys only"},
+    {"CHAT_MOVED", "USE TEMP B-TREE FOR ORDER BY", "of records of former keys only"},
     {"BLOCK_EACH", "SCAN claims", "at start: all claims are in memory"},
     {"CONTACT_EACH", "SCAN contacts", "at start: all contacts are in memory"},
     {"OUTBOX_OPEN", "USE TEMP B-TREE FOR ORDER BY", "of open deliveries only"},
