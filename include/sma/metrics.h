@@ -64,7 +64,8 @@
     X(http_connections, "open HTTP connections")                                                   \
     X(commands_running, "commands of exec_shell running")                                          \
     X(sandbox_on, "0 while commands of exec_shell would run without the sandbox, else 1")          \
-    X(disk_degraded, "1 while intake is stopped for want of disk")
+    X(disk_degraded, "1 while intake is stopped for want of disk")                                 \
+    X(store_troubles, "damaged rows and chats that are set aside, see /api/status")
 
 #define SMA_HISTOGRAM_MAP(X)                                                                       \
     X(read_to_durable, "bytes read to durable")                                                    \

@@ -13,6 +13,7 @@
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
+#include "trouble.h"
 
 #include <stdlib.h>
 
@@ -70,6 +71,20 @@ void sma_store_send_later(struct sma_store *store, enum sma_actor_id to, struct 
 {
     hold(store, &(struct store_effect){.msg = *msg, .to = (uint8_t)to});
     *msg = NULL;
+}
+
+bool sma_store_hands_out(const struct sma_store *store, unsigned kind, uint64_t number)
+{
+    for (uint32_t i = 0; i < store->batch->effect_count; i++) {
+        const struct store_effect *effect = &store->batch->effects[i];
+        if (effect->is_answer || effect->msg->kind != kind)
+            continue;
+        if ((kind == SMA_MSG_RUN
+                 ? SMA_MSG_BODY(effect->msg, struct sma_run_order)->seq
+                 : SMA_MSG_BODY(effect->msg, struct sma_deliver)->outbox_id) == number)
+            return true;
+    }
+    return false;
 }
 
 void sma_store_send_now(struct sma_store *store, enum sma_actor_id to, struct sma_msg **msg)
@@ -391,6 +406,15 @@ void sma_store_end_batch(struct sma_store *store)
     if (has_answers)
         SMA_CRASH_POINT("store.after_answer");
     sma_store_sweep_chats(store);
+    sma_store_drop_old_troubles(store);
+}
+
+void sma_store_drop_answers(struct sma_store *store, uint32_t kept_count)
+{
+    struct store_batch *batch = store->batch;
+    for (uint32_t i = kept_count; i < batch->effect_count; i++)
+        sma_msg_destroyp(&batch->effects[i].msg);
+    batch->effect_count = kept_count;
 }
 
 /* -- for the other parts ---------------------------------------------------------------------------------------- */
@@ -481,6 +505,7 @@ static void fini(struct sma_store *store)
     free(batch->effects);
     free(batch->deferred);
     free(batch->finished);
+    sma_store_free_troubles(store);
     free(batch);
 }
 

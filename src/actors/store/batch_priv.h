@@ -9,6 +9,7 @@
 #define STORE_LAZY_NS UINT64_C(2000000000) /* a receipt that rides is synced after it */
 #define STORE_ERROR_COUNT 8                /* last errors shown by STATUS */
 
+struct store_trouble_entry;
 struct store_effect
 {
     struct sma_msg *msg;
@@ -36,9 +37,15 @@ struct store_batch
     uint64_t retry_ns; /* what waits is not tried before it; 0 = it may be */
     uint64_t lazy_ns;  /* the first commit since the last sync that was not synced; 0 = none */
     uint64_t sync_count, commit_count, lazy_commit_count; /* of state.db, as last seen */
+    bool is_in_item;
+    struct store_trouble_entry *troubles; /* newest first */
+    uint32_t trouble_count;
     char errors[STORE_ERROR_COUNT][200];
     int64_t error_ms[STORE_ERROR_COUNT];
     uint32_t error_count;
 };
+
+/** Drop the answers behind the first so many effects: they were undone, and somebody else answers. */
+void sma_store_drop_answers(struct sma_store *store, uint32_t kept_count);
 
 #endif

@@ -29,9 +29,9 @@ struct store_part
     void (*fini)(struct sma_store *store);
     /* What is open, from the rows, into memory that is empty: at start, and after forget. The chats are there. */
     enum sma_err (*load)(struct sma_store *store);
-    /* Something was undone, down to these marks: drop what the rows will say again. state.db is back already; of chats
+    /* Something was undone, down to these marks (a whole transaction, or one item of it: item.h): drop what the rows will say again. state.db is back already; of chats
      * that it made nothing but the record in memory is there. Backwards. What is no row is kept: what the agent and the
-     * dispatcher hold, and when somebody was told something. */
+     * dispatcher hold or get with this transaction (sma_store_hands_out), and when somebody was told something. */
     void (*forget)(struct sma_store *store, const struct store_marks *to);
     void (*mark)(const struct sma_store *store, struct store_marks *marks);
     /* With each batch: first everybody does what the clock demands, unless a transaction has just failed; then everybody

@@ -10,6 +10,7 @@
 #include "record.h"
 #include "runs.h"
 #include "store.h"
+#include "trouble.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "sma/trouble.h"
@@ -94,6 +95,8 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_store_put_usage_today(store, buf);
     sma_buf_put_json_key(buf, "trouble");
     sma_trouble_format(buf);
+    sma_buf_put_json_key(buf, "troubles");
+    sma_store_put_troubles(store, buf);
     put_errors(store, buf);
     sma_buf_put_char(buf, '}');
 }

@@ -161,28 +161,37 @@ static void put_timestamp(struct sma_http *http, struct sma_buf *buf)
     sma_buf_put_char(buf, '"');
 }
 
-/* Why no new messages are accepted; empty when they are. */
+/* Why not all is well; empty when it is. */
 static void put_reasons(const struct sma_http *http, struct sma_buf *buf)
 {
-    bool is_disk = sma_gauge_get(SMA_GAUGE_disk_degraded) != 0;
-    sma_buf_put_text(buf,
-                     is_disk ? "\"the disk is almost full: no new messages are accepted\"" : "");
-    sma_buf_put_text(buf, is_disk && http->is_intake_off ? "," : "");
-    sma_buf_put_text(buf, http->is_intake_off ? "\"the service is stopping\"" : "");
+    const char *reasons[3];
+    size_t count = 0;
+    if (sma_gauge_get(SMA_GAUGE_disk_degraded) != 0)
+        reasons[count++] = "the disk is almost full: no new messages are accepted";
+    if (http->is_intake_off)
+        reasons[count++] = "the service is stopping";
+    if (sma_gauge_get(SMA_GAUGE_store_troubles) != 0)
+        reasons[count++] = "something stored is damaged or cannot be reached: see store.troubles";
+    for (size_t i = 0; i < count; i++) {
+        sma_buf_put_text(buf, i == 0 ? "" : ",");
+        sma_buf_put_json_string(buf, sma_str(reasons[i]));
+    }
 }
 
-/* Asked without a token: it says how we are, not why; GET /api/status does. */
+/* Asked without a token: it says how we are, not why; GET /api/status does. 503 only when nothing new is accepted: what
+ * concerns a chat or a row does not take the service away from all others. */
 static void respond_health(struct http_conn *conn)
 {
     struct sma_http *http = conn->server;
-    bool is_well = sma_gauge_get(SMA_GAUGE_disk_degraded) == 0 && !http->is_intake_off;
+    bool is_open = sma_gauge_get(SMA_GAUGE_disk_degraded) == 0 && !http->is_intake_off;
+    bool is_well = is_open && sma_gauge_get(SMA_GAUGE_store_troubles) == 0;
     struct sma_buf body;
     sma_buf_init(&body, 1024);
     sma_buf_put_text(&body, is_well ? "{\"status\":\"ok\"" : "{\"status\":\"degraded\"");
     put_timestamp(http, &body);
     sma_buf_put_text(&body, sma_gauge_get(SMA_GAUGE_sandbox_on) != 0 ? ",\"sandbox\":\"on\"}"
                                                                      : ",\"sandbox\":\"off\"}");
-    http_respond(conn, is_well ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
+    http_respond(conn, is_open ? 200 : 503, HTTP_JSON, sma_buf_str(&body), NULL);
     sma_buf_fini(&body);
 }
 
