@@ -416,6 +416,7 @@ enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_
     state->on_fatal_user = options->on_fatal_user;
     state->next_seq = 1;
     state->chats.kept_max = SMA_STATE_CHAT_KEPT_MAX;
+    state->hour_noted = -1;
     state->was_clean = true;
     sma_state_set_claim_bounds(state, SMA_CLAIM_COUNT_SOFT, SMA_CLAIM_COUNT_MAX,
                                UINT64_C(3600000) * SMA_CLAIM_AGE_MIN_H);

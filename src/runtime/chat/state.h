@@ -583,8 +583,8 @@ struct sma_state_counts
     uint64_t inline_checkpoints; /* checkpoints the writer had to help with */
     uint64_t checkpoints;        /* of the checkpointer */
     uint64_t checkpoint_failures;
-    uint64_t wal_frames;         /* in the WAL after the last commit */
-    uint64_t claim_bytes;        /* memory of the claims table */
+    uint64_t wal_frames;  /* in the WAL after the last commit */
+    uint64_t claim_bytes; /* memory of the claims table */
 };
 void sma_state_counts(const struct sma_state *state, struct sma_state_counts *ret_counts);
 /** Size of the WAL file. Asks the file system. */

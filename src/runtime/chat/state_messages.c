@@ -183,6 +183,8 @@ enum sma_err sma_state_accept(struct sma_state *state, const struct sma_state_me
         return SMA_ERR_FULL;
     enum sma_err err = sma_state_change(state);
     if (err == SMA_ERR_OK)
+        err = sma_state_hour_note(state);
+    if (err == SMA_ERR_OK)
         err = insert_row(state, message);
     if (err == SMA_ERR_OK && message->state != SMA_ROW_LINE)
         err = sma_state_chat_seen(state, message->chat);

@@ -10,6 +10,7 @@
 
 #include "runtime/chat/claims.h"
 #include "runtime/chat/state.h"
+#include "runtime/chat/state_keep.h"
 #include "runtime/chat/state_model.h"
 #include "runtime/chat/state_read.h"
 #include "runtime/chat/state_vfs.h"
@@ -35,6 +36,10 @@
     "(SELECT id FROM chats WHERE moved=?2 AND moved<>0)) "
 #define SMA_USAGE_ORDER \
     " ORDER BY sum(cost) DESC,sum(input+cached+written+output) DESC,1,2 LIMIT ?3"
+
+/* What a result counts for in runs.total: octets, not characters. */
+#define SMA_RESULT_BYTES \
+    "(length(CAST(output AS BLOB))+length(CAST(tools AS BLOB))+ifnull(length(trace),0)+64)"
 
 /* Every statement, prepared when first used and kept. */
 #define SMA_STATE_SQL_MAP(X)                                                                       \
@@ -95,10 +100,43 @@
     X(STEP_LAST, "SELECT id FROM steps WHERE id>=?1 AND id<?2 ORDER BY id DESC LIMIT 1")           \
     X(STEP_DELETE, "DELETE FROM steps WHERE id>=?1 AND id<?2")                                     \
     X(RUN_INSERT,                                                                                  \
-      "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools,usage,trace) "            \
-      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                                           \
+      "INSERT OR REPLACE INTO runs(seq,outcome,success,wall,output,tools,usage,trace,total) "      \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")                                                        \
     X(RUN_GET, "SELECT seq,outcome,success,wall,output,tools,usage FROM runs WHERE seq=?1")        \
     X(RUN_TRACE, "SELECT trace FROM runs WHERE seq=?1")                                            \
+    X(RUN_TOTAL,                                                                                   \
+      "SELECT max(total) FROM (SELECT total FROM runs WHERE seq>0 ORDER BY seq DESC LIMIT 64)")    \
+    X(RUN_OLDEST,                                                                                  \
+      "SELECT max(0,total-" SMA_RESULT_BYTES ") FROM runs WHERE seq>0 ORDER BY seq LIMIT 1")       \
+    X(KEEP_RUNS,                                                                                   \
+      "SELECT seq,max(0,total-" SMA_RESULT_BYTES ") FROM runs WHERE seq>0 ORDER BY seq LIMIT ?1")  \
+    X(KEEP_TURNS,                                                                                  \
+      "DELETE FROM turns WHERE seq IN (SELECT seq FROM turns WHERE seq<?1 ORDER BY seq LIMIT ?2)") \
+    X(KEEP_MESSAGES,                                                                               \
+      "SELECT seq,state,EXISTS(SELECT 1 FROM asides WHERE chat=messages.chat AND from_seq<=seq) "  \
+      "FROM messages WHERE seq>=?1 AND seq<?2 ORDER BY seq LIMIT ?3")                              \
+    X(KEEP_STRIP, "UPDATE messages SET line=NULL,facts=NULL WHERE seq=?1")                         \
+    X(KEEP_OUTBOX, "DELETE FROM outbox WHERE id IN "                                               \
+                   "(SELECT id FROM outbox WHERE id<?1 AND +state>1 ORDER BY id LIMIT ?2)")        \
+    X(KEEP_APPROVALS,                                                                              \
+      "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state<>0 AND "            \
+      "responded<?1 ORDER BY responded LIMIT ?2)")                                                 \
+    X(KEEP_USAGE,                                                                                  \
+      "DELETE FROM usage WHERE (day,chat,person,platform,target) IN "                              \
+      "(SELECT day,chat,person,platform,target FROM usage WHERE day<?1 ORDER BY day LIMIT ?2)")    \
+    X(HOUR_NOTE, "INSERT INTO hours(hour,seq) VALUES(?1,?2) ON CONFLICT(hour) DO NOTHING")         \
+    X(HOUR_FORGET, "DELETE FROM hours WHERE hour<?1")                                              \
+    X(HOUR_SEQ, "SELECT seq FROM hours WHERE hour>=?1 ORDER BY hour LIMIT 1")                      \
+    X(HOUR_ANY, "SELECT 1 FROM hours WHERE hour>0 LIMIT 1")                                        \
+    X(SIZE_MESSAGES, "SELECT count(*),total(length(event)+length(person)+ifnull(length(line),0)"   \
+                     "+ifnull(length(facts),0)+32) FROM messages WHERE seq>=?1 AND seq<?2")        \
+    X(SIZE_TURNS,                                                                                  \
+      "SELECT count(*),total(length(wire)+length(message)+length(turn)+16) FROM turns "            \
+      "WHERE seq>=?1 AND seq<?2")                                                                  \
+    X(SIZE_OUTBOX, "SELECT count(*),total(length(route)+length(text)+64) FROM outbox "             \
+                   "WHERE id>=?1<<16 AND id<?2<<16")                                               \
+    X(SIZE_RUNS, "SELECT count(*),0 FROM runs WHERE seq>=?1 AND seq<?2")                           \
+    X(FIRST_MESSAGE, "SELECT seq FROM messages WHERE seq>0 ORDER BY seq LIMIT 1")                  \
     X(RUN_DELETE, "DELETE FROM runs WHERE seq=?1")                                                 \
     X(TURN_INSERT,                                                                                 \
       "INSERT OR REPLACE INTO turns(seq,chat,wire,message,turn) VALUES(?1,?2,?3,?4,?5)")           \
@@ -378,6 +416,13 @@ struct sma_state
     int64_t contact_last_id;
     SMA_STATE_ARRAY(struct sma_state_contact_entry *) late;
 
+    /* retention */
+    int64_t hour_noted;     /* since 1970; its first seq is in the table. -1: not known */
+    uint64_t results_total; /* bytes of all results so far */
+    bool is_results_known;
+    uint64_t stripped_below; /* rows with less have neither line nor facts, unless they are open */
+    bool is_stripped_known;
+
     /* usage: rows of this day, counted; is_usage_counted false: not known */
     int64_t usage_day;
     uint32_t usage_row_count;
@@ -493,6 +538,12 @@ SMA_CHECKED enum sma_err sma_state_blocks_load(struct sma_state *state, uint64_t
 SMA_CHECKED enum sma_err sma_state_blocks_write(struct sma_state *state);
 void sma_state_blocks_committed(struct sma_state *state);
 void sma_state_blocks_undone(struct sma_state *state);
+/* state_keep.c */
+SMA_CHECKED enum sma_err sma_state_hour_note(struct sma_state *state);
+/** The running sum after a result of so many bytes. */
+SMA_CHECKED enum sma_err sma_state_results_add(struct sma_state *state, uint64_t bytes,
+                                               uint64_t *ret_total);
+void sma_state_keep_undone(struct sma_state *state);
 /* state_marks.c */
 SMA_CHECKED enum sma_err sma_state_marks_load(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_marks_write(struct sma_state *state, bool is_forced);

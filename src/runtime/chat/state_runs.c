@@ -148,9 +148,12 @@ enum sma_err sma_state_trace_get(struct sma_state *state, uint64_t seq, struct s
 static enum sma_err write_result(struct sma_state *state, const struct sma_state_finish *finish,
                                  struct sma_str trace)
 {
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_RUN_INSERT);
+    uint64_t total = 0;
+    enum sma_err err = sma_state_results_add(
+        state, finish->output.len + finish->tool_calls_json.len + trace.len + 64, &total);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_RUN_INSERT) : NULL;
     if (stmt == NULL)
-        return state->error.code;
+        return err == SMA_ERR_OK ? state->error.code : err;
     bind_int(stmt, 1, finish->seq);
     bind_int(stmt, 2, finish->outcome);
     bind_int(stmt, 3, finish->is_success);
@@ -160,6 +163,7 @@ static enum sma_err write_result(struct sma_state *state, const struct sma_state
     char bytes[SMA_STATE_USAGE_BYTES];
     bind_usage(stmt, 7, finish->usage, bytes);
     bind_trace(stmt, 8, trace);
+    bind_int(stmt, 9, total);
     return sma_state_run(state, stmt);
 }
 

@@ -68,6 +68,7 @@ static void undo_down_to(struct sma_state *state, size_t count)
 void sma_state_undo_all(struct sma_state *state)
 {
     state->is_usage_counted = false;
+    sma_state_keep_undone(state);
     undo_down_to(state, 0);
     state->saves.count = 0;
     state->next_seq = state->next_seq_at_begin;
@@ -172,6 +173,7 @@ static void undo_to_savepoint(struct sma_state *state)
 {
     const struct sma_state_savepoint *mark = &state->savepoint;
     state->is_usage_counted = false;
+    sma_state_keep_undone(state);
     undo_down_to(state, mark->undo);
     state->saves.count = mark->saves;
     state->pending.count = mark->pending;
