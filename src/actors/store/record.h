@@ -44,6 +44,8 @@ void sma_store_drop_rotation(struct sma_store *store, struct store_chat *chat);
 
 /* -- recover.c -------------------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error);
+/** import.c: once in the life of a database, from the history and what an older program left. */
+SMA_CHECKED enum sma_err sma_store_import(struct sma_store *store, struct sma_error *error);
 void sma_store_report(void *self, const struct sma_history_report *report);
 void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
     SMA_PRINTF(3, 4);

@@ -12,16 +12,10 @@
 #include "runs.h"
 #include "store.h"
 
-#include "runtime/chat/contacts_file.h"
-#include "runtime/chat/legacy.h"
 #include "runtime/chat/state_model.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
-
-#define IMPORT_MARK "store.import"
-#define IMPORT_BATCH_COUNT 2000
-#define LISTED_COUNT_MAX 20
 
 void sma_store_boot_line(struct sma_store *store, enum sma_log_level level, const char *format, ...)
 {
@@ -148,196 +142,6 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
     return err;
 }
 
-/* -- what older programs left ----------------------------------------------------------------------------------- */
-struct import
-{
-    struct sma_store *store;
-    struct sma_error *error;
-    uint32_t batch_count;
-    uint64_t claims, contacts, unanswered;
-    /* the last user message of the chat being walked that has no answer yet */
-    struct sma_buf chat_key, message_id;
-};
-
-static SMA_CHECKED enum sma_err next_batch(struct import *import)
-{
-    if (++import->batch_count % IMPORT_BATCH_COUNT != 0)
-        return SMA_ERR_OK;
-    enum sma_err err = sma_state_commit(import->store->state);
-    return err != SMA_ERR_OK ? err : sma_state_begin(import->store->state);
-}
-
-static SMA_CHECKED enum sma_err import_claim(struct import *import, struct sma_str channel,
-                                             struct sma_str chat_key, struct sma_str message_id)
-{
-    struct sma_state *state = import->store->state;
-    struct sma_state_chat *chat;
-    struct sma_state_head head;
-    if (message_id.len == 0 || message_id.len > SMA_ID_BYTES_MAX || chat_key.len == 0 ||
-        chat_key.len > SMA_CHAT_KEY_BYTES_MAX)
-        return SMA_ERR_OK;
-    enum sma_err err = sma_state_chat_open(state, chat_key, channel, &chat);
-    if (err != SMA_ERR_OK)
-        return err;
-    err = sma_state_claim_find(state, chat->claim_id, SMA_EVENT_MESSAGE, message_id, &head);
-    if (err != SMA_ERR_NOTFOUND)
-        return err;
-    uint64_t seq;
-    err = sma_state_accept(state,
-                           &(struct sma_state_message){.chat = chat,
-                                                       .kind = SMA_EVENT_MESSAGE,
-                                                       .state = SMA_ROW_DONE,
-                                                       .event_key = message_id,
-                                                       .generation = chat->generation,
-                                                       .history_offset = SMA_STATE_NO_LINE},
-                           &seq);
-    if (err == SMA_ERR_FULL)
-        return SMA_ERR_OK; /* older ones: the bound holds for imported claims too */
-    if (err != SMA_ERR_OK)
-        return err;
-    import->claims++;
-    return next_batch(import);
-}
-
-static void list_unanswered(struct import *import)
-{
-    if (import->message_id.len == 0)
-        return;
-    if (++import->unanswered <= LISTED_COUNT_MAX)
-        sma_store_boot_line(import->store, SMA_LOG_WARN,
-                            "state.db was missing: message %.*s of %.*s has no answer in the "
-                            "history and is not run again",
-                            (int)import->message_id.len, import->message_id.ptr,
-                            (int)import->chat_key.len, import->chat_key.ptr);
-    sma_buf_clear(&import->message_id);
-}
-
-static enum sma_err import_record(void *self, const struct sma_history_record *record)
-{
-    struct import *import = self;
-    const struct sma_history_entry *entry = &record->entry;
-    if (!sma_str_is_equal(sma_buf_str(&import->chat_key), entry->chat_key)) {
-        list_unanswered(import);
-        sma_buf_clear(&import->chat_key);
-        sma_buf_put_str(&import->chat_key, entry->chat_key);
-    }
-    if (sma_str_is_equal(entry->role, SMA_STR("assistant"))) {
-        if (!record->is_notice)
-            sma_buf_clear(&import->message_id);
-        return SMA_ERR_OK;
-    }
-    if (!sma_str_is_equal(entry->role, SMA_STR("user")))
-        return SMA_ERR_OK;
-    list_unanswered(import);
-    sma_buf_put_str(&import->message_id, entry->message_id);
-    return import_claim(import, entry->channel, entry->chat_key, entry->message_id);
-}
-
-static enum sma_err import_marker(void *self, struct sma_str channel, struct sma_str chat_key,
-                                  struct sma_str message_id, int64_t claimed_ms)
-{
-    (void)claimed_ms;
-    return import_claim(self, channel, chat_key, message_id);
-}
-
-static enum sma_err import_update(void *self, int64_t update_id)
-{
-    struct import *import = self;
-    /* The cursor is the next update wanted, as the platform's `offset`. */
-    return sma_state_cursor_set(import->store->state, SMA_STR("telegram.offset"), update_id + 1);
-}
-
-static enum sma_err import_initiator(void *self, struct sma_str channel, struct sma_str chat_key,
-                                     struct sma_str user_id)
-{
-    (void)channel;
-    struct import *import = self;
-    struct sma_buf *key = &import->store->text_buf, *value = &import->store->facts_buf;
-    sma_buf_clear(key);
-    sma_buf_put_text(key, "initiator:");
-    sma_buf_put_str(key, chat_key);
-    sma_buf_clear(value);
-    sma_buf_put_json_string(value, user_id);
-    return sma_state_access_set(import->store->state, sma_buf_str(key), sma_buf_str(value));
-}
-
-static enum sma_err import_contact(void *self, const struct sma_contact *contact)
-{
-    struct import *import = self;
-    char thread[24] = "";
-    if (contact->thread_id > 0)
-        snprintf(thread, sizeof thread, "%lld", (long long)contact->thread_id);
-    import->contacts++;
-    return sma_state_contact_put(import->store->state,
-                                 &(struct sma_state_contact){.channel = contact->channel,
-                                                             .user_name = contact->user_name,
-                                                             .chat_id = contact->chat_id,
-                                                             .chat_key = contact->chat_key,
-                                                             .chat_type = contact->chat_type,
-                                                             .thread_id = sma_str(thread),
-                                                             .user_id = contact->user_id,
-                                                             .message_id = contact->message_id,
-                                                             .wall_ms = contact->updated_ms});
-}
-
-static SMA_CHECKED enum sma_err import_all(struct import *import)
-{
-    struct sma_store *store = import->store;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/contacts.json", store->config->state_dir);
-    enum sma_err err = sma_history_walk(store->history, import_record, import, import->error);
-    list_unanswered(import);
-    if (err != SMA_ERR_OK)
-        return err;
-    struct sma_legacy_sink sink = {.self = import,
-                                   .claim = import_marker,
-                                   .telegram_update = import_update,
-                                   .initiator = import_initiator};
-    struct sma_legacy_counts counts = {0};
-    err = sma_legacy_walk(store->sys, store->config->state_dir, &sink, &counts, import->error);
-    if (err != SMA_ERR_OK && err != SMA_ERR_TOOBIG)
-        return err;
-    if (counts.skipped > 0)
-        sma_store_boot_line(store, SMA_LOG_WARN,
-                            "%llu files under .ship/.cache could not be read and were left out",
-                            (unsigned long long)counts.skipped);
-    struct sma_error detail = {0};
-    err = sma_contacts_read(store->sys, path, import_contact, import, &detail);
-    if (err != SMA_ERR_CORRUPT && err != SMA_ERR_TOOBIG)
-        return err;
-    sma_store_boot_line(store, SMA_LOG_WARN, "contacts.json was not imported: %s", detail.text);
-    return SMA_ERR_OK;
-}
-
-/* Once in the life of a database; an interrupted import is repeated and finds its claims again. */
-static SMA_CHECKED enum sma_err import_once(struct sma_store *store, struct sma_error *error)
-{
-    char done[8];
-    if (sma_state_meta_get(store->state, SMA_STR(IMPORT_MARK), done, sizeof done) == SMA_ERR_OK)
-        return SMA_ERR_OK;
-    struct import import = {.store = store, .error = error};
-    sma_buf_init(&import.chat_key, SMA_CHAT_KEY_BYTES_MAX * 2);
-    sma_buf_init(&import.message_id, SMA_ID_BYTES_MAX * 2);
-    enum sma_err err = sma_state_begin(store->state);
-    if (err == SMA_ERR_OK)
-        err = import_all(&import);
-    if (err == SMA_ERR_OK)
-        err = sma_state_meta_set(store->state, SMA_STR(IMPORT_MARK), SMA_STR("1"));
-    if (err == SMA_ERR_OK)
-        err = sma_state_commit(store->state);
-    if (err == SMA_ERR_OK && import.claims + import.contacts > 0)
-        sma_store_boot_line(
-            store, SMA_LOG_INFO,
-            "imported %llu message ids and %llu contacts; %llu messages without answer",
-            (unsigned long long)import.claims, (unsigned long long)import.contacts,
-            (unsigned long long)import.unanswered);
-    sma_buf_fini(&import.chat_key);
-    sma_buf_fini(&import.message_id);
-    if (err == SMA_ERR_OK || error->text[0] != '\0')
-        return err;
-    return fail(store, error, err, "the state of the older program cannot be imported");
-}
-
 /* -- open work -------------------------------------------------------------------------------------------------- */
 static enum sma_err note_suspect(void *user, const struct sma_state_message *message)
 {
@@ -404,7 +208,7 @@ enum sma_err sma_store_recover(struct sma_store *store, struct sma_error *error)
     error->text[0] = '\0';
     enum sma_err err = repair_history(store, error);
     if (err == SMA_ERR_OK)
-        err = import_once(store, error);
+        err = sma_store_import(store, error);
     if (err == SMA_ERR_OK)
         err = sma_store_import_people(store, error);
     if (err == SMA_ERR_OK)

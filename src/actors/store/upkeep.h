@@ -9,5 +9,7 @@
 /* -- wal.c ------------------------------------------------------------------------------------------------------ */
 /** Between batches: checkpoints that fail or are held back are tried again each second, and told once a minute. */
 void sma_store_tend_wal(struct sma_store *store);
+/** Say once an hour that message ids were forgotten before their age (docs/adr/0024). */
+void sma_store_tend_claims(struct sma_store *store);
 
 #endif

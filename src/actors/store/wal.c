@@ -40,6 +40,20 @@ void sma_store_tend_wal(struct sma_store *store)
         tell(store, now);
 }
 
+/* -- claims ----------------------------------------------------------------------------------------------------- */
+void sma_store_tend_claims(struct sma_store *store)
+{
+    uint64_t early = sma_state_expired_early(store->state), now = sma_ctx_now(store->ctx);
+    if (early == store->upkeep->early_told || now < store->upkeep->early_told_ns)
+        return;
+    sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                "too many message ids came within %d hours: %llu older ones were forgotten early; "
+                "a message that comes again after that is answered again",
+                SMA_CLAIM_AGE_MIN_H, (unsigned long long)(early - store->upkeep->early_told));
+    store->upkeep->early_told = early;
+    store->upkeep->early_told_ns = now + 3600 * SECOND_NS;
+}
+
 /* -- the part --------------------------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {

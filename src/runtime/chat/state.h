@@ -554,12 +554,20 @@ SMA_CHECKED enum sma_err sma_state_meta_get(struct sma_state *state, struct sma_
 uint64_t sma_state_claim_count(const struct sma_state *state);
 /** At the hard bound: intake stops (sma_state_accept answers FULL). */
 bool sma_state_is_claims_full(const struct sma_state *state);
-/** There is something to expire now: over the soft bound and the oldest generation is old enough. */
+/** There is something to expire now: over the soft bound and the oldest generation is old enough; or so near the hard
+ *  bound that the oldest go whatever their age. */
 bool sma_state_is_expiry_due(const struct sma_state *state);
 /** Inside a transaction: remove at most rows_max of the oldest finished rows with claim, result, deliveries. Call it
  *  once per batch while is_expiry_due. Unfinished rows stay. *ret_removed may be 0. */
 SMA_CHECKED enum sma_err sma_state_expire(struct sma_state *state, uint32_t rows_max,
                                           uint32_t *ret_removed);
+/** Claims that were removed before SMA_CLAIM_AGE_MIN_H because intake would have stopped; since the open. */
+uint64_t sma_state_expired_early(const struct sma_state *state);
+/** Imports: claims that are written from now on count as that old; 0 = as made now. A generation has one age, so add
+ *  them oldest first. */
+void sma_state_set_claim_age(struct sma_state *state, uint64_t age_ms);
+/** Imports into a database without claims, in a transaction: the service was up for so long that ages can be told. */
+void sma_state_make_room_for_ages(struct sma_state *state);
 /** Service uptime over all runs, in ms: the clock of expiry. */
 uint64_t sma_state_uptime_ms(const struct sma_state *state);
 /** Tests and configuration: other bounds than limits.h. */

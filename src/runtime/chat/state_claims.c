@@ -96,6 +96,12 @@ static struct sma_str pack(struct sma_state *state, const struct sma_state_pair 
     return (struct sma_str){(const char *)state->block_bytes, count * SMA_STATE_BLOCK_PAIR_BYTES};
 }
 
+static uint64_t made_at(const struct sma_state *state)
+{
+    uint64_t uptime_ms = sma_state_uptime_ms(state);
+    return uptime_ms > state->claims_age_ms ? uptime_ms - state->claims_age_ms : 0;
+}
+
 static enum sma_err write_block(struct sma_state *state, const struct sma_state_pair *pairs)
 {
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_BLOCK_INSERT);
@@ -106,7 +112,7 @@ static enum sma_err write_block(struct sma_state *state, const struct sma_state_
     struct sma_state_block block = {
         .id = state->blocks.count == 0 ? 1 : state->blocks.items[state->blocks.count - 1].id + 1,
         .last_seq = pairs[SMA_STATE_BLOCK_COUNT - 1].seq,
-        .uptime_ms = sma_state_uptime_ms(state),
+        .uptime_ms = made_at(state),
     };
     (void)sqlite3_bind_int64(stmt, 1, block.id); /* valid indexes cannot fail */
     (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)block.last_seq);
@@ -231,12 +237,42 @@ void sma_state_set_claim_hash(struct sma_state *state,
 
 /* ---- expiry --------------------------------------------------------------------------------------------------- */
 
+static bool is_old_enough(const struct sma_state *state)
+{
+    return sma_state_uptime_ms(state) >=
+           state->blocks.items[state->expiry.index].uptime_ms + state->claims_age_min_ms;
+}
+
+/* The last eighth below the hard bound is for what comes while older ones go: people expect that intake does not stop,
+ * and no platform repeats a message after a day (docs/adr/0024). */
+static bool is_nearly_full(const struct sma_state *state)
+{
+    return state->claims.count >= state->claims_hard - state->claims_hard / 8;
+}
+
 bool sma_state_is_expiry_due(const struct sma_state *state)
 {
     if (state->claims.count <= state->claims_soft || state->expiry.index >= state->blocks.count)
         return false;
-    return sma_state_uptime_ms(state) >=
-           state->blocks.items[state->expiry.index].uptime_ms + state->claims_age_min_ms;
+    return is_old_enough(state) || is_nearly_full(state);
+}
+
+uint64_t sma_state_expired_early(const struct sma_state *state)
+{
+    return state->expired_early;
+}
+
+void sma_state_set_claim_age(struct sma_state *state, uint64_t age_ms)
+{
+    state->claims_age_ms = age_ms;
+}
+
+void sma_state_make_room_for_ages(struct sma_state *state)
+{
+    if (state->claims.count > 0 || sma_state_uptime_ms(state) > state->claims_age_min_ms)
+        return;
+    state->uptime_base_ms += state->claims_age_min_ms;
+    state->is_marks_forced = state->is_marks_dirty = true;
 }
 
 static enum sma_err delete_range(struct sma_state *state, enum sma_state_sql sql, uint64_t from,
@@ -289,6 +325,7 @@ static enum sma_err expire_row(struct sma_state *state, sqlite3_stmt *stmt, uint
         return err;
     if (!is_needed) {
         (*removed)++;
+        state->expired_early += !is_old_enough(state);
         return delete_row(state, seq);
     }
     struct sma_str event = sma_state_column(stmt, 4);

@@ -394,6 +394,8 @@ struct sma_state
     SMA_STATE_ARRAY(struct sma_state_block) blocks;
     size_t blocks_at_begin;
     uint64_t claims_soft, claims_hard, claims_age_min_ms;
+    uint64_t claims_age_ms; /* how old those are that are written now */
+    uint64_t expired_early;
     uint8_t *block_bytes; /* scratch of one generation */
     struct
     {

@@ -260,8 +260,85 @@ static void many_claims_are_loaded_quickly(void)
     fixture_fini(&f);
 }
 
+#define HOUR_MS UINT64_C(3600000)
+
+static void accept_done(struct fixture *f, const char *prefix, int count)
+{
+    CHECK_OK(sma_state_begin(f->state));
+    for (int i = 0; i < count; i++) {
+        char event[32];
+        snprintf(event, sizeof event, "%s-%d", prefix, i);
+        accept_event(f->state, "c", event, SMA_ROW_DONE);
+    }
+    CHECK_OK(sma_state_commit(f->state));
+}
+
+static void expire_due(struct fixture *f)
+{
+    for (int i = 0; i < 100 && sma_state_is_expiry_due(f->state); i++) {
+        uint32_t removed = 0;
+        CHECK_OK(sma_state_begin(f->state));
+        CHECK_OK(sma_state_expire(f->state, 1024, &removed));
+        sma_state_set_history_flushed(f->state, sma_state_next_seq(f->state));
+        CHECK_OK(sma_state_commit(f->state));
+    }
+}
+
+static void imported_claims_have_their_own_age_and_leave_room(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    sma_state_set_claim_bounds(f.state, 1000, 100000, 72 * HOUR_MS);
+    CHECK_OK(sma_state_begin(f.state));
+    sma_state_make_room_for_ages(f.state);
+    CHECK_OK(sma_state_commit(f.state));
+    sma_state_set_claim_age(f.state, 1000 * HOUR_MS);
+    accept_done(&f, "ancient", 4096);
+    sma_state_set_claim_age(f.state, 73 * HOUR_MS);
+    accept_done(&f, "old", 4096);
+    sma_state_set_claim_age(f.state, 10 * HOUR_MS);
+    accept_done(&f, "new", 4096);
+    sma_state_set_claim_age(f.state, 0);
+    fixture_reopen(&f, false);
+    sma_state_set_claim_bounds(f.state, 1000, 100000, 72 * HOUR_MS);
+    sma_state_set_history_flushed(f.state, sma_state_next_seq(f.state));
+    expire_due(&f);
+    CHECK_INT(4096, (long long)sma_state_claim_count(f.state));
+    CHECK(!is_claimed(f.state, "c", "old-7") && is_claimed(f.state, "c", "new-7"));
+    f.now_ns += 61 * HOUR_MS * 1000000;
+    CHECK(!sma_state_is_expiry_due(f.state));
+    f.now_ns += 2 * HOUR_MS * 1000000;
+    CHECK(sma_state_is_expiry_due(f.state));
+    CHECK_INT(0, (long long)sma_state_expired_early(f.state));
+    fixture_fini(&f);
+}
+
+static void the_oldest_claims_go_early_before_intake_would_stop(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    fixture_open(&f);
+    sma_state_set_claim_bounds(f.state, 1000, 16384, 72 * HOUR_MS);
+    for (int i = 0; i < 12; i++) {
+        char prefix[16];
+        snprintf(prefix, sizeof prefix, "p%d", i);
+        accept_done(&f, prefix, 4000);
+        sma_state_set_history_flushed(f.state, sma_state_next_seq(f.state));
+        expire_due(&f);
+        CHECK(!sma_state_is_claims_full(f.state));
+        CHECK(sma_state_claim_count(f.state) < 16384 - 2048);
+        CHECK(is_claimed(f.state, "c", prefix[0] == 'p' ? "p0-0" : "") == (i < 3));
+    }
+    CHECK(sma_state_expired_early(f.state) > 0);
+    CHECK(is_claimed(f.state, "c", "p11-3999") && is_claimed(f.state, "c", "p10-0"));
+    fixture_fini(&f);
+}
+
 int main(void)
 {
+    RUN(imported_claims_have_their_own_age_and_leave_room);
+    RUN(the_oldest_claims_go_early_before_intake_would_stop);
     RUN(every_claim_survives_restarts);
     RUN(equal_hashes_are_told_apart_by_their_rows);
     RUN(intake_stops_exactly_at_the_hard_bound);
