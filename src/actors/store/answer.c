@@ -2,7 +2,7 @@
  * Presses of buttons and words, JUDGE and JUDGED: how answers of people come out of a chat.
  *
  * A press is decided when it comes; what the person is shown goes back with ACCEPTED. Words mean a request only when
- * store_meant.c says so, and are read by rules (runtime/approval/answer.h). What only looks like an answer waits in the
+ * meant.c says so, and are read by rules (runtime/approval/answer.h). What only looks like an answer waits in the
  * queue as any message while the agent reads it; the agent may find a refusal in it, never consent. In a group the platform may have to be asked first whether somebody
  * administers it: then the row waits for PREPARED as commands do.
  * Invariant: a message that decided something starts no run; one that did not is treated as any other.
@@ -49,8 +49,10 @@ static SMA_CHECKED enum sma_err read_words(struct sma_store *store, struct store
 
 static bool decides(const struct reading *reading)
 {
-    uint64_t said = reading->answer.approved_mask | reading->answer.refused_mask;
-    return reading->answer.kind == SMA_ANSWER_DECIDES && (said & reading->permitted) != 0;
+    return sma_words_decide(&(struct sma_words){.kind = reading->answer.kind,
+                                                .approved = reading->answer.approved_mask,
+                                                .refused = reading->answer.refused_mask,
+                                                .permitted = reading->permitted});
 }
 
 static SMA_CHECKED enum sma_err rule_words(struct sma_store *store, struct reading *reading,
@@ -212,25 +214,42 @@ void sma_store_drop_judgement(struct sma_store *store, uint64_t seq)
     *judgement = store->consent->judgements[--store->consent->judgement_count];
 }
 
+/* Does the agent read it by now, about this very request? */
+static bool is_out(const struct store_consent *consent, uint64_t seq, const char *id)
+{
+    for (uint32_t i = 0; i < consent->out_count; i++)
+        if (consent->out[i].seq == seq)
+            return strcmp(consent->out[i].id, id) == 0;
+    return false;
+}
+
 static SMA_CHECKED enum sma_err begin_judgement(struct sma_store *store, struct store_chat *chat,
                                                 uint64_t seq, struct store_approval *approval)
 {
-    struct store_judgement *judgement = find_judgement(store, seq);
-    if (judgement == NULL) {
-        if (!sma_store_grow(&store->consent->judgements, store->consent->judgement_count,
-                            &store->consent->judgement_cap, sizeof *store->consent->judgements))
-            return SMA_ERR_NOMEM;
-        judgement = &store->consent->judgements[store->consent->judgement_count++];
-        *judgement = (struct store_judgement){.seq = seq};
-    }
-    /* Read again after a failure, and by now another request is open: the agent was asked about the former one. */
-    if (strcmp(judgement->id, approval->id) != 0)
-        judgement->is_sent = false;
+    struct store_consent *consent = store->consent;
+    if (!sma_store_grow(&consent->judgements, consent->judgement_count, &consent->judgement_cap,
+                        sizeof *consent->judgements))
+        return SMA_ERR_NOMEM;
+    struct store_judgement *judgement = &consent->judgements[consent->judgement_count++];
+    *judgement = (struct store_judgement){
+        .seq = seq, .chat = chat, .is_sent = is_out(consent, seq, approval->id)};
     snprintf(judgement->id, sizeof judgement->id, "%s", approval->id);
-    judgement->chat = chat;
-    judgement->is_seen = true;
     sma_store_approval_judging(store, approval, 1);
     return SMA_ERR_OK;
+}
+
+void sma_store_keep_judgements(struct sma_store *store)
+{
+    struct store_consent *consent = store->consent;
+    for (uint32_t i = 0; i < consent->judgement_count; i++) {
+        if (!consent->judgements[i].is_sent)
+            continue;
+        sma_store_need(store, sma_store_grow(&consent->out, consent->out_count, &consent->out_cap,
+                                             sizeof *consent->out));
+        consent->out[consent->out_count] = consent->judgements[i];
+        consent->out[consent->out_count++].chat = NULL;
+    }
+    consent->judgement_count = 0;
 }
 
 enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *chat, uint64_t seq,
@@ -241,14 +260,10 @@ enum sma_err sma_store_judge_again(struct sma_store *store, struct store_chat *c
     return *ret_is_held ? begin_judgement(store, chat, seq, approval) : SMA_ERR_OK;
 }
 
-struct judge_parts
+/* The text of a message that waits. */
+static SMA_CHECKED enum sma_err put_text(const struct sma_state_message *message,
+                                         struct sma_buf *text)
 {
-    struct sma_buf text, request;
-};
-
-static enum sma_err copy_text(void *user, const struct sma_state_message *message)
-{
-    struct sma_buf *text = user;
     struct store_facts facts;
     enum sma_err err = sma_store_facts_get(message->facts, &facts);
     if (err == SMA_ERR_OK && facts.has_text)
@@ -258,57 +273,49 @@ static enum sma_err copy_text(void *user, const struct sma_state_message *messag
     return err == SMA_ERR_OK ? text->err : err;
 }
 
-static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
-{
-    struct sma_buf *request = user;
-    sma_buf_clear(request);
-    sma_buf_put_str(request, row->request);
-    return request->err;
-}
-
 static void send_judge(struct sma_store *store, const struct store_judgement *judgement,
-                       const struct judge_parts *parts)
+                       struct sma_str text, struct sma_str request)
 {
     struct sma_str id = sma_str(judgement->id), key = sma_store_chat_key(judgement->chat);
-    struct sma_msg *msg = STORE_MSG(store, JUDGE, struct sma_judge,
-                                    id.len + key.len + parts->text.len + parts->request.len + 4);
+    struct sma_msg *msg =
+        STORE_MSG(store, JUDGE, struct sma_judge, id.len + key.len + text.len + request.len + 4);
     struct sma_judge *judge = SMA_MSG_BODY(msg, struct sma_judge);
     judge->seq = judgement->seq;
     judge->approval_id = sma_msg_dup(msg, id);
     judge->chat_key = sma_msg_dup(msg, key);
-    judge->text = sma_msg_dup(msg, sma_buf_str(&parts->text));
-    judge->request_json = sma_msg_dup(msg, sma_buf_str(&parts->request));
+    judge->text = sma_msg_dup(msg, text);
+    judge->request_json = sma_msg_dup(msg, request);
     sma_store_send_now(store, SMA_ACTOR_AGENT, &msg);
+}
+
+/* What cannot be read is not sent: its request ends it by its clock, or the row by its run. */
+static void ask_agent(struct sma_store *store, struct store_judgement *judgement)
+{
+    struct sma_state_rows rows = {0};
+    struct sma_state_message message;
+    struct sma_state_approval row;
+    struct sma_buf text;
+    sma_buf_init(&text, TEXT_BYTES_MAX);
+    enum sma_err err = sma_state_message_read(store->state, judgement->seq, &rows, &message);
+    if (err == SMA_ERR_OK)
+        err = put_text(&message, &text);
+    if (err == SMA_ERR_OK)
+        err = sma_state_approval_read(store->state, sma_str(judgement->id), &rows, &row);
+    if (err == SMA_ERR_OK) {
+        judgement->is_sent = true;
+        send_judge(store, judgement, sma_buf_str(&text), row.request);
+    }
+    sma_buf_fini(&text);
+    sma_state_rows_free(&rows);
 }
 
 void sma_store_send_judgements(struct sma_store *store)
 {
-    if (store->is_draining)
-        return;
-    for (uint32_t i = 0; i < store->consent->judgement_count;) {
-        struct store_judgement *judgement = &store->consent->judgements[i];
-        if (!judgement->is_seen) { /* its row is not there any more */
-            *judgement = store->consent->judgements[--store->consent->judgement_count];
-            continue;
-        }
-        i++;
-        if (judgement->is_sent)
-            continue;
-        struct judge_parts parts;
-        sma_buf_init(&parts.text, TEXT_BYTES_MAX);
-        sma_buf_init(&parts.request, (size_t)64 * 1024 * 1024);
-        enum sma_err err =
-            sma_state_message_get(store->state, judgement->seq, copy_text, &parts.text);
-        if (err == SMA_ERR_OK)
-            err = sma_state_approval_find(store->state, sma_str(judgement->id), copy_request,
-                                          &parts.request);
-        if (err == SMA_ERR_OK) {
-            judgement->is_sent = true;
-            send_judge(store, judgement, &parts);
-        }
-        sma_buf_fini(&parts.text);
-        sma_buf_fini(&parts.request);
-    }
+    struct store_consent *consent = store->consent;
+    consent->out_count = 0; /* what is still to be read has been found again */
+    for (uint32_t i = 0; i < consent->judgement_count && !store->is_draining; i++)
+        if (!consent->judgements[i].is_sent)
+            ask_agent(store, &consent->judgements[i]);
 }
 
 /* -- words ------------------------------------------------------------------------------------------------------ */
@@ -358,57 +365,22 @@ static SMA_CHECKED enum sma_err hold_words(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
-enum what_to_do
+static enum sma_words_fate weigh(const struct sma_store *store, const struct reading *reading,
+                                 enum sma_meant meant, const struct sma_ingress *in,
+                                 const struct sma_access_outcome *outcome)
 {
-    WORDS_ARE_ORDINARY,
-    WORDS_DECIDE,
-    WORDS_WAIT_FOR_ROLE,
-    WORDS_ARE_JUDGED,
-    WORDS_ARE_REFUSED,    /* ordinary, and their author is told that he may not */
-    WORDS_ARE_UNCLEAR,    /* ordinary, and their author is asked which request he means */
-    WORDS_ARE_TOO_LITTLE, /* ordinary, and their author is told how to decide */
-};
-
-/* In a group words decide as the answer to the card. Said to us without that they may refuse: nothing but the request is
- * open between us there, and a refusal too many does no harm. Among people they mean something else. */
-static bool is_enough(const struct reading *reading, enum store_meant_how how)
-{
-    bool is_refusal = reading->answer.approved_mask == 0;
-    if (reading->is_cut)
-        return false;
-    return how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW ||
-           (how == STORE_MEANT_MENTION && is_refusal);
-}
-
-static enum what_to_do weigh(const struct sma_store *store, const struct reading *reading,
-                             enum store_meant_how how, const struct sma_ingress *in,
-                             const struct sma_access_outcome *outcome)
-{
-    bool is_addressed = in->addressed != SMA_ADDRESSED_NONE || how == STORE_MEANT_CARD;
-    bool may_run = outcome->decision == SMA_ACCESS_RUN;
-    bool asks = outcome->decision == SMA_ACCESS_ASK_ROLE;
-    if (reading->answer.kind == SMA_ANSWER_DECIDES) {
-        if (how == STORE_MEANT_BURIED || how == STORE_MEANT_ONE_OF_SEVERAL)
-            return decides(reading) ? WORDS_ARE_UNCLEAR : WORDS_ARE_ORDINARY;
-        bool may_decide = decides(reading) || (is_addressed && reading->is_role_open);
-        if (!is_enough(reading, how) && may_decide)
-            return WORDS_ARE_TOO_LITTLE;
-        if (is_enough(reading, how) && decides(reading))
-            return WORDS_DECIDE;
-        if (is_enough(reading, how) && reading->is_role_open)
-            return WORDS_WAIT_FOR_ROLE;
-        return is_addressed ? WORDS_ARE_REFUSED : WORDS_ARE_ORDINARY;
-    }
-    bool may_be_judged =
-        how == STORE_MEANT_CARD || how == STORE_MEANT_BELOW || how == STORE_MEANT_MENTION;
-    if (reading->answer.kind != SMA_ANSWER_MAYBE || !may_be_judged || (!may_run && !asks))
-        return WORDS_ARE_ORDINARY;
-    if (reading->is_role_open && (asks || reading->permitted == 0))
-        return WORDS_WAIT_FOR_ROLE;
-    return reading->permitted != 0 && may_run &&
-                   store->consent->judgement_count < STORE_JUDGEMENT_COUNT_MAX
-               ? WORDS_ARE_JUDGED
-               : WORDS_ARE_ORDINARY;
+    return sma_words_weigh(&(struct sma_words){
+        .kind = reading->answer.kind,
+        .approved = reading->answer.approved_mask,
+        .refused = reading->answer.refused_mask,
+        .permitted = reading->permitted,
+        .meant = meant,
+        .is_addressed = in->addressed != SMA_ADDRESSED_NONE || meant == SMA_MEANT_CARD,
+        .is_role_open = reading->is_role_open,
+        .is_cut = reading->is_cut,
+        .may_run = outcome->decision == SMA_ACCESS_RUN,
+        .asks_role = outcome->decision == SMA_ACCESS_ASK_ROLE,
+        .is_full = store->consent->judgement_count >= STORE_JUDGEMENT_COUNT_MAX});
 }
 
 struct weighing
@@ -442,24 +414,24 @@ static SMA_CHECKED enum sma_err act_on_words(struct sma_store *store, struct sto
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_approval *approval = reading->it.approval;
     const struct sma_access_outcome *outcome = weighing->outcome;
-    enum what_to_do what = weigh(store, reading, weighing->meant.how, in, outcome);
+    enum sma_words_fate what = weigh(store, reading, weighing->meant.how, in, outcome);
     bool has_room = sma_queue_check(store->queue, chat->id) == SMA_ERR_OK;
-    *ret_is_taken = what == WORDS_DECIDE ||
-                    (has_room && (what == WORDS_WAIT_FOR_ROLE || what == WORDS_ARE_JUDGED));
-    if (what == WORDS_ARE_REFUSED)
+    *ret_is_taken = what == SMA_WORDS_DECIDE ||
+                    (has_room && (what == SMA_WORDS_WAIT_FOR_ROLE || what == SMA_WORDS_JUDGED));
+    if (what == SMA_WORDS_REFUSED)
         return tell_refusal(store, chat, &in->route, sma_state_next_seq(store->state),
                             SMA_NOTICE_APPROVAL_NOT_YOURS);
-    if (what == WORDS_ARE_UNCLEAR) {
-        bool is_one = weighing->meant.how != STORE_MEANT_ONE_OF_SEVERAL;
+    if (what == SMA_WORDS_UNCLEAR) {
+        bool is_one = weighing->meant.how != SMA_MEANT_ONE_OF_SEVERAL;
         return tell_unclear(store, chat, &in->route, is_one ? &reading->it : NULL);
     }
-    if (what == WORDS_ARE_TOO_LITTLE)
+    if (what == SMA_WORDS_TOO_LITTLE)
         return ask_plainly(store, chat, &in->route, sma_state_next_seq(store->state), &reading->it);
     if (!*ret_is_taken)
         return SMA_ERR_OK;
-    if (what == WORDS_DECIDE)
+    if (what == SMA_WORDS_DECIDE)
         return decide_now(store, chat, msg, reading);
-    return hold_words(store, chat, msg, approval, outcome, what == WORDS_ARE_JUDGED);
+    return hold_words(store, chat, msg, approval, outcome, what == SMA_WORDS_JUDGED);
 }
 
 static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store_chat *chat,
@@ -468,13 +440,13 @@ static SMA_CHECKED enum sma_err take_words(struct sma_store *store, struct store
                                            bool *ret_is_taken)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    const struct store_said said = {.reply_to_id = in->reply_to_id,
-                                    .sent_ms = in->sent_ms,
-                                    .addressed = in->addressed,
-                                    .is_group = in->is_group,
-                                    .is_reply = in->is_reply,
-                                    .is_forward = in->is_forward,
-                                    .is_edited = in->is_edited};
+    const struct sma_said said = {.reply_to_id = in->reply_to_id,
+                                  .sent_ms = in->sent_ms,
+                                  .addressed = in->addressed,
+                                  .is_group = in->is_group,
+                                  .is_reply = in->is_reply,
+                                  .is_forward = in->is_forward,
+                                  .is_edited = in->is_edited};
     struct weighing weighing = {.outcome = outcome};
     if (in->is_record_only || in->group_key.len > 0 || in->preparation.len > 0 ||
         in->text.len == 0 ||
@@ -506,36 +478,36 @@ enum sma_err sma_store_words(struct sma_store *store, struct store_chat *chat, s
 /* -- held rows -------------------------------------------------------------------------------------------------- */
 struct held
 {
-    struct sma_buf bytes; /* facts, then the text */
-    struct store_facts facts;
+    struct sma_state_rows rows;
+    struct sma_buf text_buf;
+    struct store_facts facts; /* slices into rows */
     struct sma_str text;
-    size_t facts_len;
     uint8_t kind;
 };
-
-static enum sma_err copy_held(void *user, const struct sma_state_message *message)
-{
-    struct held *held = user;
-    held->kind = message->kind;
-    sma_buf_put_str(&held->bytes, message->facts);
-    held->facts_len = held->bytes.len;
-    return copy_text(&held->bytes, message);
-}
 
 static SMA_CHECKED enum sma_err read_held(struct sma_store *store, const struct store_chat *chat,
                                           uint64_t seq, struct held *held)
 {
+    struct sma_state_message message;
     *held = (struct held){0};
-    sma_buf_init(&held->bytes, TEXT_BYTES_MAX);
-    enum sma_err err = sma_state_message_get(store->state, seq, copy_held, held);
+    sma_buf_init(&held->text_buf, TEXT_BYTES_MAX);
+    enum sma_err err = sma_state_message_read(store->state, seq, &held->rows, &message);
     if (err == SMA_ERR_OK)
-        err = sma_store_facts_get((struct sma_str){held->bytes.ptr, held->facts_len}, &held->facts);
+        err = sma_store_facts_get(message.facts, &held->facts);
+    if (err == SMA_ERR_OK)
+        err = put_text(&message, &held->text_buf);
     if (err != SMA_ERR_OK)
         return err;
-    held->text =
-        (struct sma_str){held->bytes.ptr + held->facts_len, held->bytes.len - held->facts_len};
+    held->kind = message.kind;
+    held->text = sma_buf_str(&held->text_buf);
     sma_store_follow_route(chat->state, &held->facts.route);
     return SMA_ERR_OK;
+}
+
+static void end_held(struct held *held)
+{
+    sma_buf_fini(&held->text_buf);
+    sma_state_rows_free(&held->rows);
 }
 
 static SMA_CHECKED enum sma_err write_facts(struct sma_store *store, uint64_t seq,
@@ -624,7 +596,7 @@ enum sma_err sma_store_conclude_answer(struct sma_store *store, struct store_cha
     } else if (err == SMA_ERR_OK) {
         err = conclude_words(store, chat, seq, may_run, &held, ret_is_over);
     }
-    sma_buf_fini(&held.bytes);
+    end_held(&held);
     return err;
 }
 
@@ -693,7 +665,7 @@ static SMA_CHECKED enum sma_err conclude_judged(struct sma_store *store, struct 
         err = act_on_judgement(store, chat, judged, is_open ? &it : NULL, &held);
     if (is_open)
         sma_store_case_fini(&it);
-    sma_buf_fini(&held.bytes);
+    end_held(&held);
     return err;
 }
 

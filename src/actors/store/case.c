@@ -18,45 +18,8 @@
 #define CASE_BYTES_MAX ((size_t)96 * 1024 * 1024)
 
 /* -- one request ------------------------------------------------------------------------------------------------ */
-struct case_rows
-{
-    struct store_case *it;
-    size_t facts_at, facts_len, request_at, request_len, doc_at, doc_len;
-    bool is_found;
-};
-
-static enum sma_err copy_facts(void *user, const struct sma_state_message *message)
-{
-    struct sma_buf *bytes = user;
-    sma_buf_put_str(bytes, message->facts);
-    return bytes->err;
-}
-
-static enum sma_err copy_request(void *user, const struct sma_state_approval *row)
-{
-    struct case_rows *rows = user;
-    struct sma_buf *bytes = &rows->it->bytes;
-    rows->it->created_ms = row->created_ms;
-    rows->request_at = bytes->len;
-    sma_buf_put_str(bytes, row->request);
-    rows->request_len = row->request.len;
-    rows->doc_at = bytes->len;
-    sma_buf_put_str(bytes, row->doc);
-    rows->doc_len = row->doc.len;
-    rows->is_found = true;
-    return bytes->err;
-}
-
 /* What was decided, one object for each item. */
-static struct sma_str keep(struct store_case *it, struct sma_str text)
-{
-    /* Reserved by the caller: the buffer does not move. */
-    char *at = it->bytes.ptr + it->bytes.len;
-    sma_buf_put_str(&it->bytes, text);
-    return (struct sma_str){at, text.len};
-}
-
-static SMA_CHECKED enum sma_err read_doc(struct store_case *it, const json_t *root)
+static SMA_CHECKED enum sma_err read_doc(struct store_case *it, json_t *root)
 {
     size_t index;
     json_t *item;
@@ -64,36 +27,33 @@ static SMA_CHECKED enum sma_err read_doc(struct store_case *it, const json_t *ro
     {
         if (index >= it->request.item_count)
             break;
-        struct store_case_item *to = &it->items[index];
-        to->outcome =
-            (uint8_t)sma_json_int(item, "outcome", 0, SMA_REQUEST_CANCELLED, SMA_REQUEST_OPEN);
-        to->by = keep(it, sma_json_str(item, "by"));
-        to->actor = keep(it, sma_json_str(item, "actor"));
-        to->via = keep(it, sma_json_str(item, "via"));
-        to->response = keep(it, sma_json_str(item, "response"));
-        to->at_ms = sma_json_int(item, "at", 0, INT64_MAX, 0);
-        to->is_by_owner = json_is_true(json_object_get(item, "byOwner"));
+        it->items[index] = (struct store_case_item){
+            .outcome =
+                (uint8_t)sma_json_int(item, "outcome", 0, SMA_REQUEST_CANCELLED, SMA_REQUEST_OPEN),
+            .by = sma_json_str(item, "by"),
+            .actor = sma_json_str(item, "actor"),
+            .via = sma_json_str(item, "via"),
+            .response = sma_json_str(item, "response"),
+            .at_ms = sma_json_int(item, "at", 0, INT64_MAX, 0),
+            .is_by_owner = json_is_true(json_object_get(item, "byOwner"))};
     }
-    return it->bytes.err;
+    it->doc = root; /* the slices point into it */
+    return json_is_array(root) ? SMA_ERR_OK : SMA_ERR_CORRUPT;
 }
 
-static SMA_CHECKED enum sma_err parse_case(struct store_case *it, const struct case_rows *rows)
+static SMA_CHECKED enum sma_err parse_case(struct store_case *it,
+                                           const struct sma_state_message *message,
+                                           const struct sma_state_approval *row)
 {
-    /* Room for everything that the doc says, so that no slice moves. */
-    if (sma_buf_reserve(&it->bytes, rows->doc_len + 64) == NULL)
-        return it->bytes.err;
-    const char *base = it->bytes.ptr;
-    enum sma_err err =
-        sma_store_facts_get((struct sma_str){base + rows->facts_at, rows->facts_len}, &it->facts);
-    if (err == SMA_ERR_OK)
-        err = sma_request_parse((struct sma_str){base + rows->request_at, rows->request_len},
-                                &it->request);
     json_t *root = NULL;
-    if (err == SMA_ERR_OK && rows->doc_len > 0)
-        err = sma_json_load((struct sma_str){base + rows->doc_at, rows->doc_len}, &root);
+    it->created_ms = row->created_ms;
+    enum sma_err err = sma_store_facts_get(message->facts, &it->facts);
     if (err == SMA_ERR_OK)
+        err = sma_request_parse(row->request, &it->request);
+    if (err == SMA_ERR_OK && row->doc.len > 0)
+        err = sma_json_load(row->doc, &root);
+    if (err == SMA_ERR_OK && root != NULL)
         err = read_doc(it, root);
-    json_decref(root);
     if (err == SMA_ERR_OK)
         sma_store_follow_route(it->approval->chat->state, &it->facts.route);
     return err == SMA_ERR_BADINPUT ? SMA_ERR_CORRUPT : err;
@@ -103,31 +63,34 @@ enum sma_err sma_store_case_open(struct sma_store *store, struct store_approval 
                                  struct store_case *ret_case)
 {
     struct store_case *it = ret_case;
+    struct sma_state_message message;
+    struct sma_state_approval row;
     memset(it, 0, sizeof *it);
     it->approval = approval;
-    sma_buf_init(&it->bytes, CASE_BYTES_MAX);
-    struct case_rows rows = {.it = it};
-    enum sma_err err = sma_state_message_get(store->state, approval->seq, copy_facts, &it->bytes);
-    rows.facts_len = it->bytes.len;
+    enum sma_err err = approval->is_broken ? SMA_ERR_CORRUPT : SMA_ERR_OK;
     if (err == SMA_ERR_OK)
-        err = sma_state_approval_find(store->state, sma_str(approval->id), copy_request, &rows);
+        err = sma_state_message_read(store->state, approval->seq, &it->rows, &message);
     if (err == SMA_ERR_OK)
-        err = parse_case(it, &rows);
+        err = sma_state_approval_read(store->state, sma_str(approval->id), &it->rows, &row);
+    if (err == SMA_ERR_OK && row.state != SMA_STATE_APPROVAL_OPEN)
+        err = SMA_ERR_CORRUPT;
+    if (err == SMA_ERR_OK)
+        err = parse_case(it, &message, &row);
     if (err == SMA_ERR_OK)
         return err;
     sma_store_case_fini(it);
     bool is_gone = err == SMA_ERR_NOTFOUND || err == SMA_ERR_CORRUPT;
     if (!is_gone || sma_state_is_fatal(store->state))
         return err;
-    approval->is_broken = true;
-    store->consent->wake_ns = 0;
+    sma_store_approval_break(store, approval);
     return SMA_ERR_CORRUPT;
 }
 
 void sma_store_case_fini(struct store_case *it)
 {
     sma_request_fini(&it->request);
-    sma_buf_fini(&it->bytes);
+    json_decref(it->doc);
+    sma_state_rows_free(&it->rows);
 }
 
 uint64_t sma_store_case_mask(const struct store_case *it)
@@ -187,20 +150,6 @@ static SMA_CHECKED enum sma_err write_row(struct sma_store *store, const struct 
     return err;
 }
 
-/* The reason of a refusal names who refused: the model is to know that it was not the clock. */
-static void put_response(struct sma_buf *buf, const struct store_case_item *item)
-{
-    if (item->outcome != SMA_REQUEST_REFUSED) {
-        sma_buf_put_str(buf, item->response);
-        return;
-    }
-    sma_buf_put_text(buf, "refused by ");
-    sma_buf_put_str(buf, item->by);
-    if (item->response.len > 0)
-        sma_buf_put_text(buf, ": ");
-    sma_buf_put_str(buf, item->response);
-}
-
 static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const struct store_case *it,
                                              uint32_t number)
 {
@@ -212,7 +161,8 @@ static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const stru
     sma_buf_put_text(&words, "");
     for (uint32_t i = 0; i < it->request.item_count; i++) {
         starts[i] = words.len;
-        put_response(&words, &it->items[i]);
+        sma_consent_put_response(&words, (enum sma_request_outcome)it->items[i].outcome,
+                                 it->items[i].by, it->items[i].response);
     }
     starts[it->request.item_count] = words.len;
     for (uint32_t i = 0; i < it->request.item_count && words.err == SMA_ERR_OK; i++) {
@@ -317,7 +267,9 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
                                                    .state = SMA_STATE_APPROVAL_CANCELLED,
                                                    .responded_ms = sma_ctx_wall(store->ctx),
                                                    .doc = SMA_STR("[]")});
-    if (err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND)
+    if (err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND) /* its id may be what is damaged */
+        err = sma_state_asked_drop(store->state, seq);
+    if (err == SMA_ERR_OK)
         err = sma_store_forget_burial(store, approval);
     if (err != SMA_ERR_OK)
         return err;
@@ -374,11 +326,12 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
         cancelled = sma_store_cancel_waits(store, chat, mark, count);
     if (cancelled != SMA_ERR_OK || chat->approval_count == 0)
         return cancelled;
-    for (struct store_approval *at = store->consent->first, *next; at != NULL; at = next) {
+    for (struct store_sight *at = sma_store_first_sight(store, chat), *next; at != NULL;
+         at = next) {
         next = at->next;
-        if (at->chat != chat || at->seq >= mark)
+        if (at->place != 0 || at->approval->seq >= mark)
             continue;
-        enum sma_err err = cancel_one(store, at);
+        enum sma_err err = cancel_one(store, at->approval);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;

@@ -11,42 +11,26 @@
 #include "runtime/chat/state_grants.h"
 #include "store.h"
 
-/* A parked run: people are asked. In memory while it is open; state.db has the whole. */
-struct store_approval
-{
-    struct store_approval *prev, *next;
-    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
-    struct store_chat *chat; /* whose run waits */
-    uint64_t seq;
-    uint32_t step;
-    uint64_t deadline_ns;  /* 0 = the clock stands */
-    int64_t left_ms;       /* then; -1 = it has not begun to run */
-    uint32_t judged_count; /* messages that the agent reads: the clock stands */
-    bool is_told;          /* the chat knows that it waits */
-    bool is_own_buried;    /* we said something else in its chat since: words there may mean that */
-    bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
-    uint32_t shown_count;
-    struct store_chat *shown[SMA_APPROVAL_HOME_COUNT_MAX]; /* other chats that were asked */
-    bool is_buried
-        [SMA_APPROVAL_HOME_COUNT_MAX]; /* something was said there since: words may mean that */
-};
+/* A parked run: people are asked. consent_priv.h. */
+struct store_approval;
 
-/* -- approval.c ------------------------------------------------------------------------------------------------- */
+/* -- approval.c, requests.c, clock.c ------------------------------------------------------------------------------- */
 /** The key that buttons are signed with, made at the first start. */
 SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
 /** SMA_CARD_KEY_BYTES that buttons are signed with. */
 const uint8_t *sma_store_approval_key(const struct sma_store *store);
 /** Forget who decided long ago; in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_sweep_approvals(struct sma_store *store);
-/** Before and after the rows are read again: the list, the clocks and the judgements. */
-void sma_store_reset_approvals(struct sma_store *store);
-SMA_CHECKED enum sma_err sma_store_load_approvals(struct sma_store *store);
-void sma_store_settle_approvals(struct sma_store *store); /* after the commit */
-void sma_store_forget_approvals(struct sma_store *store); /* the end */
+/** Drop what was made from the rows, and make it again. */
+void sma_store_forget_consent(struct sma_store *store);
+SMA_CHECKED enum sma_err sma_store_load_consent(struct sma_store *store);
 struct store_approval *sma_store_approval_of_run(const struct sma_store *store, uint64_t seq);
 /** The chat's own open request, or NULL. */
 struct store_approval *sma_store_approval_of_chat(const struct sma_store *store,
                                                   const struct store_chat *chat);
+/** The chat was told what it waits for: once for each request. */
+bool sma_store_approval_is_told(const struct store_approval *approval);
+void sma_store_approval_note_told(struct store_approval *approval);
 /** We say something else in this chat: words there do not mean the requests above it any more. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_bury_approvals(struct sma_store *store,
                                                   const struct store_chat *chat);
@@ -57,17 +41,14 @@ SMA_CHECKED enum sma_err sma_store_expire_approvals(struct sma_store *store);
 uint32_t sma_store_count_approvals(const struct sma_store *store);
 /** Write down how much time each has left; opens a transaction. */
 SMA_CHECKED enum sma_err sma_store_save_clocks(struct sma_store *store);
-/** What is kept of the receipt of a card: appended to buf; and the platform's id of it, read from there. */
-void sma_store_card_mark_put(struct sma_buf *buf, const struct sma_receipt *receipt,
-                             int64_t wall_ms);
-struct sma_str sma_store_card_mark_id(struct sma_str mark);
 
 /* -- case.c ----------------------------------------------------------------------------------------------------- */
 /* One request, read for a decision. */
 struct store_case
 {
     struct store_approval *approval;
-    struct sma_buf bytes; /* what the slices point into */
+    struct sma_state_rows rows; /* what the slices point into */
+    void *doc;                  /* ... of what is decided */
     struct sma_request request;
     struct store_facts
         facts; /* of the message whose run waits; route leads to where the chat is now */

@@ -5,89 +5,147 @@
 #define SMA_STORE_CONSENT_PRIV_H
 
 #include "consent.h"
+#include "map.h"
 #include "runtime/approval/answer.h"
 #include "runtime/approval/card.h"
+#include "runtime/approval/consent.h"
 
 #define STORE_JUDGEMENT_COUNT_MAX 256 /* messages that the agent reads; further ones are ordinary */
 #define STORE_CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
 #define STORE_APPROVAL_KEPT_MS (INT64_C(30) * 86400000) /* who decided is known for so long */
 
-/* A waiting message that may be the answer to a request. */
+/* A chat in which a request is shown, one of its list there. */
+struct store_sight
+{
+    struct store_sight *prev,
+        *next; /* of its chat, older requests first; the first one's prev is the last */
+    struct store_approval *approval;
+    struct store_chat *chat;
+    uint8_t place;  /* 0: the run's own chat; 1 ...: a home, as in the key of its card */
+    bool is_buried; /* we said something else there since: words there may mean that */
+};
+
+/* A parked run: people are asked. In memory while it is open, made from its rows; state.db has the whole. */
+struct store_approval
+{
+    struct store_approval *prev, *next; /* all of them, oldest first */
+    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+    struct store_chat *chat; /* whose run waits */
+    uint64_t seq;
+    uint32_t step;
+    uint64_t deadline_ns;  /* 0 = the clock stands */
+    int64_t left_ms;       /* then; -1 = it has not begun to run */
+    uint32_t judged_count; /* messages that the agent reads: the clock stands */
+    uint32_t clock_place;  /* in the heap of clocks, from 1 on; 0 = not in it */
+    bool is_told;          /* the chat knows that it waits */
+    bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
+    struct store_approval *broken_next;
+    uint32_t sight_count;
+    struct store_sight sights[1 + SMA_APPROVAL_HOME_COUNT_MAX]; /* the own chat's first */
+};
+
+/* What no row knows of a request that is not in memory, until the commit: how far its clock is, and whether its chat was told.
+ * A failed commit would give it all of its time again. */
+struct store_clock
+{
+    uint64_t seq, deadline_ns;
+    int64_t left_ms;
+    uint32_t step;
+    bool is_told;
+};
+
+/* A waiting message that may be the answer to a request. Its row says so; that the agent has it, only we know. */
 struct store_judgement
 {
     uint64_t seq;
     char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
     struct store_chat *chat;
-    bool is_sent, is_seen; /* is_seen: found again while the queue is read anew */
+    bool is_sent;
 };
 
 struct store_consent
 {
     uint8_t key[SMA_CARD_KEY_BYTES];
     struct store_approval *first, *last; /* oldest first */
-    struct store_approval *ended;        /* by the open transaction */
-    struct store_approval *stale;        /* what was in memory before the rows are read again */
     uint32_t count;
-    uint64_t wake_ns; /* no clock runs out before it */
-    struct store_judgement *judgements;
-    uint32_t judgement_count, judgement_cap;
-    char (*projected)[SMA_STATE_APPROVAL_ID_BYTES + 1]; /* changed by the open batch */
+    struct store_map by_id, by_run,
+        by_chat; /* half of the id, seq -> approval; chat id -> its first sight */
+    struct store_approval *broken;
+    struct store_approval **clocks; /* that run: a heap, the next deadline first */
+    uint32_t clock_count, clock_cap;
+    bool are_clocks_new;      /* read again: those that should run have to be started */
+    int64_t expire_s;         /* as the clocks run by now */
+    struct store_clock *kept; /* of those that ended in the open transaction, or are read again */
+    uint32_t kept_count, kept_cap;
+    struct store_judgement *judgements,
+        *out; /* out: was with the agent when the rows were read again */
+    uint32_t judgement_count, judgement_cap, out_count, out_cap;
+    char (*projected)[SMA_STATE_APPROVAL_ID_BYTES +
+                      1]; /* whose files are to be made anew, or to go */
     uint32_t projected_count, projected_cap;
 };
 
-/** Add to memory; NULL when out of memory. */
-struct store_approval *sma_store_approval_add(struct sma_store *store, const char *id,
-                                              struct store_chat *chat, uint64_t seq, uint32_t step);
-SMA_CHECKED enum sma_err sma_store_approval_show(struct store_approval *approval,
-                                                 struct store_chat *chat);
+/* -- requests.c ------------------------------------------------------------------------------------------------- */
+struct store_approval_facts
+{
+    struct sma_str id;
+    struct store_chat *chat;
+    uint64_t seq;
+    uint32_t step;
+};
+/** Add to memory. EXISTS: another one has this id, or this run; NOMEM. */
+SMA_CHECKED enum sma_err sma_store_approval_add(struct sma_store *store,
+                                                const struct store_approval_facts *facts,
+                                                struct store_approval **ret_approval);
+/** It is shown in this chat too. TOOBIG: in as many as can be. */
+SMA_CHECKED enum sma_err sma_store_approval_show(struct sma_store *store,
+                                                 struct store_approval *approval,
+                                                 struct store_chat *chat, uint8_t place);
+/** It is over: freed. */
+void sma_store_approval_end(struct sma_store *store, struct store_approval *approval);
 struct store_approval *sma_store_approval_by_id(const struct sma_store *store, struct sma_str id);
-/** The one request that words said in this chat can mean. *ret_count: how many could be meant; those of other chats that
- *  are buried only when there is nothing else. */
-struct store_approval *sma_store_approval_meant(const struct sma_store *store,
-                                                const struct store_chat *chat, uint32_t *ret_count);
-bool sma_store_is_shown_in(const struct store_approval *approval, const struct store_chat *chat);
-/** The mark of it goes with the request. */
+/** The first request that is shown in this chat, its own or another chat's; then ->next until NULL. */
+struct store_sight *sma_store_first_sight(const struct sma_store *store,
+                                          const struct store_chat *chat);
+/** The one request that words said in this chat can mean, as it is shown there. *ret_count: how many could be meant; those of
+ *  other chats that are buried only when there is nothing else. */
+struct store_sight *sma_store_sight_meant(const struct sma_store *store,
+                                          const struct store_chat *chat, uint32_t *ret_count);
+/** Its rows cannot be read: it is given up with the next batch. */
+void sma_store_approval_break(struct sma_store *store, struct store_approval *approval);
+/** The marks of what is buried: read, and gone with the request. */
+SMA_CHECKED enum sma_err sma_store_load_burials(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
                                                  const struct store_approval *approval);
-/** May words said in this private chat mean the request: have we said nothing else since? */
-bool sma_store_is_approval_fresh(const struct sma_store *store,
-                                 const struct store_approval *approval,
-                                 const struct store_chat *chat);
+
+/* -- clock.c ---------------------------------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err sma_store_approval_start_clock(struct sma_store *store,
                                                         struct store_approval *approval);
+/** Out of the heap; nothing happens when it is not in it. */
+void sma_store_drop_clock(struct sma_store *store, struct store_approval *approval);
 /** The clock stands while somebody's words are judged. */
 void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
                                 int change);
-/** It is over: out of the list, and freed after the commit. */
-void sma_store_approval_end(struct sma_store *store, struct store_approval *approval);
+/** It leaves memory, and may be read again: what no row knows of it. */
+void sma_store_keep_clock(struct sma_store *store, const struct store_approval *approval);
+void sma_store_take_clocks(struct sma_store *store);      /* the rows were read again */
+void sma_store_drop_kept_clocks(struct sma_store *store); /* committed: nothing of it comes back */
+uint64_t sma_store_clock_wake(const struct sma_store *store);
 
 /* -- meant.c ---------------------------------------------------------------------------------------------------- */
-/* What a message says of itself, as in INGRESS. */
-struct store_said
-{
-    struct sma_str reply_to_id;
-    int64_t sent_ms;
-    uint8_t addressed;
-    bool is_group, is_reply, is_forward, is_edited;
-};
-enum store_meant_how
-{
-    STORE_MEANT_CARD,           /* it answers the card */
-    STORE_MEANT_BELOW,          /* in private, nothing of ours since the card */
-    STORE_MEANT_MENTION,        /* in a group, said to us, an answer to nothing: it may refuse */
-    STORE_MEANT_TALK,           /* in a group, among people */
-    STORE_MEANT_BURIED,         /* in private, and we said something else since */
-    STORE_MEANT_ONE_OF_SEVERAL, /* approval: the oldest */
-};
 struct store_meant
 {
     struct store_approval *approval; /* NULL: no request can be meant */
-    enum store_meant_how how;
+    enum sma_meant how;
 };
 SMA_CHECKED enum sma_err sma_store_find_meant(struct sma_store *store,
                                               const struct store_chat *chat,
-                                              const struct store_said *said,
+                                              const struct sma_said *said,
                                               struct store_meant *ret_meant);
+
+/* -- answer.c --------------------------------------------------------------------------------------------------- */
+/** The rows are read again: which messages the agent is reading, and that nothing else is known. */
+void sma_store_keep_judgements(struct sma_store *store);
 
 /* -- case.c, park.c --------------------------------------------------------------------------------------------- */
 /** End a request that cannot be read, and its run. In the open transaction. */

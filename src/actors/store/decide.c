@@ -10,8 +10,10 @@
 #include "intake.h"
 #include "people.h"
 #include "record.h"
+#include "runs.h"
 #include "store.h"
 
+#include "runtime/approval/consent.h"
 #include "runtime/approval/policy.h"
 #include "runtime/json/json_read.h"
 
@@ -62,6 +64,21 @@ static enum sma_standing standing_for(struct sma_store *store, const struct stor
                               is_same_channel && it->facts.is_group);
 }
 
+/* The run answers messages of several people together: what it asks for may be any one's wish, so nobody is its asker. What
+ * cannot be read may be of somebody else. */
+static bool asks_for_others(const struct sma_store *store, const struct store_case *it)
+{
+    uint32_t place = 0;
+    uint64_t seq;
+    while (sma_store_next_orphan(store, it->approval->seq, &place, &seq)) {
+        struct sma_state_head head;
+        if (sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK ||
+            !sma_str_is_equal(head.user_id, it->facts.route.user_id))
+            return true;
+    }
+    return false;
+}
+
 uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *it,
                              const struct sma_route *route, bool *ret_is_role_open)
 {
@@ -71,65 +88,57 @@ uint64_t sma_store_permitted(struct sma_store *store, const struct store_case *i
     bool is_group = is_same_channel && it->facts.is_group;
     struct sma_route there;
     enum sma_standing standing = standing_for(store, it, route, &there);
+    struct sma_consent_person person = {
+        .standing = standing,
+        .is_same_platform = is_same_channel,
+        .is_asker = route->user_id.len > 0 && sma_str_is_equal(route->user_id, asked->user_id) &&
+                    !asks_for_others(store, it)};
     bool may_all =
         standing == SMA_STANDING_OWNER || (standing == SMA_STANDING_ADMIN && is_same_channel);
-    bool is_asker = is_same_channel && standing >= SMA_STANDING_MEMBER && route->user_id.len > 0 &&
-                    sma_str_is_equal(route->user_id, asked->user_id);
     bool is_here = sma_str_is_equal(route->chat_key, sma_store_chat_key(chat));
     *ret_is_role_open =
         !may_all && is_group && is_here && !sma_store_role_is_known(store, chat, &there, is_group);
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < it->request.item_count; i++) {
-        const struct sma_request_item *item = &it->request.items[i];
-        bool may_one = may_all || (is_asker && !item->is_admin_only);
-        if (item->is_owner_only ? standing == SMA_STANDING_OWNER : may_one)
-            mask |= UINT64_C(1) << i;
-    }
-    return mask;
+    return sma_consent_permitted(&it->request, &person);
 }
 
 /* -- what became of it ------------------------------------------------------------------------------------------ */
-struct late
+/* The last one who decided something of it. */
+static void read_late(const struct sma_state_approval *row, char by[WHO_BYTES_MAX])
 {
-    uint8_t state;
-    bool is_found;
-    char by[WHO_BYTES_MAX];
-};
-
-static enum sma_err read_late(void *user, const struct sma_state_approval *row)
-{
-    struct late *late = user;
     json_t *root = NULL, *item;
     size_t index;
-    late->is_found = true;
-    late->state = row->state;
     if (sma_json_load(row->doc, &root) != SMA_ERR_OK)
-        return SMA_ERR_OK;
+        return;
     json_array_foreach(root, index, item)
     {
-        struct sma_str by = sma_json_str(item, "by");
-        if (by.len > 0)
-            snprintf(late->by, sizeof late->by, "%.*s", (int)sma_utf8_cut(by, sizeof late->by - 1),
-                     by.ptr);
+        struct sma_str name = sma_json_str(item, "by");
+        if (name.len > 0)
+            snprintf(by, WHO_BYTES_MAX, "%.*s", (int)sma_utf8_cut(name, WHO_BYTES_MAX - 1),
+                     name.ptr);
     }
     json_decref(root);
-    return SMA_ERR_OK;
 }
 
 void sma_store_rule_late(struct sma_store *store, const struct sma_route *route, struct sma_str id,
                          struct store_ruling *ret_ruling)
 {
-    struct late late = {0};
+    struct sma_state_rows rows = {0};
+    struct sma_state_approval row = {0};
+    char by[WHO_BYTES_MAX] = "";
     *ret_ruling = (struct store_ruling){.status = 404};
-    enum sma_err err = sma_state_approval_find(store->state, id, read_late, &late);
-    if (err != SMA_ERR_OK || !late.is_found)
+    enum sma_err err =
+        id.len > 0 ? sma_state_approval_read(store->state, id, &rows, &row) : SMA_ERR_NOTFOUND;
+    if (err != SMA_ERR_OK) {
         rule_notice(store, route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
-    else if (late.state == SMA_STATE_APPROVAL_EXPIRED)
+    } else if (row.state == SMA_STATE_APPROVAL_EXPIRED) {
         rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
-    else if (late.state == SMA_STATE_APPROVAL_CANCELLED)
+    } else if (row.state == SMA_STATE_APPROVAL_CANCELLED) {
         rule_notice(store, route, ret_ruling, 410, SMA_NOTICE_APPROVAL_CANCELLED, "");
-    else
-        rule_notice(store, route, ret_ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, late.by);
+    } else {
+        read_late(&row, by);
+        rule_notice(store, route, ret_ruling, 409, SMA_NOTICE_APPROVAL_ALREADY, by);
+    }
+    sma_state_rows_free(&rows);
 }
 
 /* Only some items were said, and they are decided; others are still open. */
@@ -307,23 +316,31 @@ enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
 {
     *ret_ruling = (struct store_ruling){.status = 403};
     struct store_word word = *said;
-    if (is_out_of_time(store, it->approval)) {
-        rule_notice(store, word.route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
-        return SMA_ERR_OK; /* the end of this batch refuses it */
-    }
-    uint64_t permitted = sma_store_permitted(store, it, word.route, &ret_ruling->is_role_open);
-    if (((word.approved | word.refused) & permitted) == 0) {
-        rule_notice(store, word.route, ret_ruling, 403, SMA_NOTICE_APPROVAL_NOT_YOURS, "");
+    struct sma_consent_word counts;
+    enum sma_consent_verdict verdict = sma_consent_rule(
+        &(struct sma_consent_word){
+            .approved = said->approved,
+            .refused = said->refused,
+            .permitted = sma_store_permitted(store, it, said->route, &ret_ruling->is_role_open),
+            .open = sma_store_case_mask(it),
+            .is_out_of_time = is_out_of_time(store, it->approval)},
+        &counts);
+    switch (verdict) {
+    case SMA_CONSENT_TOO_LATE: /* the end of this batch refuses it */
+        ret_ruling->is_role_open = false;
+        rule_notice(store, said->route, ret_ruling, 410, SMA_NOTICE_APPROVAL_EXPIRED, "");
         return SMA_ERR_OK;
-    }
-    uint64_t open = sma_store_case_mask(it) & permitted;
-    if (((word.approved | word.refused) & open) == 0) {
-        rule_known(store, it, &word, ret_ruling);
+    case SMA_CONSENT_NOT_YOURS:
+        rule_notice(store, said->route, ret_ruling, 403, SMA_NOTICE_APPROVAL_NOT_YOURS, "");
         return SMA_ERR_OK;
+    case SMA_CONSENT_ALREADY:
+        rule_known(store, it, said, ret_ruling);
+        return SMA_ERR_OK;
+    default:
+        word.approved = counts.approved;
+        word.refused = counts.refused;
+        return apply(store, it, &word, ret_ruling);
     }
-    word.refused &= open;
-    word.approved &= open & ~word.refused; /* both were said: no */
-    return apply(store, it, &word, ret_ruling);
 }
 
 /* -- DECIDE ----------------------------------------------------------------------------------------------------- */
@@ -337,39 +354,29 @@ static void answer_decided(struct sma_store *store, const struct sma_msg *questi
     sma_store_answer_later(store, question, &answer, 0);
 }
 
-struct wanted
-{
-    uint32_t count;
-    char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
-};
-
-static enum sma_err note_wanted(void *user, const struct sma_state_approval *row)
-{
-    struct wanted *wanted = user;
-    if (wanted->count++ == 0)
-        snprintf(wanted->id, sizeof wanted->id, "%.*s", (int)row->id.len, row->id.ptr);
-    return SMA_ERR_OK;
-}
-
 /* Which request is meant; otherwise the ruling says why none is. */
 static struct store_approval *find_wanted(struct sma_store *store, const struct sma_decide *decide,
                                           struct store_ruling *ruling)
 {
-    struct wanted wanted = {0};
-    if (decide->id.len < ID_BYTES_MIN ||
-        sma_state_approval_find(store->state, decide->id, note_wanted, &wanted) != SMA_ERR_OK) {
+    struct sma_state_rows rows = {0};
+    struct store_approval *approval = NULL;
+    struct sma_str ids[2];
+    uint32_t count = 0;
+    enum sma_err err = decide->id.len < ID_BYTES_MIN
+                           ? SMA_ERR_NOTFOUND
+                           : sma_state_approval_ids(store->state, decide->id, &rows, ids, &count);
+    if (err != SMA_ERR_OK) {
         rule_notice(store, &decide->route, ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
-        return NULL;
-    }
-    if (wanted.count > 1) {
+    } else if (count > 1) {
         ruling->status = 400;
         snprintf(ruling->text, sizeof ruling->text,
                  "several requests have an id that begins so; give more of it");
-        return NULL;
+    } else {
+        approval = sma_store_approval_by_id(store, ids[0]);
+        if (approval == NULL)
+            sma_store_rule_late(store, &decide->route, ids[0], ruling);
     }
-    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(wanted.id));
-    if (approval == NULL)
-        sma_store_rule_late(store, &decide->route, sma_str(wanted.id), ruling);
+    sma_state_rows_free(&rows);
     return approval;
 }
 
@@ -386,7 +393,7 @@ static SMA_CHECKED enum sma_err decide_one(struct sma_store *store, const struct
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK)
         err = sma_store_case_open(store, approval, &it);
-    if (err == SMA_ERR_CORRUPT && approval->is_broken) {
+    if (err == SMA_ERR_CORRUPT && approval->is_broken) { /* the end of this batch gives it up */
         rule_notice(store, &decide->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
         return SMA_ERR_OK;
     }

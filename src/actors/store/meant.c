@@ -1,9 +1,9 @@
 /*
- * Which request do the words of a message mean, if any? Consent means this card: docs/notes/approvals.md, "Whose words".
+ * Which request do the words of a message mean, if any? The rules are in runtime/approval/consent.h; here the cards are
+ * found that are shown in the chat, and what their receipts tell of them.
  *
  * A message that answers a card means that card. Any other can mean one only in private, right below it; in a group it may
  * refuse when it is said to us. What is forwarded, edited, an answer to something else, or dated before the card means none.
- * The receipt of a card keeps what is needed for that: the ids under which the platform knows it, and its date.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -11,159 +11,94 @@
 #include "outbox.h"
 #include "store.h"
 
-#include "sma/text.h"
-
-/* Our clock against a platform's: a message has to be that much younger than a card whose date only we know. */
-#define CLOCK_TOLERANCE_MS 5000
-
-/* -- the receipt of a card: "id\nreply id\ndate", the date behind '~' when it is of our clock ----------------------- */
-struct mark
+/* A card in a chat, as it looks to who says something there. */
+struct look
 {
-    struct sma_str id, reply_id;
-    int64_t sent_ms; /* 0 = nobody knows: the receipt is of an older version */
-    bool is_our_clock;
+    bool is_shown, is_answered; /* what is said answers it */
+    bool is_before;             /* what is said is not dated after it */
 };
-
-void sma_store_card_mark_put(struct sma_buf *buf, const struct sma_receipt *receipt,
-                             int64_t wall_ms)
-{
-    const struct sma_str ids[] = {receipt->platform_message_id, receipt->reply_id};
-    for (size_t i = 0; i < SMA_COUNT_OF(ids); i++) {
-        if (ids[i].len > 0 && memchr(ids[i].ptr, '\n', ids[i].len) == NULL)
-            sma_buf_put_str(buf, ids[i]);
-        sma_buf_put_char(buf, '\n');
-    }
-    if (receipt->sent_ms <= 0)
-        sma_buf_put_char(buf, '~');
-    sma_buf_put_i64(buf, receipt->sent_ms > 0 ? receipt->sent_ms : wall_ms);
-}
-
-static struct sma_str take_line(struct sma_str *rest)
-{
-    const char *end = rest->len == 0 ? NULL : memchr(rest->ptr, '\n', rest->len);
-    struct sma_str line = {rest->ptr, end == NULL ? rest->len : (size_t)(end - rest->ptr)};
-    size_t gone = line.len + (end != NULL);
-    *rest = (struct sma_str){gone == 0 ? rest->ptr : rest->ptr + gone, rest->len - gone};
-    return line;
-}
-
-static struct mark read_mark(struct sma_str text)
-{
-    struct mark mark = {.id = take_line(&text), .reply_id = take_line(&text)};
-    mark.is_our_clock = sma_str_starts_with(text, SMA_STR("~"));
-    if (mark.is_our_clock)
-        text = (struct sma_str){text.ptr + 1, text.len - 1};
-    if (sma_parse_i64(text, 1, INT64_MAX - CLOCK_TOLERANCE_MS, &mark.sent_ms) != SMA_ERR_OK)
-        mark.sent_ms = 0;
-    return mark;
-}
-
-struct sma_str sma_store_card_mark_id(struct sma_str mark)
-{
-    return read_mark(mark).id;
-}
-
-/* -- a card in a chat ------------------------------------------------------------------------------------------------- */
-struct sight
-{
-    const struct store_approval *approval;
-    const struct store_chat *chat;
-    const struct store_said *said;
-    bool is_shown, is_answered; /* said answers it */
-    bool is_before;             /* said is not dated after it */
-};
-
-static bool is_dated_after(const struct store_said *said, const struct mark *mark)
-{
-    if (said->sent_ms <=
-        0) /* a channel without dates brings no old messages; one with dates has to say them */
-        return mark->is_our_clock || mark->sent_ms == 0;
-    if (mark->sent_ms == 0)
-        return false;
-    return said->sent_ms >= mark->sent_ms + (mark->is_our_clock ? CLOCK_TOLERANCE_MS : 0);
-}
-
-static bool is_named(struct sma_str id, struct sma_str answered)
-{
-    return id.len > 0 && sma_str_is_equal(id, answered);
-}
 
 /* A card that may not have arrived is agreed to by its button: who presses it has seen it. */
-static enum sma_err note_sight(void *user, const struct sma_state_delivery *delivery)
+static SMA_CHECKED enum sma_err look_at(const struct store_sight *sight,
+                                        const struct sma_state_delivery *card,
+                                        const struct sma_said *said, struct look *ret_look)
 {
-    struct sight *sight = user;
-    bool is_own = sight->approval->chat == sight->chat; /* it may have moved since */
-    bool is_here = is_own ? sma_state_outbox_call(delivery->outbox_id) == STORE_CARD_CALL
-                          : delivery->chat == sight->chat->state;
-    if (delivery->intent != SMA_INTENT_APPROVAL_REQUEST || !is_here ||
-        delivery->state != SMA_DELIVERY_SENT ||
-        sma_state_outbox_step(delivery->outbox_id) != sight->approval->step)
+    if (card->intent != SMA_INTENT_APPROVAL_REQUEST || card->state != SMA_DELIVERY_SENT)
         return SMA_ERR_OK;
-    struct mark mark = read_mark(delivery->error);
+    struct sma_card_mark mark = sma_card_mark_parse(card->error);
     struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(delivery->route, &facts);
+    enum sma_err err = sma_store_facts_get(card->route, &facts);
     if (err != SMA_ERR_OK)
         return err;
     /* The numbers of the place where the chat was before it moved mean other messages here. */
-    const struct sma_str place = delivery->chat->place;
+    const struct sma_str place = sight->chat->state->place;
     bool is_same_place = place.len == 0 || sma_str_is_equal(place, facts.route.chat_id);
-    sight->is_shown = true;
-    sight->is_before = !is_dated_after(sight->said, &mark);
-    sight->is_answered = is_same_place && (is_named(mark.id, sight->said->reply_to_id) ||
-                                           is_named(mark.reply_id, sight->said->reply_to_id));
+    *ret_look = (struct look){.is_shown = true,
+                              .is_before = !sma_said_is_after(said, &mark),
+                              .is_answered = is_same_place && sma_said_answers(said, &mark)};
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err look(struct sma_store *store, struct store_approval *approval,
-                                     const struct store_chat *chat, const struct store_said *said,
-                                     struct sight *ret_sight)
+static SMA_CHECKED enum sma_err look(struct sma_store *store, const struct store_sight *sight,
+                                     const struct sma_said *said, struct look *ret_look)
 {
-    *ret_sight = (struct sight){.approval = approval, .chat = chat, .said = said};
-    return sma_state_each_delivery(store->state, approval->seq, note_sight, ret_sight);
+    struct sma_state_rows rows = {0};
+    struct sma_state_delivery card;
+    const struct store_approval *approval = sight->approval;
+    *ret_look = (struct look){0};
+    enum sma_err err = sma_state_delivery_read(
+        store->state,
+        sma_state_outbox_id(approval->seq, approval->step, STORE_CARD_CALL + sight->place), &rows,
+        &card);
+    if (err == SMA_ERR_OK)
+        err = look_at(sight, &card, said, ret_look);
+    sma_state_rows_free(&rows);
+    /* A card that is not there, or cannot be read, nobody can mean by words. */
+    bool is_none = err == SMA_ERR_NOTFOUND || err == SMA_ERR_BADINPUT ||
+                   (err == SMA_ERR_CORRUPT && !sma_state_is_fatal(store->state));
+    return is_none ? SMA_ERR_OK : err;
 }
 
-/* -- which request ---------------------------------------------------------------------------------------------------- */
 static SMA_CHECKED enum sma_err find_answered(struct sma_store *store,
                                               const struct store_chat *chat,
-                                              const struct store_said *said,
+                                              const struct sma_said *said,
                                               struct store_meant *ret_meant)
 {
-    struct sight sight;
-    for (struct store_approval *at = store->consent->first; at != NULL; at = at->next) {
-        if (!sma_store_is_shown_in(at, chat))
-            continue;
-        enum sma_err err = look(store, at, chat, said, &sight);
+    struct look seen;
+    for (struct store_sight *at = sma_store_first_sight(store, chat); at != NULL; at = at->next) {
+        enum sma_err err = look(store, at, said, &seen);
         if (err != SMA_ERR_OK)
             return err;
-        if (sight.is_answered)
-            *ret_meant = (struct store_meant){.approval = at, .how = STORE_MEANT_CARD};
+        if (seen.is_answered)
+            *ret_meant = (struct store_meant){.approval = at->approval, .how = SMA_MEANT_CARD};
     }
     return SMA_ERR_OK;
 }
 
+/* May words said in this private chat mean the request: have we said nothing else since? */
+static bool is_fresh(const struct sma_store *store, const struct store_sight *sight)
+{
+    return !sight->is_buried &&
+           (sight->place == 0 || !sma_queue_is_busy(store->queue, sight->chat->id));
+}
+
 enum sma_err sma_store_find_meant(struct sma_store *store, const struct store_chat *chat,
-                                  const struct store_said *said, struct store_meant *ret_meant)
+                                  const struct sma_said *said, struct store_meant *ret_meant)
 {
     uint32_t count;
     *ret_meant = (struct store_meant){0};
-    if (said->is_forward || said->is_edited)
+    if (!sma_said_is_own(said))
         return SMA_ERR_OK;
     if (said->is_reply)
         return said->reply_to_id.len > 0 ? find_answered(store, chat, said, ret_meant) : SMA_ERR_OK;
-    struct store_approval *approval = sma_store_approval_meant(store, chat, &count);
-    if (approval == NULL)
+    struct store_sight *sight = sma_store_sight_meant(store, chat, &count);
+    if (sight == NULL)
         return SMA_ERR_OK;
-    struct sight sight;
-    enum sma_err err = look(store, approval, chat, said, &sight);
-    if (err != SMA_ERR_OK || !sight.is_shown || sight.is_before)
+    struct look seen;
+    enum sma_err err = look(store, sight, said, &seen);
+    if (err != SMA_ERR_OK || !seen.is_shown || seen.is_before)
         return err;
-    *ret_meant = (struct store_meant){.approval = approval, .how = STORE_MEANT_BELOW};
-    if (count > 1)
-        ret_meant->how = STORE_MEANT_ONE_OF_SEVERAL;
-    else if (said->is_group)
-        ret_meant->how =
-            said->addressed == SMA_ADDRESSED_NONE ? STORE_MEANT_TALK : STORE_MEANT_MENTION;
-    else if (!sma_store_is_approval_fresh(store, approval, chat))
-        ret_meant->how = STORE_MEANT_BURIED;
+    *ret_meant = (struct store_meant){.approval = sight->approval,
+                                      .how = sma_said_means(said, count, is_fresh(store, sight))};
     return SMA_ERR_OK;
 }

@@ -121,19 +121,19 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
                               const struct sma_route *route, uint64_t seq)
 {
     struct store_approval *approval = sma_store_approval_of_chat(store, chat);
-    if (approval == NULL || approval->is_told || is_channel_quiet(route))
+    if (approval == NULL || sma_store_approval_is_told(approval) || is_channel_quiet(route))
         return SMA_ERR_OK;
     struct store_case it;
     enum sma_err err = sma_store_case_open(store, approval, &it);
     if (err != SMA_ERR_OK)
-        return approval->is_broken ? SMA_ERR_OK : err;
+        return err == SMA_ERR_CORRUPT ? SMA_ERR_OK : err; /* the end of the batch gives it up */
     uint64_t mask = sma_store_case_mask(&it);
     struct sma_str title = mask == 0 ? SMA_STR("") : it.request.items[__builtin_ctzll(mask)].title;
     char about[256];
     snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(title, sizeof about - 1),
              title.len == 0 ? "" : title.ptr);
     sma_store_case_fini(&it);
-    approval->is_told = true;
+    sma_store_approval_note_told(approval);
     sma_buf_clear(&store->text_buf);
     sma_notice_format(&store->text_buf, sma_store_language(store, route),
                       SMA_NOTICE_APPROVAL_WAITING, about);

@@ -15,6 +15,8 @@
 #include "runs.h"
 #include "store.h"
 
+#include "runtime/approval/consent.h"
+
 #include <stdlib.h>
 
 int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route)
@@ -232,7 +234,7 @@ enum sma_err sma_store_card_id(const struct sma_state_delivery *request, struct 
         return err;
     /* The card stands where the chat was before it moved: it cannot be changed from here. */
     if (chat->place.len == 0 || sma_str_is_equal(chat->place, facts.route.chat_id))
-        sma_buf_put_str(id, sma_store_card_mark_id(request->error));
+        sma_buf_put_str(id, sma_card_mark_parse(request->error).id);
     return id->err;
 }
 

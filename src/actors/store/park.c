@@ -12,7 +12,6 @@
 #include "outbox.h"
 #include "people.h"
 #include "runs.h"
-#include "runs_priv.h"
 #include "store.h"
 
 #include "runtime/agent/codec.h"
@@ -101,7 +100,7 @@ static SMA_CHECKED enum sma_err send_homes(struct sma_store *store, struct store
         if (err == SMA_ERR_OK)
             chat = sma_state_chat_get(store->state, homes[i].chat_key);
         if (chat != NULL && chat->user != NULL)
-            err = sma_store_approval_show(it->approval, chat->user);
+            err = sma_store_approval_show(store, it->approval, chat->user, (uint8_t)(1 + i));
     }
     sma_buf_fini(&storage);
     return err;
@@ -130,84 +129,71 @@ static SMA_CHECKED enum sma_err send_cards(struct sma_store *store, struct store
 }
 
 /* -- outcomes --------------------------------------------------------------------------------------------------- */
-struct place_of_card
-{
-    uint32_t call;
-    struct sma_buf bytes; /* facts of the route, then the message id if it is known yet */
-    size_t facts_len;
-    struct sma_state_chat *chat;
-};
-struct places
-{
-    uint32_t step, count;
-    struct place_of_card list[1 + SMA_APPROVAL_HOME_COUNT_MAX];
-};
-
-/* Somebody has seen this card, or may have. */
-static enum sma_err note_place(void *user, const struct sma_state_delivery *delivery)
-{
-    struct places *places = user;
-    if (delivery->intent != SMA_INTENT_APPROVAL_REQUEST ||
-        sma_state_outbox_step(delivery->outbox_id) != places->step ||
-        delivery->state == SMA_DELIVERY_FAILED || places->count == SMA_COUNT_OF(places->list))
-        return SMA_ERR_OK;
-    struct place_of_card *place = &places->list[places->count++];
-    place->call = sma_state_outbox_call(delivery->outbox_id);
-    place->chat = delivery->chat;
-    sma_buf_init(&place->bytes, STORAGE_BYTES_MAX);
-    sma_buf_put_str(&place->bytes, delivery->route);
-    place->facts_len = place->bytes.len;
-    return place->bytes.err == SMA_ERR_OK ? sma_store_card_id(delivery, &place->bytes)
-                                          : place->bytes.err;
-}
-
-static SMA_CHECKED enum sma_err send_one_outcome(struct sma_store *store, struct store_case *it,
-                                                 const struct place_of_card *place, uint32_t step,
-                                                 struct sma_str by)
+static SMA_CHECKED enum sma_err send_text(struct sma_store *store, struct store_case *it,
+                                          const struct sma_step_delivery *delivery, uint32_t step,
+                                          struct sma_str by, struct sma_str message_id)
 {
     enum sma_request_outcome outcomes[SMA_TOOL_CALL_COUNT_MAX];
     struct sma_card_facts card;
-    struct store_facts facts;
+    struct sma_step_delivery outcome = *delivery;
     struct sma_buf text;
     for (uint32_t i = 0; i < it->request.item_count; i++)
         outcomes[i] = (enum sma_request_outcome)it->items[i].outcome;
-    enum sma_err err =
-        sma_store_facts_get((struct sma_str){place->bytes.ptr, place->facts_len}, &facts);
-    if (err != SMA_ERR_OK)
-        return err;
-    struct sma_str message_id = {place->bytes.ptr + place->facts_len,
-                                 place->bytes.len - place->facts_len};
-    sma_store_follow_route(place->chat, &facts.route);
-    fill_card(store, it, &facts.route, &card);
+    fill_card(store, it, &delivery->route, &card);
     sma_buf_init(&text, STORE_CARD_BYTES_MAX);
     sma_card_put_outcome(&text, &card, outcomes, by, message_id);
-    err = text.err;
-    if (err == SMA_ERR_OK)
-        err = send_card(store, it,
-                        &(struct sma_step_delivery){.call = place->call,
-                                                    .intent = SMA_INTENT_APPROVAL_OUTCOME,
-                                                    .route = facts.route,
-                                                    .text = sma_buf_str(&text)},
-                        step, NULL);
+    outcome.text = sma_buf_str(&text);
+    enum sma_err err =
+        text.err == SMA_ERR_OK ? send_card(store, it, &outcome, step, NULL) : text.err;
     sma_buf_fini(&text);
+    return err;
+}
+
+/* Wherever somebody has seen this card, or may have. */
+static SMA_CHECKED enum sma_err follow_card(struct sma_store *store, struct store_case *it,
+                                            const struct sma_state_delivery *request, uint32_t step,
+                                            struct sma_str by)
+{
+    struct store_facts facts;
+    struct sma_buf message_id;
+    bool is_gone = false; /* never shown: nothing to change */
+    if (request->intent != SMA_INTENT_APPROVAL_REQUEST || request->state == SMA_DELIVERY_FAILED)
+        return SMA_ERR_OK;
+    sma_buf_init(&message_id, STORAGE_BYTES_MAX);
+    enum sma_err err = sma_store_facts_get(request->route, &facts);
+    if (err == SMA_ERR_OK)
+        err = sma_store_card_id(request, &message_id);
+    if (err == SMA_ERR_OK)
+        err = sma_store_withdraw(store, request->outbox_id, &is_gone);
+    if (err == SMA_ERR_OK && !is_gone) {
+        sma_store_follow_route(request->chat, &facts.route);
+        err =
+            send_text(store, it,
+                      &(struct sma_step_delivery){.call = sma_state_outbox_call(request->outbox_id),
+                                                  .intent = SMA_INTENT_APPROVAL_OUTCOME,
+                                                  .route = facts.route},
+                      step, by, sma_buf_str(&message_id));
+    }
+    sma_buf_fini(&message_id);
     return err;
 }
 
 enum sma_err sma_store_send_outcome(struct sma_store *store, struct store_case *it, uint32_t step,
                                     struct sma_str by)
 {
-    struct places places = {.step = it->approval->step};
-    enum sma_err err =
-        sma_state_each_delivery(store->state, it->approval->seq, note_place, &places);
-    for (uint32_t i = 0; i < places.count; i++) {
-        struct place_of_card *place = &places.list[i];
-        uint64_t id = sma_state_outbox_id(it->approval->seq, places.step, place->call);
-        bool is_gone = false; /* never shown: nothing to change */
+    enum sma_err err = SMA_ERR_OK;
+    for (uint32_t i = 0; i <= SMA_APPROVAL_HOME_COUNT_MAX && err == SMA_ERR_OK; i++) {
+        struct sma_state_rows rows = {0};
+        struct sma_state_delivery request;
+        uint64_t id =
+            sma_state_outbox_id(it->approval->seq, it->approval->step, STORE_CARD_CALL + i);
+        err = sma_state_delivery_read(store->state, id, &rows, &request);
         if (err == SMA_ERR_OK)
-            err = sma_store_withdraw(store, id, &is_gone);
-        if (err == SMA_ERR_OK && !is_gone)
-            err = send_one_outcome(store, it, place, step, by);
-        sma_buf_fini(&place->bytes);
+            err = follow_card(store, it, &request, step, by);
+        sma_state_rows_free(&rows);
+        bool is_none = err == SMA_ERR_NOTFOUND || err == SMA_ERR_BADINPUT ||
+                       (err == SMA_ERR_CORRUPT && !sma_state_is_fatal(store->state));
+        err = is_none ? SMA_ERR_OK : err; /* a card that cannot be read stays as it is */
     }
     return err;
 }
@@ -287,11 +273,15 @@ static SMA_CHECKED enum sma_err ask_people(struct sma_store *store, struct store
                                                    .created_ms = sma_ctx_wall(store->ctx),
                                                    .left_ms = -1,
                                                    .request = step->request_json});
-    struct store_approval *approval =
-        err == SMA_ERR_OK ? sma_store_approval_add(store, id, run->chat, run->seq, step->number)
-                          : NULL;
-    if (approval == NULL)
-        return err == SMA_ERR_OK ? SMA_ERR_NOMEM : err;
+    struct store_approval *approval;
+    if (err == SMA_ERR_OK)
+        err = sma_store_approval_add(
+            store,
+            &(struct store_approval_facts){
+                .id = sma_str(id), .chat = run->chat, .seq = run->seq, .step = step->number},
+            &approval);
+    if (err != SMA_ERR_OK)
+        return err;
     struct store_case it;
     err = sma_store_case_open(store, approval, &it);
     if (err != SMA_ERR_OK)
@@ -343,7 +333,7 @@ enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
     sma_request_fini(&request);
     if (err == SMA_ERR_OK)
         err = sma_store_leave_run(store, run);
-    run->end = STORE_END_ASKS;
+    sma_store_note_asks(run);
     if (err == SMA_ERR_OK && is_full) {
         sma_store_free_chat(store, chat);
         err = sma_queue_push_resumed(store->queue, chat->id, seq);
@@ -352,22 +342,21 @@ enum sma_err sma_store_park(struct sma_store *store, struct store_run *run,
 }
 
 /* -- what HTTP callers are told --------------------------------------------------------------------------------- */
-static enum sma_err put_plain(void *user, const struct sma_state_delivery *delivery)
+enum sma_err sma_store_put_explanation(struct sma_store *store,
+                                       const struct store_approval *approval, struct sma_buf *text)
 {
-    struct sma_buf *text = user;
-    struct sma_card card;
-    enum sma_err err = sma_card_parse(delivery->text, &card);
+    struct sma_state_rows rows = {0};
+    struct sma_state_delivery delivery;
+    struct sma_card card = {0};
+    uint64_t id = sma_state_outbox_id(approval->seq, approval->step, STORE_CARD_CALL);
+    enum sma_err err = sma_state_delivery_read(store->state, id, &rows, &delivery);
+    if (err == SMA_ERR_OK)
+        err = sma_card_parse(delivery.text, &card);
     if (err == SMA_ERR_OK) {
         sma_buf_put_str(text, card.plain.len > 0 ? card.plain : card.text);
         err = text->err;
     }
     sma_card_fini(&card);
+    sma_state_rows_free(&rows);
     return err;
-}
-
-enum sma_err sma_store_put_explanation(struct sma_store *store,
-                                       const struct store_approval *approval, struct sma_buf *text)
-{
-    uint64_t id = sma_state_outbox_id(approval->seq, approval->step, STORE_CARD_CALL);
-    return sma_state_outbox_get(store->state, id, put_plain, text);
 }

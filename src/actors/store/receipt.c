@@ -8,6 +8,8 @@
 #include "outbox_priv.h"
 #include "store.h"
 
+#include "runtime/approval/consent.h"
+
 struct sent_row
 {
     struct sma_store *store;
@@ -52,7 +54,7 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
     };
     if (is_sent && sma_state_outbox_call(row->id) >= STORE_CARD_CALL) {
         sma_buf_clear(&store->text_buf);
-        sma_store_card_mark_put(&store->text_buf, receipt, sma_ctx_wall(store->ctx));
+        sma_card_mark_put(&store->text_buf, receipt, sma_ctx_wall(store->ctx));
         update.error = sma_buf_str(&store->text_buf);
     }
     enum sma_err err =

@@ -143,6 +143,25 @@ uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq
     return count;
 }
 
+void sma_store_note_asks(struct store_run *run)
+{
+    run->end = STORE_END_ASKS;
+}
+
+bool sma_store_next_orphan(const struct sma_store *store, uint64_t run_seq, uint32_t *place,
+                           uint64_t *ret_seq)
+{
+    const struct store_runs *runs = store->runs;
+    while (*place < runs->orphan_count) {
+        const struct store_orphan *orphan = &runs->orphans[(*place)++];
+        if (orphan->run_seq != run_seq)
+            continue;
+        *ret_seq = orphan->seq;
+        return true;
+    }
+    return false;
+}
+
 bool sma_store_take_orphan(struct sma_store *store, uint64_t run_seq, uint64_t *ret_seq)
 {
     for (uint32_t i = 0; i < store->runs->orphan_count; i++) {

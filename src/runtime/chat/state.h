@@ -583,7 +583,7 @@ struct sma_state_counts
 {
     uint64_t chats, claims, open_messages;
     uint64_t chats_kept; /* records in memory */
-    uint64_t commits; /* successful, not empty, synced */
+    uint64_t commits;    /* successful, not empty, synced */
     uint64_t lazy_commits;
     uint64_t wal_syncs; /* fdatasync calls of the commit path: <= commits + wal_restarts */
     uint64_t

@@ -203,6 +203,11 @@
       "WHERE id=?1")                                                                               \
     X(APPROVAL_IDS, "SELECT id FROM approvals WHERE id>=?1 AND id<?2 LIMIT 2")                     \
     X(APPROVAL_OPEN_IDS, "SELECT id FROM approvals WHERE state=0 ORDER BY run")                    \
+    X(ASKED_EACH, "SELECT a.id,a.run,a.chat,a.step,a.left_ms,m.chat,m.state FROM approvals a "     \
+                  "LEFT JOIN messages m ON m.seq=a.run WHERE a.state=0 ORDER BY a.run")            \
+    X(ASKED_DROP, "DELETE FROM approvals WHERE state=0 AND run=?1")                                \
+    X(OUTBOX_PLACES,                                                                               \
+      "SELECT id,chat FROM outbox WHERE id>=?1 AND id<=?2 AND intent=?3 ORDER BY id")              \
     X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
     X(GRANT_INSERT,                                                                                \
       "INSERT INTO grants(id,chat,created,until,tool,rule,person) VALUES(?1,?2,?3,?4,?5,?6,?7) "   \

@@ -349,3 +349,91 @@ enum sma_err sma_state_approvals_open_read(struct sma_state *state, struct sma_s
     sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_OPEN_IDS);
     return stmt == NULL ? state->error.code : read_ids(state, stmt, rows, ret_list);
 }
+
+static struct sma_state_asked asked_of(struct sma_state *state, sqlite3_stmt *stmt)
+{
+    static const int types[] = {SQLITE_TEXT, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER,
+                                SQLITE_INTEGER};
+    struct sma_state_asked asked = {0};
+    for (int i = 0; i < (int)SMA_COUNT_OF(types); i++)
+        asked.is_damaged = asked.is_damaged || sqlite3_column_type(stmt, i) != types[i];
+    asked.id = sma_state_column(stmt, 0);
+    asked.run_seq = (uint64_t)sqlite3_column_int64(stmt, 1);
+    asked.chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 2));
+    int64_t step = sqlite3_column_int64(stmt, 3);
+    asked.is_damaged =
+        asked.is_damaged || asked.chat == NULL || step <= 0 || step >= SMA_STATE_STEP_NUMBER_MAX;
+    struct sma_state_chat *chat =
+        sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 5));
+    asked.is_damaged = asked.is_damaged || asked.chat != chat;
+    asked.chat = chat;
+    asked.is_lost = chat == NULL || sqlite3_column_int64(stmt, 6) != SMA_ROW_PARKED;
+    asked.step = (uint32_t)step;
+    asked.left_ms = sqlite3_column_int64(stmt, 4);
+    return asked;
+}
+
+enum sma_err sma_state_asked_read(struct sma_state *state, struct sma_state_rows *rows,
+                                  struct sma_state_asked_list *ret_list)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ASKED_EACH);
+    struct sma_state_asked_list list = {NULL, 0};
+    enum sma_err err = stmt == NULL ? state->error.code : SMA_ERR_OK;
+    int rc = SQLITE_DONE;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct sma_state_asked asked = asked_of(state, stmt);
+        struct sma_str *const slices[] = {&asked.id};
+        err = sma_state_rows_own(rows, slices, 1);
+        void *grown = list_grow(rows, list.items, list.count, sizeof *list.items);
+        if (grown == NULL)
+            err = SMA_ERR_NOMEM;
+        else
+            list.items = grown;
+        if (err == SMA_ERR_OK)
+            list.items[list.count++] = asked;
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read open approvals");
+    if (stmt != NULL)
+        sma_state_done(stmt);
+    *ret_list = list;
+    return err;
+}
+
+enum sma_err sma_state_asked_drop(struct sma_state *state, uint64_t run_seq)
+{
+    enum sma_err err = sma_state_change(state);
+    sqlite3_stmt *stmt = err == SMA_ERR_OK ? bind_one(state, SMA_SQL_ASKED_DROP, run_seq) : NULL;
+    if (stmt == NULL)
+        return err == SMA_ERR_OK ? state->error.code : err;
+    return sma_state_run(state, stmt);
+}
+
+enum sma_err sma_state_places_read(struct sma_state *state, uint64_t first_id, uint64_t last_id,
+                                   uint8_t intent, struct sma_state_rows *rows,
+                                   struct sma_state_places *ret_places)
+{
+    sqlite3_stmt *stmt = bind_two(state, SMA_SQL_OUTBOX_PLACES, first_id, last_id);
+    struct sma_state_places list = {NULL, 0};
+    enum sma_err err = stmt == NULL ? state->error.code : SMA_ERR_OK;
+    if (stmt != NULL)
+        (void)sqlite3_bind_int(stmt, 3, intent); /* a valid index cannot fail */
+    int rc = SQLITE_DONE;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        void *grown = list_grow(rows, list.items, list.count, sizeof *list.items);
+        if (grown == NULL) {
+            err = SMA_ERR_NOMEM;
+            break;
+        }
+        list.items = grown;
+        list.items[list.count++] = (struct sma_state_place){
+            .outbox_id = (uint64_t)sqlite3_column_int64(stmt, 0),
+            .chat = sma_state_chat_by_id(state, (uint32_t)sqlite3_column_int64(stmt, 1))};
+    }
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail_row(state, rc, "read where deliveries go");
+    if (stmt != NULL)
+        sma_state_done(stmt);
+    *ret_places = list;
+    return err;
+}

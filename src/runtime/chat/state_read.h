@@ -125,5 +125,41 @@ struct sma_state_approval_list
 SMA_CHECKED enum sma_err sma_state_approvals_open_read(struct sma_state *state,
                                                        struct sma_state_rows *rows,
                                                        struct sma_state_approval_list *ret_list);
+/* An open one without what is asked. */
+struct sma_state_asked
+{
+    struct sma_str id;
+    struct sma_state_chat *chat; /* of the run's message; NULL only when is_lost */
+    uint64_t run_seq;
+    int64_t left_ms;
+    uint32_t step;
+    bool is_lost;    /* no parked run belongs to it */
+    bool is_damaged; /* something in it is not what it should be; its run can be believed */
+};
+struct sma_state_asked_list
+{
+    struct sma_state_asked *items;
+    size_t count;
+};
+/** All open ones, oldest run first. */
+SMA_CHECKED enum sma_err sma_state_asked_read(struct sma_state *state, struct sma_state_rows *rows,
+                                              struct sma_state_asked_list *ret_list);
+/** Remove the open ones of a run, whatever their ids. */
+SMA_CHECKED enum sma_err sma_state_asked_drop(struct sma_state *state, uint64_t run_seq);
+struct sma_state_place
+{
+    uint64_t outbox_id;
+    struct sma_state_chat *chat; /* NULL: it is not there */
+};
+struct sma_state_places
+{
+    struct sma_state_place *items;
+    size_t count;
+};
+/** Where the deliveries with these ids, both included, and this intent go; open or not. */
+SMA_CHECKED enum sma_err sma_state_places_read(struct sma_state *state, uint64_t first_id,
+                                               uint64_t last_id, uint8_t intent,
+                                               struct sma_state_rows *rows,
+                                               struct sma_state_places *ret_places);
 
 #endif

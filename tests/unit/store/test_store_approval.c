@@ -365,7 +365,7 @@ static uint64_t ask_the_boss_at_home(void)
 {
     uint64_t seq = park(&w, "a", "a1", one_command, 1);
     show_all(&w);
-    CHECK_INT(1, w.store->consent->last->shown_count);
+    CHECK_INT(1, w.store->consent->last->sight_count - 1);
     return seq;
 }
 
@@ -419,7 +419,7 @@ static void of_two_fresh_cards_none_is_meant(void)
     uint64_t own = park_at_home();
     (void)ask_the_boss_at_home();
     struct store_chat *home = w.store->consent->first->chat;
-    CHECK(home == w.store->consent->last->shown[0]);
+    CHECK(home == w.store->consent->last->sights[1].chat);
     CHECK(sma_store_may_refuse_again(w.store, home)); /* just used by something else */
     say_as_boss("home", "2", "ok");
     CHECK(strstr(next_delivery(&w), "Several requests") != NULL);

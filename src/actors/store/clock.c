@@ -1,0 +1,239 @@
+/*
+ * How long requests wait. A request's clock starts when its card was delivered (or will not be), stands while the service
+ * is down or somebody's words are judged, and is written down when it starts and at an orderly end: after a crash it has a
+ * little more left. The clocks that run are a heap: a batch looks at those that have run out and at no other.
+ */
+#include "consent.h"
+#include "consent_priv.h"
+#include "record.h"
+#include "store.h"
+
+#include <stdlib.h>
+
+#define MS_NS UINT64_C(1000000)
+#define LEFT_MS_MAX (INT64_C(3660) * 86400000) /* no clock has more, whatever its row says */
+
+/* -- the heap --------------------------------------------------------------------------------------------------- */
+static void put_at(struct store_consent *consent, uint32_t place, struct store_approval *approval)
+{
+    consent->clocks[place - 1] = approval;
+    approval->clock_place = place;
+}
+
+static bool is_earlier(const struct store_approval *a, const struct store_approval *b)
+{
+    return a->deadline_ns < b->deadline_ns;
+}
+
+static void sift(struct store_consent *consent, uint32_t place, struct store_approval *approval)
+{
+    for (; place > 1 && is_earlier(approval, consent->clocks[place / 2 - 1]); place /= 2)
+        put_at(consent, place, consent->clocks[place / 2 - 1]);
+    for (uint32_t child; (child = place * 2) <= consent->clock_count; place = child) {
+        if (child < consent->clock_count &&
+            is_earlier(consent->clocks[child], consent->clocks[child - 1]))
+            child++;
+        if (!is_earlier(consent->clocks[child - 1], approval))
+            break;
+        put_at(consent, place, consent->clocks[child - 1]);
+    }
+    put_at(consent, place, approval);
+}
+
+void sma_store_drop_clock(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_consent *consent = store->consent;
+    uint32_t place = approval->clock_place;
+    if (place == 0)
+        return;
+    approval->clock_place = 0;
+    struct store_approval *last = consent->clocks[--consent->clock_count];
+    if (last != approval)
+        sift(consent, place, last);
+}
+
+static void add_clock(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_consent *consent = store->consent;
+    sma_store_need(store, sma_store_grow(&consent->clocks, consent->clock_count,
+                                         &consent->clock_cap, sizeof(struct store_approval *)));
+    sift(consent, ++consent->clock_count, approval);
+}
+
+/* -- one clock -------------------------------------------------------------------------------------------------- */
+static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
+{
+    if (approval->left_ms < 0 || approval->judged_count > 0 || approval->deadline_ns != 0 ||
+        store->config->approvals_expire_s <= 0)
+        return;
+    int64_t left_ms = approval->left_ms < LEFT_MS_MAX ? approval->left_ms : LEFT_MS_MAX;
+    approval->deadline_ns = now + (uint64_t)left_ms * MS_NS;
+    add_clock(store, approval);
+}
+
+static void stop_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
+{
+    if (approval->deadline_ns == 0)
+        return;
+    approval->left_ms =
+        approval->deadline_ns > now ? (int64_t)((approval->deadline_ns - now) / MS_NS) : 0;
+    approval->deadline_ns = 0;
+    sma_store_drop_clock(store, approval);
+}
+
+enum sma_err sma_store_approval_start_clock(struct sma_store *store,
+                                            struct store_approval *approval)
+{
+    if (approval->left_ms >= 0 || store->config->approvals_expire_s <= 0)
+        return SMA_ERR_OK;
+    approval->left_ms = store->config->approvals_expire_s * 1000;
+    run_clock(store, approval, sma_ctx_now(store->ctx));
+    return sma_state_approval_set_left(store->state, sma_str(approval->id), approval->left_ms);
+}
+
+enum sma_err sma_store_approval_delivered(struct sma_store *store, uint64_t outbox_id)
+{
+    struct store_approval *approval =
+        sma_store_approval_of_run(store, sma_state_outbox_seq(outbox_id));
+    if (approval == NULL || approval->step != sma_state_outbox_step(outbox_id))
+        return SMA_ERR_OK;
+    return sma_store_approval_start_clock(store, approval);
+}
+
+void sma_store_approval_judging(struct sma_store *store, struct store_approval *approval,
+                                int change)
+{
+    approval->judged_count += (uint32_t)change;
+    if (store->ctx == NULL)
+        return; /* before the start all clocks stand */
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (approval->judged_count > 0)
+        stop_clock(store, approval, now);
+    else
+        run_clock(store, approval, now);
+}
+
+enum sma_err sma_store_save_clocks(struct sma_store *store)
+{
+    uint64_t now = sma_ctx_now(store->ctx);
+    for (struct store_approval *at = store->consent->first; at != NULL; at = at->next) {
+        stop_clock(store, at, now);
+        if (at->left_ms < 0)
+            continue;
+        enum sma_err err = sma_store_begin(store);
+        if (err == SMA_ERR_OK)
+            err = sma_state_approval_set_left(store->state, sma_str(at->id), at->left_ms);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+/* -- the end of their time -------------------------------------------------------------------------------------- */
+static SMA_CHECKED enum sma_err expire(struct sma_store *store, struct store_approval *approval)
+{
+    struct store_case it;
+    enum sma_err err = sma_store_begin(store);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (!approval->is_broken)
+        err = sma_store_case_open(store, approval, &it);
+    if (approval->is_broken)
+        return sma_store_abandon(store, approval);
+    if (err != SMA_ERR_OK)
+        return err;
+    for (uint32_t i = 0; i < it.request.item_count; i++)
+        if (it.items[i].outcome == SMA_REQUEST_OPEN)
+            it.items[i] = (struct store_case_item){.outcome = SMA_REQUEST_EXPIRED,
+                                                   .via = SMA_STR("clock"),
+                                                   .response = SMA_STR("expired"),
+                                                   .at_ms = sma_ctx_wall(store->ctx)};
+    err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_EXPIRED, SMA_STR(""));
+    sma_store_case_fini(&it);
+    return err;
+}
+
+/* After the rows were read, and when a reload said that requests expire, or never do. */
+static void look_at_all(struct sma_store *store, uint64_t now)
+{
+    struct store_consent *consent = store->consent;
+    if (!consent->are_clocks_new && consent->expire_s == store->config->approvals_expire_s)
+        return;
+    consent->are_clocks_new = false;
+    consent->expire_s = store->config->approvals_expire_s;
+    for (struct store_approval *at = consent->first; at != NULL; at = at->next) {
+        if (consent->expire_s <= 0)
+            stop_clock(store, at, now);
+        run_clock(store, at, now);
+    }
+}
+
+enum sma_err sma_store_expire_approvals(struct sma_store *store)
+{
+    struct store_consent *consent = store->consent;
+    if (store->is_draining || sma_store_disk_level(store) >= 2)
+        return SMA_ERR_OK;
+    uint64_t now = sma_ctx_now(store->ctx);
+    look_at_all(store, now);
+    enum sma_err err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK && consent->broken != NULL)
+        err = expire(store, consent->broken);
+    while (err == SMA_ERR_OK && consent->clock_count > 0 && consent->clocks[0]->deadline_ns <= now)
+        err = expire(store, consent->clocks[0]);
+    return err;
+}
+
+uint64_t sma_store_clock_wake(const struct sma_store *store)
+{
+    const struct store_consent *consent = store->consent;
+    if (!sma_store_may_write(store) || consent->count == 0)
+        return UINT64_MAX;
+    if (consent->are_clocks_new || consent->broken != NULL)
+        return 0;
+    return consent->clock_count > 0 ? consent->clocks[0]->deadline_ns : UINT64_MAX;
+}
+
+/* -- reading the rows again ------------------------------------------------------------------------------------- */
+void sma_store_keep_clock(struct sma_store *store, const struct store_approval *approval)
+{
+    struct store_consent *consent = store->consent;
+    if (approval->left_ms < 0 && !approval->is_told)
+        return;
+    sma_store_need(store, sma_store_grow(&consent->kept, consent->kept_count, &consent->kept_cap,
+                                         sizeof *consent->kept));
+    consent->kept[consent->kept_count++] =
+        (struct store_clock){.seq = approval->seq,
+                             .step = approval->step,
+                             .deadline_ns = approval->deadline_ns,
+                             .left_ms = approval->left_ms,
+                             .is_told = approval->is_told};
+}
+
+/* What is over in the open transaction stays kept: that may be undone yet. */
+void sma_store_take_clocks(struct sma_store *store)
+{
+    struct store_consent *consent = store->consent;
+    uint32_t kept_count = 0;
+    for (uint32_t i = 0; i < consent->kept_count; i++) {
+        const struct store_clock kept = consent->kept[i];
+        struct store_approval *approval = sma_store_approval_of_run(store, kept.seq);
+        if (approval == NULL || approval->step != kept.step) {
+            consent->kept[kept_count++] = kept;
+            continue;
+        }
+        approval->is_told = kept.is_told;
+        if (approval->left_ms < 0 || kept.left_ms < 0)
+            continue; /* what started it is undone */
+        approval->left_ms = kept.left_ms;
+        approval->deadline_ns = kept.deadline_ns;
+        if (kept.deadline_ns != 0)
+            add_clock(store, approval);
+    }
+    consent->kept_count = kept_count;
+    consent->are_clocks_new = true;
+}
+
+void sma_store_drop_kept_clocks(struct sma_store *store)
+{
+    store->consent->kept_count = 0;
+}
