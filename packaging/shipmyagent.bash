@@ -2,7 +2,7 @@
 _shipmyagent() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} options=""
     if [ "$COMP_CWORD" -eq 1 ] && [[ $word != -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage alias policy help" -- "$word"; compgen -d -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "start chat init status approvals grants pair trace usage compact alias policy help" -- "$word"; compgen -d -- "$word")
         return
     fi
     if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --role ]]; then
@@ -20,7 +20,7 @@ _shipmyagent() {
     pair) options="list approve reject --role --json" ;;
     alias) options="--shell --dry-run --print" ;;
     policy) options="check --" ;;
-    help) options="start chat init status approvals grants pair trace usage alias policy" ;;
+    help) options="start chat init status approvals grants pair trace usage compact alias policy" ;;
     *) options="--port --host --provider --sandbox --version --help" ;;
     esac
     if [[ $word == -* || $command == help || ($command =~ ^(policy|approvals|grants|pair)$ && $COMP_CWORD -eq 2) ]]; then

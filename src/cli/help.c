@@ -17,6 +17,7 @@ static const char OVERVIEW[] =
     "  shipmyagent pair               let strangers in, by the code they were shown\n"
     "  shipmyagent trace RUN          what happened to one message, and how long it took\n"
     "  shipmyagent usage [FOLDER]     what the models used: tokens and cost\n"
+    "  shipmyagent compact [FOLDER]   let go of what is over, and make state.db smaller\n"
     "  shipmyagent policy check       may this shell command run? (nothing is run)\n"
     "  shipmyagent alias              add the short name `sma` to your shell\n"
     "  shipmyagent help [COMMAND]     more on one command\n"
@@ -94,6 +95,14 @@ static const struct
      "shipmyagent grants revoke ID [FOLDER]\n"
      "Lists what is allowed without a question, in which chat and until when; revoke takes it "
      "back.\n"},
+    {"compact",
+     "shipmyagent compact [FOLDER]\n"
+     "Removes now what retention.* of ship.json lets go, and writes state.db anew without "
+     "the space of it.\n"
+     "The service removes by itself, in idle moments, and uses the space again; stop it "
+     "for this command.\n"
+     "Needs as much free disk as the smaller file takes. Exit status 0: done; 1: not "
+     "done, nothing is lost.\n"},
     {"pair",
      "shipmyagent pair [list] [FOLDER] [--json]\n"
      "shipmyagent pair approve CODE|PERSON|GROUP [FOLDER] [--role member|admin|owner]\n"

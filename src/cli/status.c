@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include "api.h"
+#include "sizes.h"
 #include "sma/buf.h"
 #include "sma/sys.h"
 
@@ -194,8 +195,10 @@ int sma_cli_status(int argc, char **argv)
         status = fwrite(answer.ptr, 1, answer.len, stdout) != answer.len || puts("") < 0;
     else if (status == 0)
         status = print_answer(&answer);
-    if (status == 0 && !is_json)
+    if (status == 0 && !is_json) {
+        sma_cli_print_sizes(api.state_dir);
         print_belts(api.state_dir);
+    }
     sma_buf_fini(&answer);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "runs.h"
 #include "store.h"
 #include "trouble.h"
+#include "upkeep.h"
 
 #include "runtime/chat/contacts_file.h"
 #include "sma/trouble.h"
@@ -88,6 +89,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_key(buf, "isDegraded");
     sma_buf_put_text(buf, sma_store_is_degraded(store) ? "true" : "false");
     sma_buf_put_char(buf, '}');
+    sma_store_put_sizes(store, buf);
     sma_buf_put_json_key(buf, "durability");
     sma_buf_put_text(buf, store->config->durability_is_none ? "\"none\"" : "\"full\"");
     sma_buf_put_json_key(buf, "learned");

@@ -354,6 +354,7 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     sma_store_search_slice(store);
     sma_store_tend_wal(store);
     sma_store_tend_claims(store);
+    sma_store_keep_slice(store);
     sma_store_between(store);
     set_wake(store);
 }

@@ -1,5 +1,5 @@
 /*
- * upkeep.h — what goes on beside the batches, in slices: a look at the WAL. Part of the store; its thread.
+ * upkeep.h — what goes on beside the batches, in slices: a look at the WAL, retention. Part of the store; its thread.
  */
 #ifndef SMA_STORE_UPKEEP_H
 #define SMA_STORE_UPKEEP_H
@@ -11,5 +11,12 @@
 void sma_store_tend_wal(struct sma_store *store);
 /** Say once an hour that message ids were forgotten before their age (docs/adr/0024). */
 void sma_store_tend_claims(struct sma_store *store);
+
+/* -- keep.c ----------------------------------------------------------------------------------------------------- */
+/** Between batches: a slice of the pass under way, or the beginning of one that is due. Nothing may be in a transaction. */
+void sma_store_keep_slice(struct sma_store *store);
+uint64_t sma_store_keep_wake(const struct sma_store *store);
+/** Append "sizes":{...} to an object that is open; looked at once a minute at most. */
+void sma_store_put_sizes(struct sma_store *store, struct sma_buf *json);
 
 #endif

@@ -6,11 +6,27 @@
 
 #include "upkeep.h"
 
+#include "runtime/chat/keep.h"
+
+struct store_keep
+{
+    struct sma_keep pass;
+    bool is_passing, has_clock;
+    uint64_t due_ns;   /* the next pass; 0 = the first one */
+    uint64_t begun_ns; /* the last one */
+    uint64_t slice_ns; /* the next slice of the one under way */
+    int64_t clock_offset_ms;
+    uint64_t distrust_until_ns; /* the clock has jumped: what it says is not believed before */
+    struct sma_state_sizes sizes;
+    uint64_t sizes_ns; /* when they were looked at; 0 = never */
+};
+
 struct store_upkeep
 {
     uint64_t wal_ns;      /* when to look at a trouble of checkpoints again; 0 = there is none */
     uint64_t wal_told_ns; /* when it may be told again */
     uint64_t early_told, early_told_ns; /* claims that went early; when to tell of more */
+    struct store_keep keep;
 };
 
 #endif

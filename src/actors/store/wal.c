@@ -63,7 +63,8 @@ static enum sma_err create(struct sma_store *store)
 
 static uint64_t wake(const struct sma_store *store)
 {
-    return store->upkeep->wal_ns != 0 ? store->upkeep->wal_ns : UINT64_MAX;
+    uint64_t keep = sma_store_keep_wake(store), wal = store->upkeep->wal_ns;
+    return wal != 0 && wal < keep ? wal : keep;
 }
 
 static void fini(struct sma_store *store)

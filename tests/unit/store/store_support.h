@@ -161,6 +161,7 @@ static inline void close_system(struct world *world)
     drop_kept(&world->api);
     sma_store_destroy(world->store);
     sma_system_destroy(world->system);
+    world->system = NULL;
 }
 
 /* The process ends without a word; the page cache stays. Opens again. */

@@ -1,0 +1,140 @@
+/*
+ * Retention: what is over leaves, in slices of a few milliseconds, when nobody waits. The table is runtime/chat/keep.c; here
+ * is when.
+ *
+ * A pass begins ten minutes after the start and then an hour after the last one; at once when the disk is short. A slice is a
+ * transaction of its own without a sync: what a power failure brings back is removed again. Ages are told by the wall clock, so
+ * a clock that has jumped is not believed for a day: until then only bytes count.
+ */
+#include "batch.h"
+#include "record.h"
+#include "upkeep_priv.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define FIRST_NS (600 * SECOND_NS)
+#define PASS_NS (3600 * SECOND_NS)
+#define SHORT_NS (60 * SECOND_NS) /* between passes while the disk is short */
+#define PAUSE_NS UINT64_C(20000000)
+#define ROW_COUNT 256 /* of one slice */
+#define JUMP_MS 600000
+#define TRUST_NS (24 * 3600 * SECOND_NS)
+#define SIZES_NS (60 * SECOND_NS)
+
+/* The wall clock, or 0 while it is not believed. */
+static int64_t trusted_wall(struct sma_store *store, uint64_t now)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    int64_t wall = sma_ctx_wall(store->ctx);
+    int64_t offset = wall - (int64_t)(now / 1000000);
+    int64_t change = offset - keep->clock_offset_ms;
+    if (keep->has_clock && (change > JUMP_MS || change < -JUMP_MS)) {
+        keep->distrust_until_ns = now + TRUST_NS;
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "the clock has jumped by %lld s: for a day nothing is removed for its age",
+                    (long long)(change / 1000));
+    }
+    keep->has_clock = true;
+    keep->clock_offset_ms = offset;
+    return now < keep->distrust_until_ns ? 0 : wall;
+}
+
+static void end_pass(struct sma_store *store, uint64_t now)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    keep->is_passing = false;
+    keep->due_ns = now + PASS_NS;
+    keep->sizes_ns = 0;
+    sma_buf_clear(&store->text_buf);
+    sma_keep_format(&keep->pass, &store->text_buf);
+    if (store->text_buf.len > 0)
+        sma_ctx_log(store->ctx, SMA_LOG_INFO, "retention: removed %.*s", (int)store->text_buf.len,
+                    store->text_buf.ptr);
+}
+
+static void give_up(struct sma_store *store, enum sma_err err, uint64_t now)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    if (sma_state_is_fatal(store->state))
+        sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
+    const struct sma_error *error = sma_state_error(store->state);
+    sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                "retention: nothing is removed now, it is tried again in an hour: %s",
+                error->text[0] != '\0' ? error->text : sma_err_text(err));
+    keep->is_passing = false;
+    keep->due_ns = now + PASS_NS;
+}
+
+static SMA_CHECKED enum sma_err remove_some(struct sma_store *store, bool *ret_is_over)
+{
+    enum sma_err err = sma_state_begin(store->state);
+    if (err == SMA_ERR_OK)
+        err = sma_keep_slice(&store->upkeep->keep.pass, store->state, ROW_COUNT, ret_is_over);
+    if (err == SMA_ERR_OK)
+        return sma_state_commit_lazy(store->state);
+    if (sma_state_is_in_transaction(store->state))
+        sma_state_rollback(store->state);
+    return err;
+}
+
+void sma_store_keep_slice(struct sma_store *store)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (store->is_draining || now < sma_store_keep_wake(store))
+        return;
+    if (!keep->is_passing) {
+        sma_keep_begin(&keep->pass, &store->config->retention, trusted_wall(store, now));
+        keep->is_passing = true;
+        keep->begun_ns = now;
+    }
+    bool is_over = false;
+    enum sma_err err = remove_some(store, &is_over);
+    if (err != SMA_ERR_OK)
+        give_up(store, err, now);
+    else if (is_over)
+        end_pass(store, now);
+    keep->slice_ns = now + PAUSE_NS;
+}
+
+uint64_t sma_store_keep_wake(const struct sma_store *store)
+{
+    const struct store_keep *keep = &store->upkeep->keep;
+    if (keep->is_passing)
+        return keep->slice_ns;
+    uint64_t due = keep->due_ns != 0 ? keep->due_ns : store->start_ns + FIRST_NS;
+    bool is_short = sma_store_disk_level(store) > 0;
+    uint64_t soon = keep->begun_ns == 0 ? 0 : keep->begun_ns + SHORT_NS;
+    return is_short && soon < due ? soon : due;
+}
+
+/* -- sizes ------------------------------------------------------------------------------------------------------ */
+static void put_table(struct sma_buf *buf, const char *name, struct sma_state_table_size size)
+{
+    sma_buf_put_json_key(buf, name);
+    sma_buf_put_char(buf, '{');
+    sma_buf_put_json_number(buf, "rows", size.rows);
+    sma_buf_put_json_number(buf, "bytes", size.bytes);
+    sma_buf_put_char(buf, '}');
+}
+
+void sma_store_put_sizes(struct sma_store *store, struct sma_buf *json)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    uint64_t now = sma_ctx_now(store->ctx);
+    if (keep->sizes_ns == 0 || now - keep->sizes_ns >= SIZES_NS) {
+        if (sma_state_sizes(store->state, &keep->sizes) != SMA_ERR_OK)
+            keep->sizes = (struct sma_state_sizes){0};
+        keep->sizes_ns = now | 1;
+    }
+    const struct sma_state_sizes *sizes = &keep->sizes;
+    sma_buf_put_json_key(json, "sizes");
+    sma_buf_put_char(json, '{');
+    sma_buf_put_json_number(json, "stateBytes", sizes->file_bytes);
+    sma_buf_put_json_number(json, "freeBytes", sizes->free_bytes);
+    sma_buf_put_json_number(json, "walBytes", sizes->wal_bytes);
+    put_table(json, "messages", sizes->messages);
+    put_table(json, "turns", sizes->turns);
+    put_table(json, "results", sizes->results);
+    put_table(json, "deliveries", sizes->deliveries);
+    sma_buf_put_char(json, '}');
+}

@@ -1,0 +1,190 @@
+/*
+ * Aim: what is over leaves by age and by bytes, what is needed stays whatever its age, a clock that jumps removes nothing, and an
+ * idle service is woken once an hour at most. Method: the store under the seeded scheduler; the simulated clock goes on for days.
+ */
+#include "actors/store/upkeep_priv.h"
+#include "store_support.h"
+#include "turn_count.h"
+
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+static struct world w;
+
+/* state.db notes the hours by this clock: it is the simulated one, too. */
+static struct sma_sys files;
+static int64_t last_wall_ms = INT64_C(1700000000000);
+static int64_t wall_of_world(void *self)
+{
+    (void)self;
+    if (w.system != NULL)
+        last_wall_ms = sma_ctx_wall(sma_system_ctx(w.system, SMA_ACTOR_STORE));
+    return last_wall_ms;
+}
+
+static void begin(void)
+{
+    make_world(&w);
+    files = *sma_sys_real();
+    files.wall_ms = wall_of_world;
+    w.sys = &files;
+    w.config.retention = (struct sma_config_retention){.turns = 30,
+                                                       .turn_days = 3,
+                                                       .result_hours = 24,
+                                                       .result_mb = 1024,
+                                                       .request_log_days = 7,
+                                                       .request_days = 30,
+                                                       .stranger_days = 30,
+                                                       .stranger_count = 10000};
+    open_world(&w);
+}
+
+/* Time passes, step by step: nothing is kept from what would wake up in between. */
+static void wait_for(uint64_t ns)
+{
+    uint64_t end = sma_sim_now(w.system) + ns;
+    while (sma_sim_now(w.system) < end)
+        run_for(&w, 10 * MINUTE);
+}
+
+static uint64_t answer(const char *chat, const char *id, const char *output)
+{
+    say(&w, chat, id, "a question");
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    CHECK(seq != 0);
+    done(&w, seq, output, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    run_for(&w, 10 * SECOND); /* its lines are in a synced file */
+    return seq;
+}
+
+static bool has_result(uint64_t seq)
+{
+    struct sma_state_rows rows = {0};
+    struct sma_state_result result;
+    enum sma_err err = sma_state_result_read(w.store->state, seq, &rows, &result);
+    bool has_text = err == SMA_ERR_OK && result.output.len > 0;
+    sma_state_rows_free(&rows);
+    CHECK(err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND);
+    return has_text;
+}
+
+static unsigned turns(const char *key)
+{
+    struct sma_state_chat *chat;
+    CHECK_OK(sma_state_chat_open(w.store->state, sma_str(key), SMA_STR("test"), &chat));
+    return turn_count_of(w.store->state, chat);
+}
+
+static void what_is_over_leaves_by_age(void)
+{
+    begin();
+    uint64_t old = answer("a", "m1", "the old answer");
+    wait_for(20 * HOUR);
+    CHECK(has_result(old));
+    uint64_t young = answer("a", "m2", "the young answer");
+    wait_for(8 * HOUR);
+    CHECK(!has_result(old));
+    CHECK(has_result(young));
+    CHECK_INT(2, turns("test:chat:a"));
+    wait_for(2 * DAY);
+    CHECK_INT(1, turns("test:chat:a"));
+    wait_for(DAY);
+    CHECK_INT(0, turns("test:chat:a"));
+    say(&w, "a", "m1", "a question"); /* the claim outlives the text */
+    run(&w);
+    struct sma_accepted known = {0};
+    while (known.verdict != SMA_VERDICT_DUPLICATE)
+        known = accepted(&w.test);
+    CHECK_INT(old, known.seq);
+    end_world(&w);
+}
+
+static void open_work_stays_whatever_its_age(void)
+{
+    begin();
+    say(&w, "a", "m1", "first");
+    run(&w);
+    uint64_t open = run_seq(&w);
+    CHECK(open != 0);
+    step(&w, open, 1, &(struct delivery){"test:chat:a", "sent in time", 0, TEST}, 1);
+    run(&w);
+    say(&w, "a", "m2", "second");
+    run(&w);
+    wait_for(5 * DAY);
+    crash_world(&w); /* everything is in the rows, or nowhere */
+    struct sma_msg *order = next_run(&w);
+    CHECK(order != NULL);
+    CHECK_INT(open, SMA_MSG_BODY(order, struct sma_run_order)->seq);
+    sma_msg_destroy(order);
+    CHECK(strcmp("sent in time", next_delivery(&w)) == 0);
+    done(&w, open, "late", NULL, 0);
+    run(&w);
+    order = next_run(&w);
+    CHECK(order != NULL);
+    sma_msg_destroy(order);
+    end_world(&w);
+}
+
+static void results_stay_within_their_bytes(void)
+{
+    static char large[600000];
+    begin();
+    w.config.retention.result_mb = 1;
+    memset(large, 'x', sizeof large - 1);
+    uint64_t seqs[3];
+    for (int i = 0; i < 3; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "m%d", i);
+        seqs[i] = answer("a", id, large);
+    }
+    wait_for(HOUR);
+    CHECK(!has_result(seqs[0]));
+    CHECK(has_result(seqs[2]));
+    end_world(&w);
+}
+
+static void a_clock_that_jumps_removes_nothing(void)
+{
+    begin();
+    wait_for(HOUR);
+    uint64_t seq = answer("a", "m1", "an answer");
+    sma_sim_shift_wall(w.system, INT64_C(400) * 86400000);
+    wait_for(12 * HOUR);
+    CHECK(has_result(seq));
+    CHECK_INT(1, turns("test:chat:a"));
+    wait_for(DAY); /* it stayed: now it is believed */
+    CHECK(!has_result(seq));
+    CHECK_INT(0, turns("test:chat:a"));
+    end_world(&w);
+}
+
+static void a_short_disk_is_freed_at_once(void)
+{
+    begin();
+    uint64_t seq = answer("a", "m1", "an answer");
+    wait_for(30 * HOUR);
+    CHECK(!has_result(seq));
+    seq = answer("a", "m2", "another");
+    w.store->upkeep->keep.due_ns = sma_sim_now(w.system) + 27 * HOUR; /* none by the clock */
+    wait_for(26 * HOUR);
+    CHECK(has_result(seq));
+    w.disk_free = SMA_DISK_RESERVE_BYTES / 2;
+    say(&w, "a", "m3", "it is refused, and the disk is looked at");
+    wait_for(10 * MINUTE);
+    CHECK(!has_result(seq));
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(what_is_over_leaves_by_age);
+    RUN(open_work_stays_whatever_its_age);
+    RUN(results_stay_within_their_bytes);
+    RUN(a_clock_that_jumps_removes_nothing);
+    RUN(a_short_disk_is_freed_at_once);
+    return check_summary();
+}
