@@ -10,12 +10,18 @@
 #include "record.h"
 #include "upkeep_priv.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #define SECOND_NS UINT64_C(1000000000)
 #define FIRST_NS (600 * SECOND_NS)
 #define PASS_NS (3600 * SECOND_NS)
 #define SHORT_NS (60 * SECOND_NS) /* between passes while the disk is short */
 #define PAUSE_NS UINT64_C(20000000)
-#define ROW_COUNT 256 /* of one slice */
+#define ROW_COUNT 256  /* of one slice */
+#define NAME_COUNT 512 /* likewise */
+#define DAY_MS INT64_C(86400000)
 #define JUMP_MS 600000
 #define TRUST_NS (24 * 3600 * SECOND_NS)
 #define SIZES_NS (60 * SECOND_NS)
@@ -46,9 +52,13 @@ static void end_pass(struct sma_store *store, uint64_t now)
     keep->sizes_ns = 0;
     sma_buf_clear(&store->text_buf);
     sma_keep_format(&keep->pass, &store->text_buf);
-    if (store->text_buf.len > 0)
-        sma_ctx_log(store->ctx, SMA_LOG_INFO, "retention: removed %.*s", (int)store->text_buf.len,
-                    store->text_buf.ptr);
+    if (store->text_buf.len == 0 && keep->archives_removed + keep->logs_removed == 0)
+        return;
+    sma_ctx_log(store->ctx, SMA_LOG_INFO,
+                "retention: removed %.*s; %llu archives of history, %llu days of request logs",
+                store->text_buf.len == 0 ? 7 : (int)store->text_buf.len,
+                store->text_buf.len == 0 ? "no rows" : store->text_buf.ptr,
+                (unsigned long long)keep->archives_removed, (unsigned long long)keep->logs_removed);
 }
 
 static void give_up(struct sma_store *store, enum sma_err err, uint64_t now)
@@ -76,6 +86,75 @@ static SMA_CHECKED enum sma_err remove_some(struct sma_store *store, bool *ret_i
     return err;
 }
 
+/* @return the stage is over; so the next two */
+static bool remove_archives(struct sma_store *store)
+{
+    struct store_keep *keep = &store->upkeep->keep;
+    int64_t days = store->config->retention.archive_days;
+    if (days <= 0 || keep->pass.now_ms == 0)
+        return true;
+    if (keep->archives == NULL) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/chats", store->config->state_dir);
+        keep->archives = sma_archive_keep_begin(path);
+    }
+    bool is_over = keep->archives == NULL ||
+                   sma_archive_keep_slice(keep->archives, keep->pass.now_ms - days * DAY_MS,
+                                          NAME_COUNT, &keep->archives_removed);
+    if (is_over)
+        sma_store_end_keep(store);
+    return is_over;
+}
+
+static bool is_day_file(const char *name)
+{
+    return strlen(name) == sizeof "2026-01-01.jsonl" - 1 && strcmp(name + 10, ".jsonl") == 0;
+}
+
+/* What models were sent is the first that nobody misses; the day that is being written stays. */
+static void remove_logs(struct sma_store *store)
+{
+    char path[4096], newest[32] = "";
+    snprintf(path, sizeof path, "%s/logs/llm", store->config->state_dir);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return;
+    for (struct dirent *item; (item = readdir(folder)) != NULL;)
+        if (is_day_file(item->d_name) && strcmp(item->d_name, newest) > 0)
+            snprintf(newest, sizeof newest, "%.16s", item->d_name);
+    rewinddir(folder);
+    for (struct dirent *item; (item = readdir(folder)) != NULL;)
+        if (is_day_file(item->d_name) && strcmp(item->d_name, newest) < 0 &&
+            unlinkat(dirfd(folder), item->d_name, 0) == 0)
+            store->upkeep->keep.logs_removed++;
+    (void)closedir(folder);
+}
+
+static SMA_CHECKED enum sma_err one_slice(struct sma_store *store, bool *ret_is_over)
+{
+    *ret_is_over = true;
+    switch ((enum store_keep_stage)store->upkeep->keep.stage) {
+    case STORE_KEEP_ROWS:
+        return remove_some(store, ret_is_over);
+    case STORE_KEEP_ARCHIVES:
+        *ret_is_over = remove_archives(store);
+        break;
+    case STORE_KEEP_LOGS:
+        if (sma_store_disk_level(store) > 0)
+            remove_logs(store);
+        break;
+    case STORE_KEEP_STAGE_COUNT:
+        break;
+    }
+    return SMA_ERR_OK;
+}
+
+void sma_store_end_keep(struct sma_store *store)
+{
+    sma_archive_keep_end(store->upkeep->keep.archives);
+    store->upkeep->keep.archives = NULL;
+}
+
 void sma_store_keep_slice(struct sma_store *store)
 {
     struct store_keep *keep = &store->upkeep->keep;
@@ -85,13 +164,15 @@ void sma_store_keep_slice(struct sma_store *store)
     if (!keep->is_passing) {
         sma_keep_begin(&keep->pass, &store->config->retention, trusted_wall(store, now));
         keep->is_passing = true;
+        keep->stage = STORE_KEEP_ROWS;
+        keep->archives_removed = keep->logs_removed = 0;
         keep->begun_ns = now;
     }
     bool is_over = false;
-    enum sma_err err = remove_some(store, &is_over);
+    enum sma_err err = one_slice(store, &is_over);
     if (err != SMA_ERR_OK)
         give_up(store, err, now);
-    else if (is_over)
+    else if (is_over && ++keep->stage == STORE_KEEP_STAGE_COUNT)
         end_pass(store, now);
     keep->slice_ns = now + PAUSE_NS;
 }

@@ -15,6 +15,7 @@ void sma_store_tend_claims(struct sma_store *store);
 /* -- keep.c ----------------------------------------------------------------------------------------------------- */
 /** Between batches: a slice of the pass under way, or the beginning of one that is due. Nothing may be in a transaction. */
 void sma_store_keep_slice(struct sma_store *store);
+void sma_store_end_keep(struct sma_store *store); /* what a pass holds open */
 uint64_t sma_store_keep_wake(const struct sma_store *store);
 /** Append "sizes":{...} to an object that is open; looked at once a minute at most. */
 void sma_store_put_sizes(struct sma_store *store, struct sma_buf *json);

@@ -6,11 +6,23 @@
 
 #include "upkeep.h"
 
+#include "runtime/chat/archive_keep.h"
 #include "runtime/chat/keep.h"
 
+/* What a pass goes through, in this order. */
+enum store_keep_stage
+{
+    STORE_KEEP_ROWS,
+    STORE_KEEP_ARCHIVES,
+    STORE_KEEP_LOGS, /* when the disk is short */
+    STORE_KEEP_STAGE_COUNT,
+};
 struct store_keep
 {
     struct sma_keep pass;
+    unsigned stage;                    /* enum store_keep_stage */
+    struct sma_archive_keep *archives; /* NULL = not begun */
+    uint64_t archives_removed, logs_removed;
     bool is_passing, has_clock;
     uint64_t due_ns;   /* the next pass; 0 = the first one */
     uint64_t begun_ns; /* the last one */

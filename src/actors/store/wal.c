@@ -69,6 +69,7 @@ static uint64_t wake(const struct sma_store *store)
 
 static void fini(struct sma_store *store)
 {
+    sma_store_end_keep(store);
     free(store->upkeep);
     store->upkeep = NULL;
 }

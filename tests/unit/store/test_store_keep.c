@@ -6,6 +6,8 @@
 #include "store_support.h"
 #include "turn_count.h"
 
+#include <fcntl.h>
+
 #define MINUTE (60 * SECOND)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
@@ -179,6 +181,64 @@ static void a_short_disk_is_freed_at_once(void)
     end_world(&w);
 }
 
+static void make_file(const char *folder, const char *name, int64_t age_ms)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", w.state_dir, folder, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fclose(file) == 0);
+    int64_t s = (wall_of_world(NULL) - age_ms) / 1000;
+    const struct timespec times[2] = {{.tv_sec = s}, {.tv_sec = s}};
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/%s", w.state_dir, folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void archives_leave_only_when_told(void)
+{
+    const int64_t day_ms = INT64_C(86400000);
+    begin();
+    (void)answer("a", "m1", "an answer");
+    make_file("chats", "x.archive-1.jsonl", 400 * day_ms);
+    make_file("chats", "x.archive-2.jsonl", 10 * day_ms);
+    make_file("chats", "x.jsonl", 400 * day_ms);
+    wait_for(3 * HOUR);
+    CHECK(is_there("chats", "x.archive-1.jsonl"));
+    w.config.retention.archive_days = 100;
+    wait_for(2 * HOUR);
+    CHECK(!is_there("chats", "x.archive-1.jsonl"));
+    CHECK(is_there("chats", "x.archive-2.jsonl"));
+    CHECK(is_there("chats", "x.jsonl"));
+    end_world(&w);
+}
+
+static void a_short_disk_costs_old_request_logs(void)
+{
+    char path[128];
+    begin();
+    snprintf(path, sizeof path, "%s/logs", w.state_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(path, sizeof path, "%s/logs/llm", w.state_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    make_file("logs/llm", "2026-01-01.jsonl", 0);
+    make_file("logs/llm", "2026-01-02.jsonl", 0);
+    make_file("logs/llm", "notes.txt", 0);
+    wait_for(2 * HOUR);
+    CHECK(is_there("logs/llm", "2026-01-01.jsonl"));
+    w.disk_free = SMA_DISK_RESERVE_BYTES / 2;
+    say(&w, "a", "m3", "it is refused, and the disk is looked at");
+    wait_for(10 * MINUTE);
+    CHECK(!is_there("logs/llm", "2026-01-01.jsonl"));
+    CHECK(is_there("logs/llm", "2026-01-02.jsonl"));
+    CHECK(is_there("logs/llm", "notes.txt"));
+    end_world(&w);
+}
+
 int main(void)
 {
     RUN(what_is_over_leaves_by_age);
@@ -186,5 +246,7 @@ int main(void)
     RUN(results_stay_within_their_bytes);
     RUN(a_clock_that_jumps_removes_nothing);
     RUN(a_short_disk_is_freed_at_once);
+    RUN(archives_leave_only_when_told);
+    RUN(a_short_disk_costs_old_request_logs);
     return check_summary();
 }
