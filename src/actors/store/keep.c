@@ -26,6 +26,11 @@
 #define TRUST_NS (24 * 3600 * SECOND_NS)
 #define SIZES_NS (60 * SECOND_NS)
 
+void sma_store_set_retention(struct sma_store *store)
+{
+    sma_state_set_turn_count(store->state, (uint32_t)store->config->retention.turns);
+}
+
 /* The wall clock, or 0 while it is not believed. */
 static int64_t trusted_wall(struct sma_store *store, uint64_t now)
 {

@@ -71,14 +71,14 @@ open_files(struct sma_store *store, const struct sma_store_hooks *hooks, struct 
         &store->state, error);
     if (err != SMA_ERR_OK)
         return err;
+    sma_store_set_retention(store);
     snprintf(path, sizeof path, "%s/chats", dir);
     return sma_history_open(
-        &(struct sma_history_options){
-            .sys = store->sys,
-            .directory = path,
-            .is_single_threaded = hooks->is_single_threaded,
-            .report = sma_store_report,
-            .self = store},
+        &(struct sma_history_options){.sys = store->sys,
+                                      .directory = path,
+                                      .is_single_threaded = hooks->is_single_threaded,
+                                      .report = sma_store_report,
+                                      .self = store},
         &store->history, error);
 }
 
@@ -304,6 +304,7 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_MSG_RELOAD:
         store->config = SMA_MSG_BODY(*msg, struct sma_reload)->config;
+        sma_store_set_retention(store);
         if (sma_store_load_rules(store) != SMA_ERR_OK)
             sma_ctx_fatal(store->ctx, "out of memory");
         break;

@@ -13,6 +13,8 @@ void sma_store_tend_wal(struct sma_store *store);
 void sma_store_tend_claims(struct sma_store *store);
 
 /* -- keep.c ----------------------------------------------------------------------------------------------------- */
+/** The configuration is new. */
+void sma_store_set_retention(struct sma_store *store);
 /** Between batches: a slice of the pass under way, or the beginning of one that is due. Nothing may be in a transaction. */
 void sma_store_keep_slice(struct sma_store *store);
 void sma_store_end_keep(struct sma_store *store); /* what a pass holds open */

@@ -407,6 +407,7 @@ enum sma_err sma_state_open(const struct sma_state_options *options, struct sma_
     struct sma_state *state = calloc(1, sizeof *state);
     if (state == NULL)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory while opening %s", options->path);
+    state->turn_count_max = SMA_STATE_TURN_COUNT_MAX;
     state->magic = SMA_STATE_MAGIC;
     state->sys = options->sys == NULL ? sma_sys_real() : options->sys;
     state->is_durability_none = options->is_durability_none;

@@ -20,6 +20,9 @@
 SMA_CHECKED enum sma_err sma_state_seq_of_age(struct sma_state *state, int64_t now_ms,
                                               int64_t age_ms, uint64_t *ret_seq);
 
+/** Turns of a chat that are kept and read; 0, or more than SMA_STATE_TURN_COUNT_MAX: that. A few more may stay on disk. */
+void sma_state_set_turn_count(struct sma_state *state, uint32_t count_max);
+
 /* ---- slices --------------------------------------------------------------------------------------------------- */
 
 /** Turns of all chats with seq < before_seq. */

@@ -362,6 +362,7 @@ struct sma_state_passes
 
 struct sma_state
 {
+    uint32_t turn_count_max; /* turns of a chat that are kept and read */
     uint32_t magic;
     sqlite3 *db;
     sqlite3_stmt *statements[SMA_SQL_COUNT];

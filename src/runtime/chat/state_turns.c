@@ -2,6 +2,7 @@
  * Turns, found by chat through the index turns_chat: nothing about them is in memory. The turns of a chat that has moved
  * stay under the ids of its records, which are looked through together.
  */
+#include "runtime/chat/state_keep.h"
 #include "runtime/chat/state_priv.h"
 
 /* More than are ever given are kept for a moment, so that rows go several at a time. */
@@ -67,7 +68,7 @@ static SMA_CHECKED enum sma_err trim(struct sma_state *state, uint32_t chat_id)
     if (stmt == NULL)
         return state->error.code;
     bind_int(stmt, 1, chat_id);
-    bind_int(stmt, 2, SMA_STATE_TURN_COUNT_MAX + SLACK - 1);
+    bind_int(stmt, 2, state->turn_count_max + SLACK - 1);
     bool is_over = false;
     uint64_t seq = 0;
     enum sma_err err = first_number(state, stmt, &is_over, &seq);
@@ -78,8 +79,14 @@ static SMA_CHECKED enum sma_err trim(struct sma_state *state, uint32_t chat_id)
         return state->error.code;
     bind_int(stmt, 1, chat_id);
     bind_int(stmt, 2, TRIM_MAX);
-    bind_int(stmt, 3, SMA_STATE_TURN_COUNT_MAX);
+    bind_int(stmt, 3, state->turn_count_max);
     return sma_state_run(state, stmt);
+}
+
+void sma_state_set_turn_count(struct sma_state *state, uint32_t count_max)
+{
+    bool is_usable = count_max > 0 && count_max <= SMA_STATE_TURN_COUNT_MAX;
+    state->turn_count_max = is_usable ? count_max : SMA_STATE_TURN_COUNT_MAX;
 }
 
 enum sma_err sma_state_turn_add(struct sma_state *state, const struct sma_state_chat *chat,
@@ -201,9 +208,9 @@ enum sma_err sma_state_turns_read(struct sma_state *state,
                                   const struct sma_state_turns_wanted *wanted,
                                   struct sma_state_rows *rows, struct sma_state_turns *ret_turns)
 {
-    struct newest newest = {.max = wanted->turns_max < SMA_STATE_TURN_COUNT_MAX
+    struct newest newest = {.max = wanted->turns_max < state->turn_count_max
                                        ? wanted->turns_max
-                                       : SMA_STATE_TURN_COUNT_MAX};
+                                       : state->turn_count_max};
     struct sma_state_turn *turns =
         sma_state_rows_take(rows, (newest.max + (size_t)1) * sizeof *turns);
     enum sma_err err = turns == NULL

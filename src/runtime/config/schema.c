@@ -90,7 +90,7 @@ static const struct rule RULES[] = {
     {"queue.chatWaitingMax", KIND_INTEGER, 1, 100000, NULL},
     {"queue.waitingMax", KIND_INTEGER, 1, SMA_INBOX_WAITING_COUNT_MAX, NULL},
     {"retention", KIND_OBJECT, 0, 0, NULL},
-    {"retention.turns", KIND_INTEGER, 1, 1000, NULL},
+    {"retention.turns", KIND_INTEGER, 1, SMA_SESSION_MESSAGE_COUNT_MAX / 2, NULL},
     {"retention.turnDays", KIND_INTEGER, 0, SMA_KEEP_DAY_COUNT_MAX, NULL},
     {"retention.resultHours", KIND_INTEGER, 1, 24 * SMA_KEEP_DAY_COUNT_MAX, NULL},
     {"retention.resultMegabytes", KIND_INTEGER, 1, 100000000, NULL},

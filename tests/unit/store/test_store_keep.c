@@ -131,6 +131,26 @@ static void open_work_stays_whatever_its_age(void)
     end_world(&w);
 }
 
+static void a_chat_keeps_as_many_turns_as_told(void)
+{
+    begin();
+    w.config.retention.turns = 2;
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_RELOAD, struct sma_reload, 16);
+    SMA_MSG_BODY(msg, struct sma_reload)->config = &w.config;
+    CHECK_OK(sma_ctx_send(sma_system_ctx(w.system, SMA_ACTOR_SUPERVISOR), SMA_ACTOR_STORE, &msg));
+    for (int i = 0; i < 40; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "m%d", i);
+        (void)answer("a", id, "an answer");
+    }
+    CHECK_INT(2, turns("test:chat:a"));
+    restart_world(&w);
+    CHECK_INT(2, turns("test:chat:a"));
+    sma_state_set_turn_count(w.store->state, 0); /* what is on disk */
+    CHECK(turns("test:chat:a") <= 2 + 16);
+    end_world(&w);
+}
+
 static void results_stay_within_their_bytes(void)
 {
     static char large[600000];
@@ -243,6 +263,7 @@ int main(void)
 {
     RUN(what_is_over_leaves_by_age);
     RUN(open_work_stays_whatever_its_age);
+    RUN(a_chat_keeps_as_many_turns_as_told);
     RUN(results_stay_within_their_bytes);
     RUN(a_clock_that_jumps_removes_nothing);
     RUN(a_short_disk_is_freed_at_once);
