@@ -9,6 +9,7 @@
 #include "outbox.h"
 #include "runs.h"
 #include "store.h"
+#include "trouble.h"
 
 #include "runtime/agent/codec.h"
 #include "runtime/json/json_read.h"
@@ -181,6 +182,8 @@ static SMA_CHECKED enum sma_err add_decision(struct sma_store *store, const stru
     if (err == SMA_ERR_OK)
         err = sma_state_step_add(store->state, it->approval->seq, number, SMA_STEP_DECISION,
                                  sma_buf_str(&data));
+    if (err == SMA_ERR_EXISTS) /* its row names another step than the one that asks */
+        err = SMA_ERR_CORRUPT;
     sma_buf_fini(&words);
     sma_buf_fini(&data);
     return err;
@@ -254,14 +257,40 @@ enum sma_err sma_store_cancel_run(struct sma_store *store, uint64_t seq)
     return err;
 }
 
+/* Whoever asked for it hears that nothing comes of it; unless nobody can read who that was. */
+static SMA_CHECKED enum sma_err tell_abandoned(struct sma_store *store, uint64_t seq)
+{
+    struct sma_state_rows rows = {0};
+    struct sma_state_message message;
+    struct store_facts facts;
+    enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get(message.facts, &facts);
+    bool is_unknown = err != SMA_ERR_OK && sma_store_is_damage(store, err);
+    if (err == SMA_ERR_OK) {
+        sma_store_follow_route(message.chat, &facts.route);
+        sma_buf_clear(&store->text_buf);
+        sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+                          SMA_NOTICE_GIVEN_UP);
+        err = sma_store_tell(store, &facts.route, seq, sma_buf_str(&store->text_buf));
+    }
+    sma_state_rows_free(&rows);
+    return is_unknown ? SMA_ERR_OK : err;
+}
+
 enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *approval)
 {
     struct store_chat *chat = approval->chat;
     uint64_t seq = approval->seq;
-    sma_ctx_log(store->ctx, SMA_LOG_ERROR,
-                "approval: request %s of %s cannot be read; its run, message %llu, is given up",
-                approval->id, chat->key, (unsigned long long)seq);
-    sma_store_note_error(store, "a request for consent could not be read");
+    char what[300];
+    snprintf(what, sizeof what,
+             "request %s of %s cannot be used; its run, message %llu, is given up", approval->id,
+             chat->key, (unsigned long long)seq);
+    sma_store_trouble(store, &(struct store_trouble){.name = "request",
+                                                     .chat_key = sma_store_chat_key(chat),
+                                                     .what = what,
+                                                     .remedy = "the message has to be sent again",
+                                                     .is_over = true});
     enum sma_err err = sma_state_approval_update(
         store->state, &(struct sma_state_approval){.id = sma_str(approval->id),
                                                    .state = SMA_STATE_APPROVAL_CANCELLED,
@@ -276,12 +305,61 @@ enum sma_err sma_store_abandon(struct sma_store *store, struct store_approval *a
     sma_store_touch_projection(store, approval->id);
     sma_store_approval_end(store, approval);
     err = sma_store_cancel_run(store, seq);
+    if (err == SMA_ERR_OK)
+        err = tell_abandoned(store, seq);
+    if (err == SMA_ERR_OK)
+        sma_store_pardon(store, seq);
     return err == SMA_ERR_OK ? resume(store, chat, 0) : err;
 }
 
-/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store_approval *approval)
+/* -- as an item of the batch ------------------------------------------------------------------------------------ */
+struct on_request
 {
+    store_step_fn *step;
+    void *ctx;
+    uint64_t seq;
+};
+
+static enum sma_err do_step(struct sma_store *store, void *ctx)
+{
+    struct on_request *on = ctx;
+    enum sma_err err = sma_store_begin(store);
+    return err == SMA_ERR_OK ? on->step(store, on->ctx) : err;
+}
+
+static enum sma_err give_up(struct sma_store *store, void *ctx)
+{
+    const struct on_request *on = ctx;
+    struct store_approval *approval = sma_store_approval_of_run(store, on->seq);
+    enum sma_err err = sma_store_begin(store);
+    return err == SMA_ERR_OK && approval != NULL ? sma_store_abandon(store, approval) : err;
+}
+
+enum sma_err sma_store_on_request(struct sma_store *store, struct store_approval *approval,
+                                  store_step_fn *step, void *ctx, bool *ret_is_damaged)
+{
+    struct on_request on = {.step = step, .ctx = ctx, .seq = approval->seq};
+    struct store_item item = {.step = do_step,
+                              .on_damage = give_up,
+                              .ctx = &on,
+                              .name = "request",
+                              .remedy = "its run is given up; the message has to be sent again",
+                              .number = on.seq,
+                              .chat_key = approval->chat->state->key};
+    enum sma_err err = sma_store_item(store, &item);
+    *ret_is_damaged = item.damage != SMA_ERR_OK;
+    /* Inside another item that one goes back: the next batch gives the request up. */
+    if (err != SMA_ERR_OK && sma_store_is_damage(store, err))
+        sma_store_condemn(store, on.seq, false);
+    if (item.is_stuck)
+        sma_store_condemn(store, on.seq, true);
+    return err;
+}
+
+/* -- /stop and /clear ------------------------------------------------------------------------------------------- */
+static enum sma_err cancel_one(struct sma_store *store, void *ctx)
+{
+    struct store_approval *approval = sma_store_approval_of_run(store, *(const uint64_t *)ctx);
     struct store_case it;
     uint64_t seq = approval->seq;
     enum sma_err err = sma_store_case_open(store, approval, &it);
@@ -318,6 +396,15 @@ static SMA_CHECKED enum sma_err cancel_decided(struct sma_store *store, struct s
     return SMA_ERR_OK;
 }
 
+static struct store_approval *next_parked(const struct sma_store *store,
+                                          const struct store_chat *chat, uint64_t mark)
+{
+    struct store_sight *at = sma_store_first_sight(store, chat);
+    while (at != NULL && (at->place != 0 || at->approval->seq >= mark || at->approval->is_stuck))
+        at = at->next;
+    return at == NULL ? NULL : at->approval;
+}
+
 enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat *chat,
                                      uint64_t mark, uint32_t *count)
 {
@@ -326,12 +413,10 @@ enum sma_err sma_store_cancel_parked(struct sma_store *store, struct store_chat 
         cancelled = sma_store_cancel_waits(store, chat, mark, count);
     if (cancelled != SMA_ERR_OK || chat->approval_count == 0)
         return cancelled;
-    for (struct store_sight *at = sma_store_first_sight(store, chat), *next; at != NULL;
-         at = next) {
-        next = at->next;
-        if (at->place != 0 || at->approval->seq >= mark)
-            continue;
-        enum sma_err err = cancel_one(store, at->approval);
+    for (struct store_approval *at; (at = next_parked(store, chat, mark)) != NULL;) {
+        uint64_t seq = at->seq;
+        bool is_damaged;
+        enum sma_err err = sma_store_on_request(store, at, cancel_one, &seq, &is_damaged);
         if (err != SMA_ERR_OK)
             return err;
         (*count)++;

@@ -64,6 +64,7 @@ static void add_clock(struct sma_store *store, struct store_approval *approval)
 static void run_clock(struct sma_store *store, struct store_approval *approval, uint64_t now)
 {
     if (approval->left_ms < 0 || approval->judged_count > 0 || approval->deadline_ns != 0 ||
+        approval->is_broken || /* it is over in any case */
         store->config->approvals_expire_s <= 0)
         return;
     int64_t left_ms = approval->left_ms < LEFT_MS_MAX ? approval->left_ms : LEFT_MS_MAX;
@@ -130,14 +131,11 @@ enum sma_err sma_store_save_clocks(struct sma_store *store)
 }
 
 /* -- the end of their time -------------------------------------------------------------------------------------- */
-static SMA_CHECKED enum sma_err expire(struct sma_store *store, struct store_approval *approval)
+static enum sma_err expire(struct sma_store *store, void *ctx)
 {
+    struct store_approval *approval = sma_store_approval_of_run(store, *(const uint64_t *)ctx);
     struct store_case it;
-    enum sma_err err = sma_store_begin(store);
-    if (err != SMA_ERR_OK)
-        return err;
-    if (!approval->is_broken)
-        err = sma_store_case_open(store, approval, &it);
+    enum sma_err err = sma_store_case_open(store, approval, &it);
     if (approval->is_broken)
         return sma_store_abandon(store, approval);
     if (err != SMA_ERR_OK)
@@ -151,6 +149,19 @@ static SMA_CHECKED enum sma_err expire(struct sma_store *store, struct store_app
     err = sma_store_case_close(store, &it, SMA_STATE_APPROVAL_EXPIRED, SMA_STR(""));
     sma_store_case_fini(&it);
     return err;
+}
+
+/* Whose time is over, or that cannot be used. */
+static struct store_approval *next_over(const struct sma_store *store, uint64_t now)
+{
+    const struct store_consent *consent = store->consent;
+    struct store_approval *broken = consent->broken;
+    while (broken != NULL && broken->is_stuck)
+        broken = broken->broken_next;
+    if (broken != NULL)
+        return broken;
+    return consent->clock_count > 0 && consent->clocks[0]->deadline_ns <= now ? consent->clocks[0]
+                                                                              : NULL;
 }
 
 /* After the rows were read, and when a reload said that requests expire, or never do. */
@@ -170,17 +181,19 @@ static void look_at_all(struct sma_store *store, uint64_t now)
 
 enum sma_err sma_store_expire_approvals(struct sma_store *store)
 {
-    struct store_consent *consent = store->consent;
     if (store->is_draining || sma_store_disk_level(store) >= 2)
         return SMA_ERR_OK;
     uint64_t now = sma_ctx_now(store->ctx);
     look_at_all(store, now);
-    enum sma_err err = SMA_ERR_OK;
-    while (err == SMA_ERR_OK && consent->broken != NULL)
-        err = expire(store, consent->broken);
-    while (err == SMA_ERR_OK && consent->clock_count > 0 && consent->clocks[0]->deadline_ns <= now)
-        err = expire(store, consent->clocks[0]);
-    return err;
+    for (struct store_approval *at; (at = next_over(store, now)) != NULL;) {
+        uint64_t seq = at->seq;
+        bool is_damaged;
+        enum sma_err err = sma_store_on_request(store, at, expire, &seq, &is_damaged);
+        if (err != SMA_ERR_OK)
+            return err;
+        look_at_all(store, now); /* damage: all were read again */
+    }
+    return SMA_ERR_OK;
 }
 
 uint64_t sma_store_clock_wake(const struct sma_store *store)
@@ -188,7 +201,7 @@ uint64_t sma_store_clock_wake(const struct sma_store *store)
     const struct store_consent *consent = store->consent;
     if (!sma_store_may_write(store) || consent->count == 0)
         return UINT64_MAX;
-    if (consent->are_clocks_new || consent->broken != NULL)
+    if (consent->are_clocks_new || next_over(store, sma_ctx_now(store->ctx)) != NULL)
         return 0;
     return consent->clock_count > 0 ? consent->clocks[0]->deadline_ns : UINT64_MAX;
 }
@@ -226,7 +239,7 @@ void sma_store_take_clocks(struct sma_store *store)
             continue; /* what started it is undone */
         approval->left_ms = kept.left_ms;
         approval->deadline_ns = kept.deadline_ns;
-        if (kept.deadline_ns != 0)
+        if (kept.deadline_ns != 0 && !approval->is_broken)
             add_clock(store, approval);
     }
     consent->kept_count = kept_count;

@@ -5,12 +5,14 @@
 #define SMA_STORE_CONSENT_PRIV_H
 
 #include "consent.h"
+#include "item.h"
 #include "map.h"
 #include "runtime/approval/answer.h"
 #include "runtime/approval/card.h"
 #include "runtime/approval/consent.h"
 
 #define STORE_JUDGEMENT_COUNT_MAX 256 /* messages that the agent reads; further ones are ordinary */
+#define STORE_CONDEMNED_COUNT_MAX 64
 #define STORE_CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
 #define STORE_APPROVAL_KEPT_MS (INT64_C(30) * 86400000) /* who decided is known for so long */
 
@@ -38,7 +40,8 @@ struct store_approval
     uint32_t judged_count; /* messages that the agent reads: the clock stands */
     uint32_t clock_place;  /* in the heap of clocks, from 1 on; 0 = not in it */
     bool is_told;          /* the chat knows that it waits */
-    bool is_broken;        /* its rows cannot be read: it is given up with the next batch */
+    bool is_broken;        /* its rows cannot be used: it is given up with the next batch */
+    bool is_stuck;         /* ... and cannot be ended: it is left alone */
     struct store_approval *broken_next;
     uint32_t sight_count;
     struct store_sight sights[1 + SMA_APPROVAL_HOME_COUNT_MAX]; /* the own chat's first */
@@ -52,6 +55,13 @@ struct store_clock
     int64_t left_ms;
     uint32_t step;
     bool is_told;
+};
+
+/* A run whose request is found damaged, known until it is given up: reading the rows again does not show it. */
+struct store_condemned
+{
+    uint64_t seq;
+    bool is_stuck;
 };
 
 /* A waiting message that may be the answer to a request. Its row says so; that the agent has it, only we know. */
@@ -71,6 +81,8 @@ struct store_consent
     struct store_map by_id, by_run,
         by_chat; /* half of the id, seq -> approval; chat id -> its first sight */
     struct store_approval *broken;
+    struct store_condemned condemned[STORE_CONDEMNED_COUNT_MAX];
+    uint32_t condemned_count;
     struct store_approval **clocks; /* that run: a heap, the next deadline first */
     uint32_t clock_count, clock_cap;
     bool are_clocks_new;      /* read again: those that should run have to be started */
@@ -111,8 +123,11 @@ struct store_sight *sma_store_first_sight(const struct sma_store *store,
  *  other chats that are buried only when there is nothing else. */
 struct store_sight *sma_store_sight_meant(const struct sma_store *store,
                                           const struct store_chat *chat, uint32_t *ret_count);
-/** Its rows cannot be read: it is given up with the next batch. */
+/** Its rows cannot be used: it is given up with the next batch. */
 void sma_store_approval_break(struct sma_store *store, struct store_approval *approval);
+/** The same for what is damaged without looking so: also when the rows are read again. is_stuck: it could not be given up. */
+void sma_store_condemn(struct sma_store *store, uint64_t seq, bool is_stuck);
+void sma_store_pardon(struct sma_store *store, uint64_t seq); /* it is given up */
 /** The marks of what is buried: read, and gone with the request. */
 SMA_CHECKED enum sma_err sma_store_load_burials(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_forget_burial(struct sma_store *store,
@@ -151,6 +166,11 @@ void sma_store_keep_judgements(struct sma_store *store);
 /** End a request that cannot be read, and its run. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_abandon(struct sma_store *store,
                                            struct store_approval *approval);
+/** Do something with a request as an item of the batch (item.h). Damage gives it up, with its run, and nothing else.
+ *  *ret_is_damaged: it is gone, and every pointer to requests with it. */
+SMA_CHECKED enum sma_err sma_store_on_request(struct sma_store *store,
+                                              struct store_approval *approval, store_step_fn *step,
+                                              void *ctx, bool *ret_is_damaged);
 /** Write what was decided; when nothing is open any more, the run goes on. In the open transaction. `by` as people are
  *  told. *ret_is_closed: approval is gone. */
 SMA_CHECKED enum sma_err sma_store_case_write(struct sma_store *store, struct store_case *it,

@@ -306,6 +306,35 @@ static SMA_CHECKED enum sma_err apply(struct sma_store *store, struct store_case
     return err;
 }
 
+struct application
+{
+    struct store_case *it;
+    const struct store_word *word;
+    struct store_ruling *ruling;
+};
+
+static enum sma_err apply_item(struct sma_store *store, void *ctx)
+{
+    struct application *of = ctx;
+    return apply(store, of->it, of->word, of->ruling);
+}
+
+/* What cannot be written down for what is stored of the request ends it: nothing was decided. */
+static SMA_CHECKED enum sma_err apply_alone(struct sma_store *store, struct store_case *it,
+                                            const struct store_word *word,
+                                            struct store_ruling *ret_ruling)
+{
+    struct application of = {.it = it, .word = word, .ruling = ret_ruling};
+    bool is_damaged;
+    enum sma_err err = sma_store_on_request(store, it->approval, apply_item, &of, &is_damaged);
+    if (err == SMA_ERR_OK && is_damaged) {
+        it->approval = NULL;
+        *ret_ruling = (struct store_ruling){.status = 404};
+        rule_notice(store, word->route, ret_ruling, 404, SMA_NOTICE_APPROVAL_UNKNOWN, "");
+    }
+    return err;
+}
+
 static bool is_out_of_time(const struct sma_store *store, const struct store_approval *approval)
 {
     return approval->deadline_ns != 0 && approval->deadline_ns <= sma_ctx_now(store->ctx);
@@ -339,7 +368,7 @@ enum sma_err sma_store_rule(struct sma_store *store, struct store_case *it,
     default:
         word.approved = counts.approved;
         word.refused = counts.refused;
-        return apply(store, it, &word, ret_ruling);
+        return apply_alone(store, it, &word, ret_ruling);
     }
 }
 

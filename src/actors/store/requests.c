@@ -127,6 +127,60 @@ void sma_store_approval_note_told(struct store_approval *approval)
     approval->is_told = true;
 }
 
+/* -- damage ----------------------------------------------------------------------------------------------------- */
+void sma_store_approval_break(struct sma_store *store, struct store_approval *approval)
+{
+    if (approval->is_broken)
+        return;
+    approval->is_broken = true;
+    sma_store_drop_clock(store, approval);
+    approval->broken_next = store->consent->broken;
+    store->consent->broken = approval;
+}
+
+static struct store_condemned *find_condemned(struct store_consent *consent, uint64_t seq)
+{
+    for (uint32_t i = 0; i < consent->condemned_count; i++)
+        if (consent->condemned[i].seq == seq)
+            return &consent->condemned[i];
+    return NULL;
+}
+
+void sma_store_condemn(struct sma_store *store, uint64_t seq, bool is_stuck)
+{
+    struct store_consent *consent = store->consent;
+    struct store_approval *approval = sma_store_approval_of_run(store, seq);
+    struct store_condemned *known = find_condemned(consent, seq);
+    /* The oldest of too many is found damaged again. */
+    if (known == NULL)
+        known = consent->condemned_count < STORE_CONDEMNED_COUNT_MAX
+                    ? &consent->condemned[consent->condemned_count++]
+                    : &consent->condemned[0];
+    *known = (struct store_condemned){.seq = seq, .is_stuck = is_stuck};
+    if (approval == NULL)
+        return;
+    sma_store_approval_break(store, approval);
+    approval->is_stuck = is_stuck;
+}
+
+void sma_store_pardon(struct sma_store *store, uint64_t seq)
+{
+    struct store_condemned *known = find_condemned(store->consent, seq);
+    if (known != NULL)
+        *known = store->consent->condemned[--store->consent->condemned_count];
+}
+
+/* It was found damaged before its rows were read again. */
+static void break_condemned(struct sma_store *store, struct store_approval *approval)
+{
+    const struct store_condemned *known = find_condemned(store->consent, approval->seq);
+    if (known == NULL)
+        return;
+    sma_store_approval_break(store, approval);
+    approval->is_stuck = known->is_stuck;
+}
+
+/* -- coming and going ------------------------------------------------------------------------------------------- */
 static void append(struct store_consent *consent, struct store_approval *approval)
 {
     approval->prev = consent->last;
@@ -159,17 +213,9 @@ enum sma_err sma_store_approval_add(struct sma_store *store,
         sma_store_approval_end(store, approval);
         return SMA_ERR_NOMEM;
     }
+    break_condemned(store, approval);
     *ret_approval = approval;
     return SMA_ERR_OK;
-}
-
-void sma_store_approval_break(struct sma_store *store, struct store_approval *approval)
-{
-    if (approval->is_broken)
-        return;
-    approval->is_broken = true;
-    approval->broken_next = store->consent->broken;
-    store->consent->broken = approval;
 }
 
 void sma_store_approval_end(struct sma_store *store, struct store_approval *approval)

@@ -468,6 +468,43 @@ static void a_run_knows_for_whom_it_is(void)
     end_world(&w);
 }
 
+/* A run that answers these two together asks for what anybody may agree to who asked for it. @return what he hears */
+static const char *press_of_collected(const char *first_user, const char *second_user,
+                                      const char *presser)
+{
+    make_world(&w);
+    w.config.permissions_json = PEOPLE;
+    w.config.queue_is_collect = true;
+    open_world(&w);
+    say(&w, "b", "0", "takes the slot");
+    run(&w);
+    uint64_t blocker = run_seq(&w);
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "a", .id = "1", .text = "send it", .user = first_user});
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "a", .id = "2", .text = "hello", .user = second_user});
+    run(&w);
+    done(&w, blocker, "", NULL, 0);
+    run(&w);
+    uint64_t seq = run_seq(&w);
+    CHECK(seq != 0);
+    park_step(&w, seq, 1, one_send, 1);
+    run(&w);
+    crash_world(&w); /* its messages stay with it */
+    const char *heard = press(&w, "a", presser, "p", button(&w, open_id(&w), 0, SMA_CARD_APPROVE));
+    end_world(&w);
+    return heard;
+}
+
+/* Who spoke last had agreed to what another person asked for. */
+static void nobody_agrees_to_what_another_asked_for(void)
+{
+    CHECK_TEXT("Approved.", press_of_collected("u1", "u1", "u1"));
+    CHECK_TEXT("Approved.", press_of_collected("u1", "u2", "boss"));
+    CHECK(strstr(press_of_collected("u1", "u2", "u2"), "Approved") == NULL);
+    CHECK(strstr(press_of_collected("u1", "u2", "u1"), "Approved") == NULL);
+}
+
 static void collected_messages_have_the_least_standing(void)
 {
     make_world(&w);
@@ -730,6 +767,7 @@ int main(void)
     RUN(stop_of_an_administrator_who_had_to_be_asked_about);
     RUN(a_run_knows_for_whom_it_is);
     RUN(collected_messages_have_the_least_standing);
+    RUN(nobody_agrees_to_what_another_asked_for);
     RUN(a_permission_for_ten_minutes_ends);
     RUN(a_permission_does_not_outlive_a_clock_set_back);
     RUN(an_administrators_permission_ends_at_the_chat);
