@@ -278,9 +278,9 @@ static SMA_CHECKED enum sma_err record(struct sma_store *store, struct store_cha
         return err;
     if (is_stranger)
         sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
-    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == STORE_STRANGER_KEPT;
+    bool may_be_upgraded = in->kind == SMA_EVENT_MESSAGE && said.fate == SMA_STRANGER_KEPT;
     struct store_acceptance how = {.row_state = may_be_upgraded ? SMA_ROW_IGNORED : SMA_ROW_DONE,
-                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
+                                   .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
     err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err != SMA_ERR_OK)
         return err;
@@ -304,10 +304,10 @@ static SMA_CHECKED enum sma_err tell_turned_away(struct sma_store *store, struct
                                                  uint64_t seq)
 {
     const struct sma_ingress *in = &said->in;
-    if (said->fate == STORE_STRANGER_SILENT)
+    if (said->fate == SMA_STRANGER_SILENT)
         return SMA_ERR_OK;
     if (outcome->decision == SMA_ACCESS_PAIR)
-        return sma_store_ask_pairing(store, chat, in, seq, said->fate == STORE_STRANGER_KEPT);
+        return sma_store_ask_pairing(store, chat, in, seq, said->fate == SMA_STRANGER_KEPT);
     if (!in->is_group || outcome->is_outside)
         return sma_store_stranger_notice(store, chat, in, seq);
     return sma_store_refusal_notice(store, chat, &in->route, seq);
@@ -324,9 +324,9 @@ static SMA_CHECKED enum sma_err turn_away(struct sma_store *store, struct store_
     if (is_of_pairing || outcome->is_outside || !in->is_group)
         sma_store_bound_stranger(store, SMA_MSG_BODY(msg, struct sma_ingress), &said);
     bool is_kept = is_of_pairing && in->kind == SMA_EVENT_MESSAGE && !in->is_group &&
-                   said.fate == STORE_STRANGER_KEPT;
+                   said.fate == SMA_STRANGER_KEPT;
     struct store_acceptance how = {.row_state = is_kept ? SMA_ROW_IGNORED : SMA_ROW_BUSY,
-                                   .is_unkept = said.fate >= STORE_STRANGER_UNKEPT};
+                                   .is_unkept = said.fate >= SMA_STRANGER_UNKEPT};
     uint64_t seq;
     enum sma_err err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)

@@ -268,49 +268,6 @@ enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *c
     return err;
 }
 
-/* -- start ------------------------------------------------------------------------------------------------------ */
-struct window_sweep
-{
-    struct sma_buf keys; /* each with a NUL */
-    int64_t now_ms;
-};
-
-static enum sma_err note_closed(void *user, struct sma_str key, struct sma_str value)
-{
-    struct window_sweep *sweep = user;
-    int64_t until;
-    if (!sma_str_starts_with(key, SMA_STR("window:")) ||
-        (sma_parse_i64(value, 0, INT64_MAX, &until) == SMA_ERR_OK && until > sweep->now_ms))
-        return SMA_ERR_OK;
-    sma_buf_put_str(&sweep->keys, key);
-    sma_buf_put_char(&sweep->keys, '\0');
-    return sweep->keys.err;
-}
-
-static SMA_CHECKED enum sma_err remove_keys(struct sma_store *store, const struct sma_buf *keys)
-{
-    enum sma_err err = sma_state_begin(store->state);
-    if (err != SMA_ERR_OK)
-        return err;
-    for (size_t at = 0; at < keys->len && err == SMA_ERR_OK; at += strlen(keys->ptr + at) + 1)
-        err = sma_state_access_set(store->state, sma_str(keys->ptr + at), SMA_STR(""));
-    if (err == SMA_ERR_OK)
-        return sma_state_commit(store->state);
-    sma_state_rollback(store->state);
-    return err;
-}
-
-enum sma_err sma_store_sweep_windows(struct sma_store *store)
-{
-    struct window_sweep sweep = {.now_ms = sma_ctx_wall(store->ctx)};
-    sma_buf_init(&sweep.keys, 64 * 1024 * 1024);
-    enum sma_err err = sma_state_each_access(store->state, note_closed, &sweep);
-    if (err == SMA_ERR_OK && sweep.keys.len > 0)
-        err = remove_keys(store, &sweep.keys);
-    sma_buf_fini(&sweep.keys);
-    return err == SMA_ERR_NOSPACE ? SMA_ERR_OK : err; /* they are closed all the same */
-}
-
 /* -- the part --------------------------------------------------------------------------------------------------- */
 static enum sma_err create(struct sma_store *store)
 {
@@ -319,6 +276,7 @@ static enum sma_err create(struct sma_store *store)
         return SMA_ERR_NOMEM;
     sma_buf_init(&store->people->key, 16 * 1024);
     sma_buf_init(&store->people->value, 256 * 1024);
+    sma_buf_init(&store->people->round.after, 16 * 1024);
     return SMA_ERR_OK;
 }
 
@@ -331,7 +289,21 @@ static void fini(struct sma_store *store)
     sma_store_free_strangers(store);
     sma_buf_fini(&store->people->key);
     sma_buf_fini(&store->people->value);
+    sma_buf_fini(&store->people->round.after);
     free(store->people);
 }
 
-const struct store_part sma_store_people_part = {.name = "people", .create = create, .fini = fini};
+/* Of people nothing is in memory but what was read, and what platforms said a while ago, which stays true. */
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    (void)to;
+    memset(store->people->known, 0, sizeof store->people->known);
+    sma_buf_clear(&store->people->round.after);
+}
+
+const struct store_part sma_store_people_part = {.name = "people",
+                                                 .create = create,
+                                                 .forget = forget,
+                                                 .expire = sma_store_people_expire,
+                                                 .wake = sma_store_people_wake,
+                                                 .fini = fini};

@@ -5,6 +5,8 @@
 #include "people_priv.h"
 #include "store.h"
 
+#include "runtime/chat/state_read.h"
+
 #include <stdlib.h>
 
 /* -- a code is answered ----------------------------------------------------------------------------------------- */
@@ -92,7 +94,7 @@ struct answer
     const struct sma_route *by;
     int status;
     bool is_group; /* what is answered for */
-    char name[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
+    char name[SMA_PAIRING_NAME_BYTES_MAX + 1], channel[32];
 };
 
 /* A group gets no role: who administers it is the platform's to say from now on. */
@@ -103,8 +105,7 @@ static SMA_CHECKED enum sma_err write_group(struct sma_store *store, struct answ
     answer->status = 400;
     if (answer->is_approved && answer->standing > SMA_ACCESS_MEMBER)
         return SMA_ERR_OK;
-    sma_store_pairing_name(answer->name, sizeof answer->name,
-                           &(struct sma_route){.user_id = route->chat_id});
+    sma_pairing_name(answer->name, route->chat_id);
     (void)snprintf(answer->channel, sizeof answer->channel, "%.*s", (int)route->channel.len,
                    route->channel.ptr);
     answer->status = 200;
@@ -115,7 +116,7 @@ static SMA_CHECKED enum sma_err write_group(struct sma_store *store, struct answ
 static SMA_CHECKED enum sma_err write_answer(struct sma_store *store, struct answer *answer,
                                              const struct sma_route *person, const char *code)
 {
-    sma_store_pairing_name(answer->name, sizeof answer->name, person);
+    sma_store_pairing_name(answer->name, person);
     (void)snprintf(answer->channel, sizeof answer->channel, "%.*s", (int)person->channel.len,
                    person->channel.ptr);
     enum sma_access_standing standing =
@@ -222,29 +223,14 @@ static SMA_CHECKED enum sma_err answer_key(struct sma_store *store, struct sma_s
     return err;
 }
 
-/* A code as people type it. false: it cannot be one. */
-static bool read_typed_code(struct sma_str typed, char *code)
-{
-    if (typed.len != STORE_CODE_LEN)
-        return false;
-    for (size_t i = 0; i < STORE_CODE_LEN; i++) {
-        char byte = typed.ptr[i];
-        code[i] = (char)(byte >= 'a' && byte <= 'z' ? byte - 32 : byte);
-        if (code[i] == '\0' || strchr(STORE_CODE_ALPHABET, code[i]) == NULL)
-            return false;
-    }
-    code[STORE_CODE_LEN] = '\0';
-    return true;
-}
-
 static SMA_CHECKED enum sma_err answer_pairing(struct sma_store *store, struct sma_str id,
                                                struct answer *answer)
 {
-    char code[STORE_CODE_LEN + 1];
+    struct sma_pairing_code code;
     if (memchr(id.len > 0 ? id.ptr : "", ':', id.len) != NULL)
         return answer_key(store, id, answer);
     answer->status = 404;
-    return read_typed_code(id, code) ? answer_code(store, code, answer) : SMA_ERR_OK;
+    return sma_pairing_read_code(id, &code) ? answer_code(store, code.text, answer) : SMA_ERR_OK;
 }
 
 /* -- DECIDE ----------------------------------------------------------------------------------------------------- */
@@ -326,35 +312,6 @@ void sma_store_decide_pairing(struct sma_store *store, struct sma_msg **question
 }
 
 /* -- an owner writes "pair CODE" -------------------------------------------------------------------------------- */
-struct pair_word
-{
-    const char *word;
-    bool is_approved;
-    bool is_only_pairing; /* else it may be meant for an approval */
-};
-static const struct pair_word pair_words[] = {
-    {"pair", true, true},     {"配对", true, true},   {"approve", true, false},
-    {"批准", true, false},    {"同意", true, false},  {"reject", false, false},
-    {"refuse", false, false}, {"拒绝", false, false},
-};
-
-/* The word and the code behind it, nothing else. */
-static const struct pair_word *read_words(struct sma_str text, char *code)
-{
-    text = sma_str_trim(text);
-    for (size_t i = 0; i < SMA_COUNT_OF(pair_words); i++) {
-        struct sma_str word = sma_str(pair_words[i].word);
-        if (text.len <= word.len ||
-            !sma_str_is_equal_nocase((struct sma_str){text.ptr, word.len}, word))
-            continue;
-        struct sma_str rest = {text.ptr + word.len, text.len - word.len};
-        bool has_blank = rest.ptr[0] == ' ' || (unsigned char)word.ptr[0] >= 0x80;
-        if (has_blank && read_typed_code(sma_str_trim(rest), code))
-            return &pair_words[i];
-    }
-    return NULL;
-}
-
 static SMA_CHECKED enum sma_err has_code(struct sma_store *store, const char *code, bool *ret_has)
 {
     struct store_pairing pairing = {0};
@@ -367,29 +324,29 @@ static SMA_CHECKED enum sma_err has_code(struct sma_store *store, const char *co
 enum sma_err sma_store_is_pairing_answer(struct sma_store *store, const struct sma_ingress *in,
                                          bool *ret_is_answer)
 {
-    char code[STORE_CODE_LEN + 1];
+    struct sma_pairing_words words;
     *ret_is_answer = false;
     /* Somebody else's words that an owner passes on, or edits, let nobody in. */
     if (in->kind != SMA_EVENT_MESSAGE || in->is_group || in->is_record_only || in->is_forward ||
         in->is_edited || sma_access_is_trusted_channel(in->route.channel))
         return SMA_ERR_OK;
-    const struct pair_word *word = read_words(in->text, code);
-    if (word == NULL || sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
+    if (!sma_pairing_read_words(in->text, &words) ||
+        sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
         return SMA_ERR_OK;
-    enum sma_err err = has_code(store, code, ret_is_answer);
-    *ret_is_answer = *ret_is_answer || word->is_only_pairing;
+    enum sma_err err = has_code(store, words.code.text, ret_is_answer);
+    *ret_is_answer = *ret_is_answer || words.is_only_pairing;
     return err;
 }
 
 enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_ingress *in,
                                       uint64_t seq)
 {
-    char code[STORE_CODE_LEN + 1];
-    const struct pair_word *word = read_words(in->text, code);
-    struct answer answer = {.is_approved = word != NULL && word->is_approved,
-                            .standing = SMA_ACCESS_MEMBER,
-                            .by = &in->route};
-    enum sma_err err = word == NULL ? SMA_ERR_BADINPUT : answer_code(store, code, &answer);
+    struct sma_pairing_words words;
+    if (!sma_pairing_read_words(in->text, &words))
+        return SMA_ERR_BADINPUT;
+    struct answer answer = {
+        .is_approved = words.is_approved, .standing = SMA_ACCESS_MEMBER, .by = &in->route};
+    enum sma_err err = answer_code(store, words.code.text, &answer);
     if (err != SMA_ERR_OK)
         return err;
     enum sma_language language = sma_store_language(store, &in->route);
@@ -405,24 +362,19 @@ enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_
 }
 
 /* -- the list --------------------------------------------------------------------------------------------------- */
-struct listing
-{
-    struct sma_store *store;
-    struct sma_buf *json;
-    uint32_t count;
-};
-#define LISTED_COUNT_MAX 2000
+#define LISTED_COUNT_MAX 2000 /* of each kind */
 
-static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str value)
+static bool list_pairing(struct sma_store *store, const struct sma_state_record *pair,
+                         struct sma_buf *json)
 {
-    struct listing *listing = user;
-    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
+    json_t *root = json_loadb(pair->value.ptr, pair->value.len, 0, NULL);
     struct sma_route route = sma_store_people_get_route(root);
     int64_t created = json_integer_value(json_object_get(root, "created"));
-    struct sma_buf *json = listing->json;
-    if (root != NULL && !sma_store_pairing_is_old(listing->store, created)) {
-        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
-        sma_buf_put_json_member(json, "code", (struct sma_str){key.ptr + 5, key.len - 5});
+    bool is_listed = root != NULL && !sma_store_pairing_is_old(store, created);
+    if (is_listed) {
+        sma_buf_put_char(json, '{');
+        sma_buf_put_json_member(json, "code",
+                                (struct sma_str){pair->key.ptr + 5, pair->key.len - 5});
         sma_buf_put_json_member(json, "channel", route.channel);
         sma_buf_put_json_member(json, "userId", route.user_id);
         sma_buf_put_json_member(json, "userName", route.user_name);
@@ -433,20 +385,22 @@ static enum sma_err list_pairing(void *user, struct sma_str key, struct sma_str 
         sma_buf_put_char(json, '}');
     }
     json_decref(root);
-    return SMA_ERR_OK;
+    return is_listed;
 }
 
 /* person/CHANNEL/ID or group/CHANNEL/ID */
-static enum sma_err list_known(void *user, struct sma_str key, struct sma_str value)
+static bool list_known(struct sma_store *store, const struct sma_state_record *pair,
+                       struct sma_buf *json)
 {
-    struct listing *listing = user;
-    struct sma_buf *json = listing->json;
+    (void)store;
+    struct sma_str key = pair->key;
     bool is_person = sma_str_starts_with(key, SMA_STR("person/"));
     const size_t prefix = is_person ? strlen("person/") : strlen("group/");
     const char *slash = memchr(key.ptr + prefix, '/', key.len - prefix);
-    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
-    if (slash != NULL && root != NULL && listing->count < LISTED_COUNT_MAX) {
-        sma_buf_put_text(json, listing->count++ > 0 ? ",{" : "{");
+    json_t *root = json_loadb(pair->value.ptr, pair->value.len, 0, NULL);
+    bool is_listed = slash != NULL && root != NULL;
+    if (is_listed) {
+        sma_buf_put_char(json, '{');
         sma_buf_put_json_member(
             json, "channel",
             (struct sma_str){key.ptr + prefix, (size_t)(slash - key.ptr) - prefix});
@@ -461,64 +415,44 @@ static enum sma_err list_known(void *user, struct sma_str key, struct sma_str va
         sma_buf_put_char(json, '}');
     }
     json_decref(root);
-    return SMA_ERR_OK;
+    return is_listed;
 }
 
-/* "name":[...] of the records under `prefix`. */
-static SMA_CHECKED enum sma_err put_list(struct listing *listing, const char *name,
-                                         struct sma_str prefix, sma_state_pair_fn *list)
+/* "name":[...] of the first records under `prefix`: however many people there are, so much is read. */
+static SMA_CHECKED enum sma_err
+put_list(struct sma_store *store, struct sma_buf *json, struct sma_str prefix,
+         bool (*list)(struct sma_store *, const struct sma_state_record *, struct sma_buf *))
 {
-    listing->count = 0;
-    sma_buf_put_json_key(listing->json, name);
-    sma_buf_put_char(listing->json, '[');
-    enum sma_err err = sma_state_each_access_under(listing->store->state, prefix, list, listing);
-    sma_buf_put_char(listing->json, ']');
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_records pairs = {0};
+    enum sma_err err = sma_state_access_page(
+        store->state, &(struct sma_state_page){.prefix = prefix, .count_max = LISTED_COUNT_MAX},
+        &rows, &pairs);
+    sma_buf_put_char(json, '[');
+    bool has_one = false;
+    for (size_t i = 0; i < pairs.count; i++) {
+        size_t len = json->len;
+        if (has_one)
+            sma_buf_put_char(json, ',');
+        if (list(store, &pairs.items[i], json))
+            has_one = true;
+        else
+            json->len = len;
+    }
+    sma_buf_put_char(json, ']');
     return err;
 }
 
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json)
 {
-    struct listing listing = {.store = store, .json = json};
-    sma_buf_put_char(json, '{');
-    enum sma_err err = put_list(&listing, "pairings", SMA_STR("pair/"), list_pairing),
-                 people = put_list(&listing, "people", SMA_STR("person/"), list_known),
-                 groups = put_list(&listing, "groups", SMA_STR("group/"), list_known);
+    sma_buf_put_text(json, "{\"pairings\":");
+    enum sma_err err = put_list(store, json, SMA_STR("pair/"), list_pairing);
+    sma_buf_put_text(json, ",\"people\":");
+    enum sma_err people = put_list(store, json, SMA_STR("person/"), list_known);
+    sma_buf_put_text(json, ",\"groups\":");
+    enum sma_err groups = put_list(store, json, SMA_STR("group/"), list_known);
     sma_buf_put_char(json, '}');
     err = err != SMA_ERR_OK ? err : people != SMA_ERR_OK ? people : groups;
     if (err != SMA_ERR_OK)
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
-}
-
-/* -- nobody is owner -------------------------------------------------------------------------------------------- */
-static enum sma_err find_owner(void *user, struct sma_str key, struct sma_str value)
-{
-    (void)key;
-    bool *has_owner = user;
-    json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
-    const char *standing = json_string_value(json_object_get(root, "standing"));
-    *has_owner = *has_owner || (standing != NULL &&
-                                strcmp(standing, sma_access_standing_name(SMA_ACCESS_OWNER)) == 0);
-    json_decref(root);
-    return SMA_ERR_OK;
-}
-
-void sma_store_say_owner(struct sma_store *store)
-{
-    const struct sma_adapter_ops *platform = NULL;
-    for (uint32_t i = 0; i < store->adapter_count && platform == NULL; i++)
-        if (!sma_access_is_trusted_channel(sma_str(store->adapters[i].adapter->ops->channel)))
-            platform = store->adapters[i].adapter->ops;
-    bool has_owner = platform == NULL || sma_access_roles_have_owner(store->people->named);
-    if (has_owner)
-        return;
-    enum sma_err err =
-        sma_state_each_access_under(store->state, SMA_STR("person/"), find_owner, &has_owner);
-    if (err != SMA_ERR_OK)
-        sma_ctx_log(store->ctx, SMA_LOG_WARN, "the people cannot be listed: %s", sma_err_text(err));
-    else if (!has_owner)
-        sma_ctx_log(store->ctx, SMA_LOG_INFO,
-                    "nobody is owner yet: write to the bot on %s, then run `shipmyagent pair "
-                    "approve CODE %s --role owner` with the code it shows, or with "
-                    "%s:<your user id> if it shows none",
-                    platform->name, store->config->project_dir, platform->channel);
 }

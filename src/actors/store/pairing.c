@@ -11,9 +11,9 @@
 #include "people_priv.h"
 #include "store.h"
 
-#define PAIRING_MS (SMA_PAIRING_S * INT64_C(1000))
+#include "runtime/chat/state_read.h"
+
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
-#define ALPHABET_LEN (sizeof STORE_CODE_ALPHABET - 1)
 
 void sma_store_pairing_fini(struct store_pairing *pairing)
 {
@@ -24,8 +24,7 @@ void sma_store_pairing_fini(struct store_pairing *pairing)
 /* -- records ---------------------------------------------------------------------------------------------------- */
 bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms)
 {
-    int64_t age = sma_ctx_wall(store->ctx) - created_ms;
-    return age >= PAIRING_MS || age < -PAIRING_MS; /* the clock may have been set back */
+    return sma_pairing_is_old(created_ms, sma_ctx_wall(store->ctx));
 }
 
 static SMA_CHECKED enum sma_err key_of_code(struct sma_store *store, const char *code)
@@ -72,7 +71,7 @@ enum sma_err sma_store_pairing_read(struct sma_store *store, const char *code,
 enum sma_err sma_store_pairing_of(struct sma_store *store, const struct sma_route *route,
                                   bool is_group, struct store_pairing *ret_pairing)
 {
-    char code[STORE_CODE_LEN + 1];
+    char code[SMA_PAIRING_CODE_LEN + 1];
     enum sma_err err = key_of_subject(store, route, is_group);
     if (err == SMA_ERR_OK)
         err = sma_store_people_read(store);
@@ -119,43 +118,31 @@ enum sma_err sma_store_pairing_remove(struct sma_store *store, const struct stor
 /* -- the bound -------------------------------------------------------------------------------------------------- */
 struct code_census
 {
-    const struct sma_store *store;
-    uint32_t count, expired_count;
+    uint32_t count; /* of those that are good */
     int64_t oldest_ms;
-    char oldest[STORE_CODE_LEN + 1];
-    char expired[SMA_PAIRING_COUNT_MAX][STORE_CODE_LEN + 1];
+    struct sma_str oldest;
 };
 
-static enum sma_err count_code(void *user, struct sma_str key, struct sma_str value)
+/* Of the first member of the record, without reading the rest; one that cannot be read is the oldest. */
+static int64_t created_of(struct sma_str value)
 {
-    struct code_census *census = user;
-    const struct sma_str head = SMA_STR("{\"created\":"), prefix = SMA_STR("pair/");
-    int64_t created = 0; /* one that cannot be read is the oldest */
-    char code[STORE_CODE_LEN + 1];
-    (void)snprintf(code, sizeof code, "%.*s", (int)(key.len - prefix.len), key.ptr + prefix.len);
-    if (sma_str_starts_with(value, head)) {
-        struct sma_str number = {value.ptr + head.len, 0};
-        while (head.len + number.len < value.len && number.ptr[number.len] >= '0' &&
-               number.ptr[number.len] <= '9')
-            number.len++;
-        if (sma_parse_i64(number, 0, INT64_MAX, &created) != SMA_ERR_OK)
-            created = 0;
-    }
-    if (sma_store_pairing_is_old(census->store, created) &&
-        census->expired_count < SMA_PAIRING_COUNT_MAX) {
-        memcpy(census->expired[census->expired_count++], code, sizeof code);
-        return SMA_ERR_OK;
-    }
-    if (census->count++ == 0 || created < census->oldest_ms) {
-        census->oldest_ms = created;
-        memcpy(census->oldest, code, sizeof code);
-    }
-    return SMA_ERR_OK;
+    const struct sma_str head = SMA_STR("{\"created\":");
+    int64_t created;
+    if (!sma_str_starts_with(value, head))
+        return 0;
+    struct sma_str number = {value.ptr + head.len, 0};
+    while (head.len + number.len < value.len && number.ptr[number.len] >= '0' &&
+           number.ptr[number.len] <= '9')
+        number.len++;
+    return sma_parse_i64(number, 0, INT64_MAX, &created) == SMA_ERR_OK ? created : 0;
 }
 
-static SMA_CHECKED enum sma_err drop_code(struct sma_store *store, const char *code)
+enum sma_err sma_store_pairing_drop(struct sma_store *store, struct sma_str key)
 {
     struct store_pairing pairing;
+    char code[SMA_PAIRING_CODE_LEN + 1];
+    const size_t prefix = strlen("pair/");
+    (void)snprintf(code, sizeof code, "%.*s", (int)(key.len - prefix), key.ptr + prefix);
     enum sma_err err = sma_store_pairing_read(store, code, &pairing);
     if (err == SMA_ERR_NOTFOUND) { /* damaged */
         err = key_of_code(store, code);
@@ -167,55 +154,53 @@ static SMA_CHECKED enum sma_err drop_code(struct sma_store *store, const char *c
     return err;
 }
 
-/* Room for one more code: what is too old goes, and at the bound the oldest. */
-static SMA_CHECKED enum sma_err make_room(struct sma_store *store)
+bool sma_store_pairing_is_over(const struct sma_store *store, struct sma_str value)
 {
-    struct code_census *census = calloc(1, sizeof *census);
-    if (census == NULL)
-        return SMA_ERR_NOMEM;
-    census->store = store;
-    enum sma_err err =
-        sma_state_each_access_under(store->state, SMA_STR("pair/"), count_code, census);
-    for (uint32_t i = 0; i < census->expired_count && err == SMA_ERR_OK; i++)
-        err = drop_code(store, census->expired[i]);
-    if (err == SMA_ERR_OK && census->count >= SMA_PAIRING_COUNT_MAX) {
-        sma_ctx_log(store->ctx, SMA_LOG_WARN,
-                    "pairing: %d codes wait for an answer; the oldest, %s, is given up",
-                    SMA_PAIRING_COUNT_MAX, census->oldest);
-        err = drop_code(store, census->oldest);
+    return sma_store_pairing_is_old(store, created_of(value));
+}
+
+static SMA_CHECKED enum sma_err take_census(struct sma_store *store,
+                                            const struct sma_state_records *pairs,
+                                            struct code_census *census)
+{
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; i < pairs->count && err == SMA_ERR_OK; i++) {
+        const struct sma_state_record *pair = &pairs->items[i];
+        int64_t created = created_of(pair->value);
+        if (sma_store_pairing_is_old(store, created)) {
+            err = sma_store_pairing_drop(store, pair->key);
+        } else if (census->count++ == 0 || created < census->oldest_ms) {
+            census->oldest_ms = created;
+            census->oldest = pair->key;
+        }
     }
-    free(census);
     return err;
 }
 
+/* Room for one more code: what is too old goes, and at the bound the oldest. */
+static SMA_CHECKED enum sma_err make_room(struct sma_store *store)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_records pairs = {0};
+    struct code_census census = {0};
+    enum sma_err err = sma_state_access_page(
+        store->state,
+        &(struct sma_state_page){.prefix = SMA_STR("pair/"), .count_max = SMA_PAIRING_COUNT_MAX},
+        &rows, &pairs);
+    if (err == SMA_ERR_OK)
+        err = take_census(store, &pairs, &census);
+    if (err != SMA_ERR_OK || census.count < SMA_PAIRING_COUNT_MAX)
+        return err;
+    sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                "pairing: %d codes wait for an answer; the oldest, %.*s, is given up",
+                SMA_PAIRING_COUNT_MAX, (int)(census.oldest.len - 5), census.oldest.ptr + 5);
+    return sma_store_pairing_drop(store, census.oldest);
+}
+
 /* -- words ------------------------------------------------------------------------------------------------------ */
-/* What would end the quotes, the line, or the text's own markup, in one byte. */
-static bool is_foreign_byte(char byte)
+void sma_store_pairing_name(char *text, const struct sma_route *route)
 {
-    return (unsigned char)byte < ' ' || byte == 127 || strchr("\"[]<>`*~|\\", byte) != NULL;
-}
-
-/* Characters that are not seen and change how others are: C1 controls, marks of direction and of width. */
-static bool is_invisible(const unsigned char *at)
-{
-    return (at[0] == 0xC2 && at[1] < 0xA0) ||
-           (at[0] == 0xE2 && at[1] == 0x80 &&
-            ((at[2] >= 0x8B && at[2] <= 0x8F) || (at[2] >= 0xA8 && at[2] <= 0xAE))) ||
-           (at[0] == 0xE2 && at[1] == 0x81 && at[2] >= 0xA0 && at[2] <= 0xAF);
-}
-
-void sma_store_pairing_name(char *text, size_t text_max, const struct sma_route *route)
-{
-    struct sma_str name = route->user_name.len > 0 ? route->user_name : route->user_id;
-    if (name.len > STORE_NAME_SHOWN_BYTES_MAX)
-        name.len = sma_utf8_cut(name, STORE_NAME_SHOWN_BYTES_MAX);
-    (void)snprintf(text, text_max, "%.*s", (int)name.len, name.ptr);
-    for (char *at = text; *at != '\0'; at++) {
-        if (is_foreign_byte(*at))
-            *at = ' ';
-        else if (is_invisible((const unsigned char *)at))
-            memset(at, ' ', (unsigned char)*at == 0xC2 ? 2 : 3);
-    }
+    sma_pairing_name(text, route->user_name.len > 0 ? route->user_name : route->user_id);
 }
 
 enum sma_err sma_store_pairing_say(struct sma_store *store, const struct sma_route *route,
@@ -264,16 +249,6 @@ static bool may_notice(const struct sma_store *store, uint64_t last_ns, bool has
 }
 
 /* -- a stranger writes ------------------------------------------------------------------------------------------ */
-static void draw_code(struct sma_store *store, char *code)
-{
-    for (int half = 0; half < 2; half++) {
-        uint64_t number = sma_ctx_random(store->ctx);
-        for (int i = 0; i < STORE_CODE_LEN / 2; i++, number /= ALPHABET_LEN)
-            code[half * STORE_CODE_LEN / 2 + i] = STORE_CODE_ALPHABET[number % ALPHABET_LEN];
-    }
-    code[STORE_CODE_LEN] = '\0';
-}
-
 static SMA_CHECKED enum sma_err write_new(struct sma_store *store, struct store_pairing *pairing,
                                           uint64_t seq)
 {
@@ -314,7 +289,9 @@ static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct 
     *ret_pairing = (struct store_pairing){
         .route = *route, .created_ms = sma_ctx_wall(store->ctx), .seq = seq, .is_group = is_group};
     do {
-        draw_code(store, ret_pairing->code);
+        uint64_t first = sma_ctx_random(store->ctx), second = sma_ctx_random(store->ctx);
+        struct sma_pairing_code code = sma_pairing_draw(first, second);
+        memcpy(ret_pairing->code, code.text, sizeof code.text);
         err = key_of_code(store, ret_pairing->code);
         if (err == SMA_ERR_OK)
             err = sma_store_people_read(store);
@@ -330,14 +307,21 @@ static SMA_CHECKED enum sma_err make_code(struct sma_store *store, const struct 
 
 /* The message is run when the code is confirmed, if there are not too many already. */
 static SMA_CHECKED enum sma_err keep_message(struct sma_store *store, struct store_pairing *pairing,
-                                             uint64_t seq, bool is_whole)
+                                             const struct sma_ingress *in, uint64_t seq,
+                                             bool is_whole)
 {
     json_t *kept = json_object_get(pairing->root, "kept");
-    if (pairing->has_more)
+    enum sma_pairing_kept what = sma_pairing_keep(
+        &(struct sma_pairing_message){.is_message = in->kind == SMA_EVENT_MESSAGE,
+                                      .is_group = in->is_group,
+                                      .is_whole = is_whole,
+                                      .has_more = pairing->has_more,
+                                      .kept_count = (uint32_t)json_array_size(kept)});
+    if (what == SMA_PAIRING_NOT_KEPT)
         return SMA_ERR_OK;
-    bool is_full = !is_whole || json_array_size(kept) >= STORE_KEPT_COUNT_MAX;
-    int failed = is_full ? json_object_set_new(pairing->root, "more", json_true())
-                         : json_array_append_new(kept, json_integer((json_int_t)seq));
+    int failed = what == SMA_PAIRING_IS_MORE
+                     ? json_object_set_new(pairing->root, "more", json_true())
+                     : json_array_append_new(kept, json_integer((json_int_t)seq));
     return failed != 0 ? SMA_ERR_NOMEM : write_root(store, pairing);
 }
 
@@ -350,14 +334,13 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
         return SMA_ERR_OK;
     struct sma_route homes[SMA_APPROVAL_HOME_COUNT_MAX];
     struct sma_buf storage;
-    char name[STORE_NAME_SHOWN_BYTES_MAX + 1], chat_id[STORE_NAME_SHOWN_BYTES_MAX + 1], channel[32];
+    char name[SMA_PAIRING_NAME_BYTES_MAX + 1], chat_id[SMA_PAIRING_NAME_BYTES_MAX + 1], channel[32];
     sma_buf_init(&storage, 256 * 1024);
     uint32_t count = sma_store_homes(store, pairing->route.chat_key, homes,
                                      SMA_APPROVAL_HOME_COUNT_MAX, &storage);
     enum sma_err err = SMA_ERR_OK;
-    sma_store_pairing_name(name, sizeof name, &pairing->route);
-    sma_store_pairing_name(chat_id, sizeof chat_id,
-                           &(struct sma_route){.user_id = pairing->route.chat_id});
+    sma_store_pairing_name(name, &pairing->route);
+    sma_pairing_name(chat_id, pairing->route.chat_id);
     (void)snprintf(channel, sizeof channel, "%.*s", (int)pairing->route.channel.len,
                    pairing->route.channel.ptr);
     for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++) {
@@ -385,9 +368,11 @@ static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_
                                           struct store_pairing *pairing, uint64_t seq)
 {
     json_int_t shown = json_integer_value(json_object_get(pairing->root, "shown"));
-    int shown_max = pairing->is_group ? STORE_GROUP_SHOWN_COUNT_MAX : STORE_CODE_SHOWN_COUNT_MAX;
-    if (shown >= shown_max ||
-        !may_notice(store, chat->refusal_notice_ns, chat->refusal_notice_ns != 0))
+    if (!sma_pairing_may_show(&(struct sma_pairing_shown){.is_group = pairing->is_group,
+                                                          .has_last = chat->refusal_notice_ns != 0,
+                                                          .count = (uint32_t)shown,
+                                                          .last_ns = chat->refusal_notice_ns,
+                                                          .now_ns = sma_ctx_now(store->ctx)}))
         return SMA_ERR_OK;
     if (json_object_set_new(pairing->root, "shown", json_integer(shown + 1)) != 0)
         return SMA_ERR_NOMEM;
@@ -412,8 +397,8 @@ enum sma_err sma_store_ask_pairing(struct sma_store *store, struct store_chat *c
     bool is_new = err == SMA_ERR_NOTFOUND;
     if (is_new)
         err = make_code(store, &in->route, in->is_group, seq, &pairing);
-    if (err == SMA_ERR_OK && in->kind == SMA_EVENT_MESSAGE && !in->is_group)
-        err = keep_message(store, &pairing, seq, is_whole);
+    if (err == SMA_ERR_OK)
+        err = keep_message(store, &pairing, in, seq, is_whole);
     if (err == SMA_ERR_OK)
         err = show_code(store, chat, &in->route, &pairing, seq);
     if (err == SMA_ERR_OK && is_new)

@@ -4,6 +4,8 @@
 #include "people_priv.h"
 #include "store.h"
 
+#include "runtime/chat/state_read.h"
+
 #include <stdlib.h>
 
 /* -- records ---------------------------------------------------------------------------------------------------- */
@@ -26,39 +28,41 @@ enum sma_err sma_store_people_read(struct sma_store *store)
     return sma_state_access_get(store->state, sma_buf_str(&people->key), &people->value);
 }
 
-enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value)
+/* "<channel>/<user id>" is somebody's place. */
+static struct store_known *place_of_key(struct sma_store *store, struct sma_str key,
+                                        uint64_t *ret_hash)
 {
-    struct store_people *people = store->people;
-    struct sma_state_counts counts;
-    sma_state_counts(store->state, &counts);
-    if (!people->has_change) /* else nobody is remembered */
-        memset(people->known, 0, sizeof people->known);
-    people->has_change = true;
-    people->commits = counts.commits;
-    return sma_state_access_set(store->state, sma_buf_str(&people->key), value);
+    uint64_t hash = sma_siphash(store->hash_key, key.ptr, key.len);
+    *ret_hash = hash == 0 ? 1 : hash;
+    return &store->people->known[*ret_hash % STORE_PERSON_COUNT];
 }
 
-/* The place where a person is remembered; NULL while a change of a person is not committed. */
+enum sma_err sma_store_people_write(struct sma_store *store, struct sma_str value)
+{
+    struct sma_str key = sma_buf_str(&store->people->key);
+    const char *slash = memchr(key.ptr, '/', key.len);
+    if (slash != NULL) { /* of whomever it is: what is remembered of him is read again */
+        uint64_t hash;
+        size_t prefix = (size_t)(slash + 1 - key.ptr);
+        struct store_known *known =
+            place_of_key(store, (struct sma_str){slash + 1, key.len - prefix}, &hash);
+        if (known->hash == hash)
+            *known = (struct store_known){0};
+    }
+    return sma_state_access_set(store->state, key, value);
+}
+
+/* The place where a person is remembered; NULL: nowhere. */
 static struct store_known *place_of(struct sma_store *store, struct sma_str channel,
                                     struct sma_str user_id, uint64_t *ret_hash)
 {
-    struct store_people *people = store->people;
-    if (people->has_change) {
-        struct sma_state_counts counts;
-        sma_state_counts(store->state, &counts);
-        if (counts.commits == people->commits)
-            return NULL;
-        people->has_change = false;
-    }
     char bytes[2 * SMA_ID_BYTES_MAX + 1];
     if (channel.len > SMA_ID_BYTES_MAX || user_id.len > SMA_ID_BYTES_MAX || user_id.len == 0)
         return NULL;
     memcpy(bytes, channel.ptr, channel.len);
     bytes[channel.len] = '/';
     memcpy(bytes + channel.len + 1, user_id.ptr, user_id.len);
-    uint64_t hash = sma_siphash(store->hash_key, bytes, channel.len + 1 + user_id.len);
-    *ret_hash = hash == 0 ? 1 : hash;
-    return &people->known[*ret_hash % STORE_PERSON_COUNT];
+    return place_of_key(store, (struct sma_str){bytes, channel.len + 1 + user_id.len}, ret_hash);
 }
 
 static bool is_word(const json_t *root, const char *name, const char *word)
@@ -253,29 +257,29 @@ enum sma_err sma_store_note_person(struct sma_store *store, const struct store_c
     return sma_store_note_home(store, &in->route);
 }
 
+#define HOME_COUNT_MAX \
+    256 /* looked at; of people who have one no more than a few are named or paired as owners */
+
 struct home_list
 {
-    struct sma_store *store;
     struct sma_str not_chat_key, channel; /* of the chat that asks */
     enum sma_access_standing wanted;
-    struct sma_buf *storage; /* the records, each with a NUL, and then their routes */
+    struct sma_buf *storage; /* the routes, field by field, each with a NUL */
     size_t starts[SMA_APPROVAL_HOME_COUNT_MAX * 2];
     uint32_t count, max;
 };
 
-static enum sma_err note_home(void *user, struct sma_str key, struct sma_str value)
+static SMA_CHECKED enum sma_err note_home(struct sma_store *store, struct home_list *list,
+                                          struct sma_str value)
 {
-    (void)key;
-    struct home_list *list = user;
     json_t *root = json_loadb(value.ptr, value.len, 0, NULL);
     struct sma_route route = sma_store_people_get_route(root);
     struct sma_access_facts facts = {0};
     bool is_wanted =
         list->count < list->max && route.chat_key.len > 0 &&
         !sma_str_is_equal(route.chat_key, list->not_chat_key) &&
-        sma_store_adapter_of(list->store, &route) >= 0 &&
-        find_standing(list->store, &route, &facts) == SMA_ERR_OK &&
-        facts.standing == list->wanted &&
+        sma_store_adapter_of(store, &route) >= 0 &&
+        find_standing(store, &route, &facts) == SMA_ERR_OK && facts.standing == list->wanted &&
         (list->wanted == SMA_ACCESS_OWNER || sma_str_is_equal(route.channel, list->channel));
     if (is_wanted) {
         const struct sma_str fields[] = {route.channel,   route.chat_key,  route.chat_id,
@@ -291,6 +295,20 @@ static enum sma_err note_home(void *user, struct sma_str key, struct sma_str val
     return list->storage->err;
 }
 
+static SMA_CHECKED enum sma_err list_homes(struct sma_store *store, struct home_list *list)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_records pairs = {0};
+    enum sma_err err = sma_state_access_page(
+        store->state,
+        &(struct sma_state_page){.prefix = SMA_STR("home/"), .count_max = HOME_COUNT_MAX}, &rows,
+        &pairs);
+    for (list->wanted = SMA_ACCESS_OWNER; list->wanted >= SMA_ACCESS_ADMIN; list->wanted--)
+        for (size_t i = 0; i < pairs.count && err == SMA_ERR_OK; i++)
+            err = note_home(store, list, pairs.items[i].value);
+    return err;
+}
+
 static struct sma_str next_field(const char **at)
 {
     struct sma_str field = sma_str(*at);
@@ -301,17 +319,13 @@ static struct sma_str next_field(const char **at)
 uint32_t sma_store_homes(struct sma_store *store, struct sma_str not_chat_key,
                          struct sma_route *ret_routes, uint32_t max, struct sma_buf *storage)
 {
-    struct home_list list = {.store = store, .not_chat_key = not_chat_key, .storage = storage};
+    struct home_list list = {.not_chat_key = not_chat_key, .storage = storage};
     const char *colon =
         not_chat_key.len == 0 ? NULL : memchr(not_chat_key.ptr, ':', not_chat_key.len);
     list.channel =
         (struct sma_str){not_chat_key.ptr, colon == NULL ? 0 : (size_t)(colon - not_chat_key.ptr)};
     list.max = max < SMA_COUNT_OF(list.starts) ? max : (uint32_t)SMA_COUNT_OF(list.starts);
-    enum sma_err err = SMA_ERR_OK;
-    for (list.wanted = SMA_ACCESS_OWNER;
-         list.wanted >= SMA_ACCESS_ADMIN && err == SMA_ERR_OK && list.count < list.max;
-         list.wanted--)
-        err = sma_state_each_access_under(store->state, SMA_STR("home/"), note_home, &list);
+    enum sma_err err = list_homes(store, &list);
     if (err != SMA_ERR_OK) {
         sma_ctx_log(store->ctx, SMA_LOG_WARN, "where owners can be reached cannot be read: %s",
                     sma_err_text(err));

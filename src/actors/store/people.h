@@ -5,6 +5,7 @@
 #define SMA_STORE_PEOPLE_H
 
 #include "runtime/access/access.h"
+#include "runtime/access/pairing.h"
 #include "store.h"
 
 /** Read the rules of every adapter from the configuration; what cannot be read is logged and the defaults hold. */
@@ -20,8 +21,11 @@ SMA_CHECKED enum sma_err sma_store_admit(struct sma_store *store, const struct s
 /** What the platform said of a person, for ten minutes. UNKNOWN is not kept. */
 void sma_store_note_role(struct sma_store *store, const struct store_chat *chat,
                          struct sma_str user_id, enum sma_role role);
-/** At start: windows that have closed are forgotten. */
-SMA_CHECKED enum sma_err sma_store_sweep_windows(struct sma_store *store);
+/** A slice of retention: looks at `budget` records from where the last slice ended, and removes in the open transaction what is
+ *  over. *ret_is_round: all were looked at; the next slice begins anew. After the first round of a start a line of the log
+ *  says how to become owner, if nobody is. @return OK | IO | CORRUPT | NOMEM | NOSPACE */
+SMA_CHECKED enum sma_err sma_store_people_keep(struct sma_store *store, uint32_t budget,
+                                               bool *ret_is_round);
 
 /* -- people.c, paired.c, pairing.c, let_in.c, known.c ------------------------------------------------------------- */
 /** What the author of this route may do in this chat: by configuration, pairing and the platform's role as it is remembered.
@@ -62,8 +66,6 @@ SMA_CHECKED enum sma_err sma_store_group_move(struct sma_store *store, struct sm
 SMA_CHECKED enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *error);
 /** Append {"pairings":[...],"people":[...]}. */
 void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json);
-/** At start: where people can write but nobody is owner, one line of the log says how to become it. */
-void sma_store_say_owner(struct sma_store *store);
 /** A message was accepted, in the open transaction: remember where its author can be reached. */
 SMA_CHECKED enum sma_err sma_store_note_person(struct sma_store *store,
                                                const struct store_chat *chat,
@@ -73,16 +75,9 @@ SMA_CHECKED enum sma_err sma_store_note_person(struct sma_store *store,
  * Bounds of what is kept of strangers: SMA_STRANGER_TEXT_BYTES_MAX of a message, SMA_STRANGER_MESSAGE_COUNT_MAX messages of
  * one in a day, SMA_STRANGERS_MESSAGE_COUNT_MAX of all of them, and SMA_STRANGERS_CHAT_COUNT_MAX new chats. A stranger here:
  * nobody by himself, in private where `access` does not let everybody talk, or in a group that is not let in. */
-enum store_stranger_fate
-{
-    STORE_STRANGER_KEPT,
-    STORE_STRANGER_CUT, /* recorded in part; it never runs */
-    STORE_STRANGER_UNKEPT, /* too many of all: claimed, without text; he is still answered how to get in */
-    STORE_STRANGER_SILENT, /* too many of one: claimed, and that is all */
-};
 struct store_stranger
 {
-    enum store_stranger_fate fate;
+    enum sma_stranger_fate fate;
     struct sma_ingress in; /* what is recorded; slices in the message and in text */
     char text[SMA_STRANGER_TEXT_BYTES_MAX + 16];
 };

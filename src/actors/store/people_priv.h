@@ -10,7 +10,7 @@
  *   grouping/<channel>/<chat id> the code of that group
  *
  * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
- * memory; after a change nothing is remembered until its transaction is over.
+ * memory: a change forgets the one, an undo forgets all.
  */
 #ifndef SMA_STORE_PEOPLE_PRIV_H
 #define SMA_STORE_PEOPLE_PRIV_H
@@ -20,17 +20,9 @@
 #include <jansson.h>
 
 #define STORE_PERSON_COUNT 4096 /* people remembered; a newer one takes the place of an older */
-#define STORE_KEPT_COUNT_MAX 4  /* messages of one person that are kept until his pairing */
 #define STORE_PAIRED_CALL 2u /* outbox keys, with step 0: the notice that a pairing is confirmed */
 #define STORE_PAIR_NEW_CALL \
     3u /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
-
-#define STORE_CODE_LEN 8
-#define STORE_CODE_ALPHABET "ACDEFGHJKMNPQRTUVWXY34679" /* nothing that is mistaken for another */
-#define STORE_NAME_SHOWN_BYTES_MAX 64
-
-#define STORE_CODE_SHOWN_COUNT_MAX 20 /* times that a person is shown one code, */
-#define STORE_GROUP_SHOWN_COUNT_MAX 5 /* ... and a group */
 
 enum store_group_word
 {
@@ -49,13 +41,21 @@ struct store_known
     struct store_person person;
     uint64_t home_hash; /* 0 = not looked at */
 };
-/* roles remembered; a newer one takes the place of an older */
 #define STORE_ROLE_COUNT 4096 /* roles remembered; a newer one takes the place of an older */
 
 struct store_role
 {
     uint64_t hash, until_ns; /* of chat and person */
     uint8_t role;
+};
+
+/* Where the round over all records is, and what it has found. */
+struct store_people_round
+{
+    struct sma_buf after; /* the last key that was looked at; empty: a round begins */
+    uint64_t due_ns;      /* of the next slice */
+    bool is_resting;      /* between two rounds */
+    bool has_owner, is_owner_told;
 };
 
 struct store_people
@@ -65,11 +65,10 @@ struct store_people
     struct store_strangers *strangers; /* counted today: store_stranger.c */
     struct store_role roles[STORE_ROLE_COUNT];
     struct store_known known[STORE_PERSON_COUNT];
-    bool has_change; /* something was written with the transaction after `commits` */
-    uint64_t commits;
     bool has_told;
     uint64_t told_ns; /* when owners were last told of a new code */
     struct sma_buf key, value;
+    struct store_people_round round;
 };
 
 /** Read a person's record; a STRANGER when there is none. @return OK | IO | CORRUPT | NOMEM */
@@ -114,11 +113,14 @@ bool sma_store_find_role(const struct sma_store *store, const struct store_chat 
 const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
                                                   const struct sma_route *route);
 void sma_store_free_strangers(struct sma_store *store);
+/* -- people_keep.c */
+SMA_CHECKED enum sma_err sma_store_people_expire(struct sma_store *store);
+uint64_t sma_store_people_wake(const struct sma_store *store);
 /* One record pair/<code>. Slices point into root. */
 struct store_pairing
 {
     json_t *root;
-    char code[STORE_CODE_LEN + 1];
+    char code[SMA_PAIRING_CODE_LEN + 1];
     int64_t created_ms;
     struct sma_route route;
     uint64_t seq;  /* of the message that brought the code */
@@ -136,9 +138,13 @@ void sma_store_pairing_fini(struct store_pairing *pairing); /* accepts a zeroed 
 /** The code is answered or too old. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_pairing_remove(struct sma_store *store,
                                                   const struct store_pairing *pairing);
+/** The same for a record pair/<code>, without reading all of it. */
+bool sma_store_pairing_is_over(const struct sma_store *store, struct sma_str value);
+/** Give up the code of the record with this key, read or not. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_pairing_drop(struct sma_store *store, struct sma_str key);
 bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms);
-/** A name for people: one line, cut, without what could pass for our own words or markup. */
-void sma_store_pairing_name(char *text, size_t text_max, const struct sma_route *route);
+/** sma_pairing_name of the person of this route. */
+void sma_store_pairing_name(char *text, const struct sma_route *route);
 /** The notice in text_buf goes to `route`, once for each seq and call. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_pairing_say(struct sma_store *store,
                                                const struct sma_route *route, uint64_t seq,

@@ -219,16 +219,12 @@ static enum sma_err start(void *state, struct sma_ctx *ctx, struct sma_error *er
     store->batch->commit_count = counts.commits;
     store->batch->lazy_commit_count = counts.lazy_commits;
     log_boot(store);
-    sma_store_say_owner(store);
     if (store->config->durability_is_none)
         sma_ctx_log(ctx, SMA_LOG_WARN,
                     "durability is \"none\": after a power failure accepted messages may be lost "
                     "or answered twice");
     sma_store_check_disk(store);
     sma_store_publish_disk(store);
-    if (sma_store_sweep_windows(store) != SMA_ERR_OK)
-        sma_ctx_log(ctx, SMA_LOG_WARN, "closed follow-up windows could not be removed: %s",
-                    sma_state_error(store->state)->text);
     SMA_METRIC_SET(chats, (int64_t)counts.chats);
     /* What is open from before starts with the first batch, when every other actor listens. */
     sma_ctx_wake_at(ctx, sma_ctx_now(ctx));

@@ -91,13 +91,13 @@ static void cut_message(struct store_stranger *said)
         memcpy(said->text, in->text.ptr, len);
         memcpy(said->text + len, MARK, sizeof MARK - 1);
         in->text = (struct sma_str){said->text, len + sizeof MARK - 1};
-        said->fate = STORE_STRANGER_CUT;
+        said->fate = SMA_STRANGER_CUT;
     }
     bool is_cut = cut(&in->context);
     is_cut = cut(&in->preparation) || is_cut;
     (void)cut(&in->meta_json); /* for readers of the history only */
     if (is_cut)
-        said->fate = STORE_STRANGER_CUT;
+        said->fate = SMA_STRANGER_CUT;
 }
 
 void sma_store_bound_stranger(struct sma_store *store, const struct sma_ingress *in,
@@ -105,14 +105,15 @@ void sma_store_bound_stranger(struct sma_store *store, const struct sma_ingress 
 {
     struct store_stranger *said = ret_said;
     said->in = *in;
-    said->fate = STORE_STRANGER_KEPT;
+    said->fate = SMA_STRANGER_UNKEPT; /* when there is no memory to count in */
     struct store_strangers *today = count_of_today(store);
     bool is_known = today != NULL;
-    if (is_known && count_person(store, today, &in->route) > SMA_STRANGER_MESSAGE_COUNT_MAX)
-        said->fate = STORE_STRANGER_SILENT;
-    else if (!is_known || ++today->message_count > SMA_STRANGERS_MESSAGE_COUNT_MAX)
-        said->fate = STORE_STRANGER_UNKEPT; /* also when there is no memory to count in */
-    if (said->fate == STORE_STRANGER_KEPT) {
+    if (is_known)
+        said->fate =
+            sma_stranger_fate(count_person(store, today, &in->route), today->message_count + 1);
+    if (is_known && said->fate != SMA_STRANGER_SILENT)
+        today->message_count++;
+    if (said->fate == SMA_STRANGER_KEPT) {
         cut_message(said);
         return;
     }

@@ -531,8 +531,6 @@ SMA_CHECKED enum sma_err sma_state_access_set(struct sma_state *state, struct sm
 SMA_CHECKED enum sma_err sma_state_access_get(struct sma_state *state, struct sma_str key,
                                               struct sma_buf *value);
 typedef enum sma_err sma_state_pair_fn(void *user, struct sma_str key, struct sma_str value);
-SMA_CHECKED enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each,
-                                               void *user);
 /** Those whose key begins with `prefix` (which ends in '/', at most 64 bytes), in order of key. */
 SMA_CHECKED enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str prefix,
                                                      sma_state_pair_fn *each, void *user);

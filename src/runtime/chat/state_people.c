@@ -83,12 +83,6 @@ static enum sma_err each_pair(struct sma_state *state, sqlite3_stmt *stmt, sma_s
     return err;
 }
 
-enum sma_err sma_state_each_access(struct sma_state *state, sma_state_pair_fn *each, void *user)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_ACCESS_EACH);
-    return stmt == NULL ? state->error.code : each_pair(state, stmt, each, user);
-}
-
 enum sma_err sma_state_each_access_under(struct sma_state *state, struct sma_str prefix,
                                          sma_state_pair_fn *each, void *user)
 {

@@ -182,7 +182,8 @@
                   "value=excluded.value")                                                          \
     X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
     X(ACCESS_GET, "SELECT value FROM access WHERE key=?1")                                         \
-    X(ACCESS_EACH, "SELECT key,value FROM access ORDER BY key")                                    \
+    X(ACCESS_PAGE,                                                                                 \
+      "SELECT key,value FROM access WHERE key>?1 AND key<?2 ORDER BY key LIMIT ?3")                \
     X(ACCESS_UNDER, "SELECT key,value FROM access WHERE key>=?1 AND key<?2 ORDER BY key")          \
     X(MESSAGE_AUTHORS, "SELECT DISTINCT chat,person FROM messages WHERE person<>''")               \
     X(APPROVAL_INSERT,                                                                             \

@@ -162,4 +162,27 @@ SMA_CHECKED enum sma_err sma_state_places_read(struct sma_state *state, uint64_t
                                                struct sma_state_rows *rows,
                                                struct sma_state_places *ret_places);
 
+/* ---- access --------------------------------------------------------------------------------------------------- */
+
+struct sma_state_page
+{
+    struct sma_str prefix; /* of the keys, at most 63 bytes; empty: all records */
+    struct sma_str after;  /* the last key of the page before; empty: from the beginning */
+    uint32_t count_max;
+};
+struct sma_state_record
+{
+    struct sma_str key, value;
+};
+struct sma_state_records
+{
+    struct sma_state_record *items;
+    size_t count;
+};
+/** The next records in order of their keys; fewer than count_max: the last page. The open transaction's changes are seen. */
+SMA_CHECKED enum sma_err sma_state_access_page(struct sma_state *state,
+                                               const struct sma_state_page *page,
+                                               struct sma_state_rows *rows,
+                                               struct sma_state_records *ret_pairs);
+
 #endif

@@ -542,7 +542,7 @@ static enum sma_err read_in_read(void *user, struct sma_str key, struct sma_str 
 {
     (void)key;
     (void)value;
-    return sma_state_each_access(user, keep_pair, NULL);
+    return sma_state_each_access_under(user, SMA_STR("x/"), keep_pair, NULL);
 }
 
 /* @return the signal that ended a child which reads with this callback */
@@ -553,7 +553,7 @@ static int signal_of(struct sma_state *state, sma_state_pair_fn *each)
     if (child == 0) {
         (void)!freopen("/dev/null", "w", stderr);
         signal(SIGABRT, SIG_DFL);
-        (void)!sma_state_each_access(state, each, state);
+        (void)!sma_state_each_access_under(state, SMA_STR("x/"), each, state);
         _exit(0);
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
@@ -566,7 +566,7 @@ static void who_acts_under_a_live_row_is_stopped(void)
     fixture_init(&f);
     fixture_open(&f);
     CHECK_OK(sma_state_begin(f.state));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("k"), SMA_STR("v")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/k"), SMA_STR("v")));
     CHECK_INT(0, signal_of(f.state, keep_pair));
     CHECK_INT(SIGABRT, signal_of(f.state, change_under_read));
     CHECK_INT(SIGABRT, signal_of(f.state, read_in_read));
@@ -592,19 +592,19 @@ static void cursors_access_and_meta_are_kept(void)
     CHECK_OK(sma_state_begin(f.state));
     CHECK_OK(sma_state_cursor_set(f.state, SMA_STR("telegram.offset"), INT64_MAX));
     CHECK_OK(sma_state_cursor_set(f.state, SMA_STR("telegram.offset"), -5));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("b"), SMA_STR("{}")));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("a"), SMA_STR("1")));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("a"), SMA_STR("2")));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x"), SMA_STR("2")));
-    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x"), SMA_STR("")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/b"), SMA_STR("{}")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/a"), SMA_STR("1")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/a"), SMA_STR("2")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/x"), SMA_STR("2")));
+    CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/x"), SMA_STR("")));
     CHECK_OK(sma_state_meta_set(f.state, SMA_STR("import.done"), SMA_STR("yes")));
     CHECK_OK(sma_state_commit(f.state));
     fixture_reopen(&f, true);
     CHECK_OK(sma_state_cursor_get(f.state, SMA_STR("telegram.offset"), &value));
     CHECK_INT(-5, value);
     char text[128] = "", small[3];
-    CHECK_OK(sma_state_each_access(f.state, collect_pair, text));
-    CHECK_TEXT("a=2 b={} ", text);
+    CHECK_OK(sma_state_each_access_under(f.state, SMA_STR("x/"), collect_pair, text));
+    CHECK_TEXT("x/a=2 x/b={} ", text);
     CHECK_OK(sma_state_meta_get(f.state, SMA_STR("import.done"), small, sizeof small));
     CHECK_TEXT("ye", small);
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_meta_get(f.state, SMA_STR("no"), small, sizeof small));

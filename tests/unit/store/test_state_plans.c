@@ -21,7 +21,6 @@ static const struct permission permissions[] = {
     {"APPROVAL_OPEN_IDS", "SCAN approvals USING INDEX approvals_open",
      "the index has open requests only"},
     {"ASKED_EACH", "SCAN a USING INDEX approvals_open", "the index has open requests only"},
-    {"ACCESS_EACH", "SCAN access", "at start: windows that are over"},
     {"MESSAGE_AUTHORS", "SCAN messages", "once: whoever wrote before people were known"},
     {"MESSAGE_AUTHORS", "USE TEMP B-TREE FOR DISTINCT",
      "once: whoever wrote before people were known"},

@@ -91,7 +91,7 @@ static void the_code_of_a_group_is_not_shown_for_ever(void)
         notices += told(&w, "x")[0] != '\0';
         pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     }
-    CHECK_INT(STORE_GROUP_SHOWN_COUNT_MAX, notices);
+    CHECK_INT(SMA_PAIRING_GROUP_SHOWN_COUNT_MAX, notices);
     end_world(&w);
 }
 
@@ -475,14 +475,14 @@ static void the_code_of_a_person_is_not_shown_for_ever(void)
 {
     start_paired(&w);
     int notices = 0;
-    for (int i = 0; i < STORE_CODE_SHOWN_COUNT_MAX + 20; i++) {
+    for (int i = 0; i < SMA_PAIRING_SHOWN_COUNT_MAX + 20; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
         CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", id, "hello?"));
         notices += told(&w, "eve")[0] != '\0';
         pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     }
-    CHECK_INT(STORE_CODE_SHOWN_COUNT_MAX, notices);
+    CHECK_INT(SMA_PAIRING_SHOWN_COUNT_MAX, notices);
     CHECK_INT(1, (int)count_of(listed(&w), "\"code\"")); /* it holds all the same */
     end_world(&w);
 }

@@ -78,14 +78,14 @@ static void too_many_messages_are_not_all_kept(void)
     struct world world;
     start_paired(&world);
     char id[8], code[16];
-    for (int i = 0; i < STORE_KEPT_COUNT_MAX + 3; i++) {
+    for (int i = 0; i < SMA_PAIRING_KEPT_COUNT_MAX + 3; i++) {
         snprintf(id, sizeof id, "%d", i);
         (void)write_as(&world, "eve", id, "hello");
     }
     snprintf(code, sizeof code, "%s", code_in(told(&world, "eve")));
     CHECK_INT(200, approve(&world, code));
     CHECK(strstr(told(&world, "eve"), "send again") != NULL);
-    for (int i = 0; i < STORE_KEPT_COUNT_MAX; i++)
+    for (int i = 0; i < SMA_PAIRING_KEPT_COUNT_MAX; i++)
         finish_next(&world);
     CHECK(run_seq(&world) == 0);
     end_world(&world);
@@ -388,18 +388,17 @@ static void names_of_strangers_are_shown_harmless(void)
         {"<b>*x*</b>`~|", " b  x  /b    "},
         {"x\xE2\x80\xAEy\xE2\x81\xA6z\xC2\x9B", "x   y   z  "},
     };
-    char text[STORE_NAME_SHOWN_BYTES_MAX + 1];
+    char text[SMA_PAIRING_NAME_BYTES_MAX + 1];
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        sma_store_pairing_name(text, sizeof text,
-                               &(struct sma_route){.user_name = sma_str(rows[i].name)});
+        sma_store_pairing_name(text, &(struct sma_route){.user_name = sma_str(rows[i].name)});
         CHECK_TEXT(rows[i].shown, text);
     }
     char endless[400] = "";
     for (int i = 0; i < 100; i++)
         strncat(endless, "字", sizeof endless - strlen(endless) - 1);
-    sma_store_pairing_name(text, sizeof text, &(struct sma_route){.user_name = sma_str(endless)});
-    CHECK(strlen(text) <= STORE_NAME_SHOWN_BYTES_MAX && strlen(text) % 3 == 0);
-    sma_store_pairing_name(text, sizeof text, &(struct sma_route){.user_id = SMA_STR("42")});
+    sma_store_pairing_name(text, &(struct sma_route){.user_name = sma_str(endless)});
+    CHECK(strlen(text) <= SMA_PAIRING_NAME_BYTES_MAX && strlen(text) % 3 == 0);
+    sma_store_pairing_name(text, &(struct sma_route){.user_id = SMA_STR("42")});
     CHECK_TEXT("42", text);
 }
 

@@ -69,6 +69,29 @@ static void a_home_is_written_when_it_changes(void)
     end_world(&world);
 }
 
+/* -- what is remembered ------------------------------------------------------------------------------------------ */
+static enum sma_access_standing read_standing(struct world *world)
+{
+    struct store_person person;
+    CHECK_OK(sma_store_person_get(world->store, SMA_STR("test"), SMA_STR("ann"), &person));
+    return person.standing;
+}
+
+static void what_is_remembered_of_people_follows_change_and_undo(void)
+{
+    struct world world;
+    start_paired(&world);
+    CHECK_INT(SMA_ACCESS_STRANGER, read_standing(&world)); /* remembered from now on */
+    CHECK_OK(sma_store_begin(world.store));
+    CHECK_OK(sma_store_person_put(world.store, SMA_STR("test"), SMA_STR("ann"), SMA_ACCESS_ADMIN,
+                                  "paired"));
+    CHECK_INT(SMA_ACCESS_ADMIN, read_standing(&world));
+    CHECK_INT(SMA_ACCESS_ADMIN, read_standing(&world));
+    sma_store_fail_batch(world.store, SMA_ERR_NOSPACE);
+    CHECK_INT(SMA_ACCESS_STRANGER, read_standing(&world));
+    end_world(&world);
+}
+
 /* -- standing --------------------------------------------------------------------------------------------------- */
 static void standing_is_the_highest_that_somebody_has(void)
 {
@@ -310,6 +333,7 @@ int main(void)
     RUN(who_is_meant_is_in_doubt);
     RUN(homes_are_owners_then_administrators);
     RUN(a_home_is_written_when_it_changes);
+    RUN(what_is_remembered_of_people_follows_change_and_undo);
     RUN(standing_is_the_highest_that_somebody_has);
     RUN(roles_are_read_again);
     RUN(lists_refuse_politely);

@@ -7,6 +7,8 @@
 
 #include "runtime/chat/state_vfs.h"
 
+#include "runtime/chat/state_read.h"
+
 static struct world w;
 static bool is_full;
 
@@ -174,18 +176,15 @@ static void a_permission_does_not_outlive_a_clock_set_back(void)
     }
 }
 
-static enum sma_err count_one(void *user, struct sma_str key, struct sma_str value)
-{
-    (void)value;
-    *(unsigned *)user += sma_str_starts_with(key, SMA_STR("window:"));
-    return SMA_ERR_OK;
-}
-
 static unsigned count_windows(void)
 {
-    unsigned count = 0;
-    CHECK_OK(sma_state_each_access(w.store->state, count_one, &count));
-    return count;
+    struct sma_state_rows rows = {0};
+    struct sma_state_records found = {0};
+    CHECK_OK(sma_state_access_page(
+        w.store->state, &(struct sma_state_page){.prefix = SMA_STR("window:"), .count_max = 1000},
+        &rows, &found));
+    sma_state_rows_free(&rows);
+    return (unsigned)found.count;
 }
 
 static int64_t
