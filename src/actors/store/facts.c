@@ -12,6 +12,7 @@
 #define FACTS_VERSION 1
 #define FACTS_VERSION_MORE 2
 #define FACTS_VERSION_WORDS 3
+#define FACTS_VERSION_FUTURE_MAX 15 /* more is no version, but damage */
 #define FACTS_FIELD_COUNT 10
 #define FACTS_FIELD_COUNT_MORE 12
 #define FACTS_FIELD_COUNT_MAX 13
@@ -117,6 +118,12 @@ enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_f
         memcpy(&facts.accepted_ms, bytes.ptr + at, sizeof facts.accepted_ms);
     *ret_facts = facts;
     return SMA_ERR_OK;
+}
+
+bool sma_store_facts_is_newer(struct sma_str bytes)
+{
+    return bytes.len > 0 && bytes.ptr[0] > FACTS_VERSION_WORDS &&
+           bytes.ptr[0] <= FACTS_VERSION_FUTURE_MAX;
 }
 
 enum sma_err sma_store_line_text(struct sma_str line, struct sma_buf *buf)

@@ -30,6 +30,8 @@ struct store_facts
 void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts);
 /** Slices point into bytes. */
 SMA_CHECKED enum sma_err sma_store_facts_get(struct sma_str bytes, struct store_facts *ret_facts);
+/** They were written by a newer version of the program: not damaged, and not to be thrown away. */
+bool sma_store_facts_is_newer(struct sma_str bytes);
 /** The "text" of a history line, appended to buf. */
 SMA_CHECKED enum sma_err sma_store_line_text(struct sma_str line, struct sma_buf *buf);
 

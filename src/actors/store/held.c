@@ -24,9 +24,9 @@ void sma_store_unhold_row(struct sma_store *store, struct store_row *row)
     store->outbox->held_count--;
 }
 
-static void hold_row(struct sma_store *store, struct store_row *row, uint32_t hold_ms)
+void sma_store_hold_row(struct sma_store *store, struct store_row *row, uint64_t due_ns)
 {
-    row->due_ns = sma_ctx_now(store->ctx) + hold_ms * MS_NS;
+    row->due_ns = due_ns;
     row->held_prev = NULL;
     row->held_next = store->outbox->held_first;
     if (row->held_next != NULL)
@@ -69,23 +69,25 @@ void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
 {
     const struct sma_receipt *receipt =
         SMA_MSG_BODY((struct sma_msg *)question, struct sma_receipt);
-    SMA_ASSERT(row->is_handed && !row->is_handed_now);
-    row->is_attempted = receipt->attempt_count > 0 || receipt->waited_ms > 0 || receipt->part > 0;
-    row->waited_ms = receipt->waited_ms;
-    if (row->is_stopped && !row->is_attempted) {
+    struct store_out *out = row->out;
+    SMA_ASSERT(row->is_handed && out != NULL && out->is_out);
+    out->is_attempted = receipt->attempt_count > 0 || receipt->waited_ms > 0 || receipt->part > 0;
+    out->waited_ms = receipt->waited_ms;
+    if (row->is_stopped && !out->is_attempted) {
         stop_row(store, row, question);
         return;
     }
     /* Before anything that takes its credit, and whatever becomes of the open transaction. */
     answer(store, question, SMA_STEP_DURABLE, true);
-    row->is_handed = false;
-    row->is_given_back = true;
+    out->is_out = row->is_handed = false;
     row->is_repeat = false; /* it is known that nothing of it is on its way */
     store->outbox->lanes[row->adapter].credits++;
-    if (receipt->hold_ms > 0)
-        hold_row(store, row, receipt->hold_ms);
-    else
-        sma_store_wait_for_credit(&store->outbox->lanes[row->adapter], row->chat);
+    if (receipt->hold_ms > 0) {
+        out->due_ns = sma_ctx_now(store->ctx) + receipt->hold_ms * MS_NS;
+        sma_store_hold_row(store, row, out->due_ns);
+    } else {
+        sma_store_wait_for_credit(store, row->chat);
+    }
 }
 
 void sma_store_expire_held_rows(struct sma_store *store)
@@ -100,7 +102,7 @@ void sma_store_expire_held_rows(struct sma_store *store)
             continue;
         }
         sma_store_unhold_row(store, row);
-        sma_store_wait_for_credit(&store->outbox->lanes[row->adapter], row->chat);
+        sma_store_wait_for_credit(store, row->chat);
     }
     store->outbox->held_wake_ns = wake;
 }

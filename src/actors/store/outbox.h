@@ -48,9 +48,13 @@ struct store_outbox_counts
 };
 struct store_outbox_counts sma_store_outbox_counts(const struct sma_store *store);
 
-/* -- held.c ----------------------------------------------------------------------------------------------------- */
-/** Let those go that are due. */
-void sma_store_expire_held_rows(struct sma_store *store);
-uint64_t sma_store_held_rows_wake(const struct sma_store *store);
+/* -- aside.c: what nobody can deliver now, because its platform is not in the configuration ----------------------- */
+/** The platform of this chat is not configured: its runs wait, too. */
+bool sma_store_is_aside(const struct sma_store *store, const struct sma_state_chat *chat);
+/** A message of such a chat waits; forgotten before the messages are read again. */
+void sma_store_note_aside_message(struct sma_store *store, const struct sma_state_chat *chat);
+void sma_store_forget_aside_messages(struct sma_store *store);
+/** Append "waitingForPlatform":[{"channel":"...","messages":n,"deliveries":n}] to an object that is open. */
+void sma_store_put_asides(const struct sma_store *store, struct sma_buf *json);
 
 #endif

@@ -80,6 +80,7 @@ static void put_status(struct sma_store *store, struct sma_buf *buf)
     sma_buf_put_json_number(buf, "open", sma_store_outbox_counts(store).open);
     sma_buf_put_json_number(buf, "held", sma_store_outbox_counts(store).held);
     sma_buf_put_char(buf, '}');
+    sma_store_put_asides(store, buf);
     sma_buf_put_json_number(buf, "chats", counts.chats);
     sma_buf_put_json_number(buf, "claims", counts.claims);
     sma_buf_put_json_number(buf, "commits", counts.commits);

@@ -9,23 +9,29 @@
 #include "store.h"
 
 #include "runtime/approval/consent.h"
+#include "runtime/chat/state_read.h"
 
-struct sent_row
+/* It was sent, whatever stands in its row: what cannot be read is missing in the history, and the receipt counts. */
+static SMA_CHECKED enum sma_err write_sent_line(struct sma_store *store,
+                                                const struct store_row *row)
 {
-    struct sma_store *store;
-    struct store_row *row;
-};
-
-static enum sma_err write_sent_line(void *user, const struct sma_state_delivery *delivery)
-{
-    struct sent_row *sent = user;
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_delivery delivery;
     struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(delivery->route, &facts);
+    enum sma_err err = sma_state_delivery_read(store->state, row->id, &rows, &delivery);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get(delivery.route, &facts);
+    if (sma_store_is_row_damage(store, err)) {
+        sma_ctx_log(
+            store->ctx, SMA_LOG_ERROR,
+            "delivery %llu to %s was sent, but cannot be read any more: the history lacks it",
+            (unsigned long long)row->id, row->chat->key);
+        return SMA_ERR_OK;
+    }
     if (err != SMA_ERR_OK)
         return err;
-    return sma_store_delivery_line(sent->store, sent->row->chat, &facts.route, delivery->text,
-                                   delivery->intent, sma_state_outbox_seq(delivery->outbox_id),
-                                   sma_ctx_wall(sent->store->ctx));
+    return sma_store_delivery_line(store, row->chat, &facts.route, delivery.text, delivery.intent,
+                                   sma_state_outbox_seq(row->id), sma_ctx_wall(store->ctx));
 }
 
 /* A receipt on which nothing waits: it may ride on the next commit's sync. A power failure before that costs what one
@@ -67,10 +73,8 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         err = sma_store_approval_delivered(store, row->id);
     if (err != SMA_ERR_OK)
         return err;
-    if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN) {
-        struct sent_row sent = {.store = store, .row = row};
-        err = sma_state_outbox_get(store->state, row->id, write_sent_line, &sent);
-    }
+    if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN)
+        err = write_sent_line(store, row);
     return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
 }
 
@@ -78,7 +82,7 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);
     struct store_row *row = sma_store_map_get(&store->outbox->rows, receipt->outbox_id);
-    if (receipt->is_held && row != NULL && !row->is_finished) {
+    if (receipt->is_held && row != NULL) {
         sma_store_take_back_row(store, row, *msg);
         return;
     }
@@ -86,7 +90,7 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
     struct sma_receipt_done *done = SMA_MSG_BODY(answer, struct sma_receipt_done);
     done->outbox_id = receipt->outbox_id;
     done->verdict = SMA_STEP_DURABLE;
-    if (row == NULL || row->is_finished) {
+    if (row == NULL) {
         done->verdict = SMA_STEP_STOPPED;
         sma_store_answer_later(store, *msg, &answer, 0);
         return;
@@ -95,10 +99,8 @@ void sma_store_receipt(struct sma_store *store, struct sma_msg **msg)
     if (err == SMA_ERR_OK) {
         sma_store_mark(store, STORE_MARK_RECEIPT);
         sma_store_answer_later(store, *msg, &answer, 0);
-        /* Behind the answer: what takes the credit must not come before what gives it back. */
-        err = receipt->is_final ? sma_store_pump_chat(store, row->chat) : SMA_ERR_OK;
-        if (err != SMA_ERR_OK)
-            sma_store_fail_batch(store, err); /* turns the held answer into NO_DISK */
+        /* The chat's next row goes with the end of the batch, behind this answer: what takes the credit must not come
+         * before what gives it back, and what is wrong with the next row is no matter of this receipt. */
         return;
     }
     sma_store_fail_batch(store, err);

@@ -146,7 +146,8 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
 static enum sma_err note_suspect(void *user, const struct sma_state_message *message)
 {
     struct sma_store *store = user;
-    if (message->state != SMA_ROW_RUNNING || message->run_seq != 0)
+    if (message->state != SMA_ROW_RUNNING || message->run_seq != 0 ||
+        sma_store_is_aside(store, message->chat))
         return SMA_ERR_OK;
     sma_store_add_suspect(store, message->seq);
     return SMA_ERR_OK;

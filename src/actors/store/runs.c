@@ -510,6 +510,10 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
     struct sma_store *store = user;
     uint32_t chat = message->chat->id;
     bool is_parked = message->state == SMA_ROW_PARKED;
+    if (sma_store_is_aside(store, message->chat)) { /* nobody could get its answer */
+        sma_store_note_aside_message(store, message->chat);
+        return sma_queue_hold(store->queue, chat);
+    }
     if (is_parked && message->run_seq == 0 &&
         (sma_store_is_waiting_run(store, message->seq) ||
          sma_store_approval_of_run(store, message->seq) != NULL))

@@ -8,6 +8,7 @@
  */
 #include "consent.h"
 #include "map.h"
+#include "outbox.h"
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
@@ -57,7 +58,7 @@ bool sma_store_is_waiting_run(const struct sma_store *store, uint64_t seq)
 void sma_store_free_chat(struct sma_store *store, struct store_chat *chat)
 {
     if (chat->run == NULL && sma_store_approval_of_chat(store, chat) == NULL &&
-        chat->wait_count == 0)
+        chat->wait_count == 0 && !sma_store_is_aside(store, chat->state))
         sma_queue_finish(store->queue, chat->id);
 }
 

@@ -162,6 +162,11 @@
       "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,error,route,text,"    \
       "salt,made,ended "                                                                           \
       "FROM outbox WHERE id=?1")                                                                   \
+    X(OUTBOX_HEAD,                                                                                 \
+      "SELECT "                                                                                    \
+      "id,state,begun,renderer,parts_done,parts,attempts,chat,intent,channel,'','','',"            \
+      "salt,made,ended "                                                                           \
+      "FROM outbox WHERE id=?1")                                                                   \
     X(OUTBOX_OPEN, "SELECT id FROM outbox WHERE state<=1 ORDER BY +id")                            \
     X(OUTBOX_RUN,                                                                                  \
       "SELECT "                                                                                    \

@@ -226,6 +226,21 @@ enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id
     return err;
 }
 
+enum sma_err sma_state_delivery_head_read(struct sma_state *state, uint64_t outbox_id,
+                                          struct sma_state_rows *rows,
+                                          struct sma_state_delivery *ret_delivery)
+{
+    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_OUTBOX_HEAD, outbox_id);
+    if (stmt == NULL)
+        return state->error.code;
+    enum sma_err err = step_to_row(state, stmt, "read a delivery");
+    if (err != SMA_ERR_OK)
+        return err;
+    err = own_delivery(state, stmt, rows, ret_delivery);
+    sma_state_done(stmt);
+    return err;
+}
+
 enum sma_err sma_state_deliveries_read(struct sma_state *state, uint64_t seq,
                                        struct sma_state_rows *rows,
                                        struct sma_state_deliveries *ret_deliveries)

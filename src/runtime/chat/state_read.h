@@ -85,6 +85,10 @@ SMA_CHECKED enum sma_err sma_state_turns_read(struct sma_state *state,
 SMA_CHECKED enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id,
                                                  struct sma_state_rows *rows,
                                                  struct sma_state_delivery *ret_delivery);
+/** The same without route, text and error: for deciding what to do with it. */
+SMA_CHECKED enum sma_err sma_state_delivery_head_read(struct sma_state *state, uint64_t outbox_id,
+                                                      struct sma_state_rows *rows,
+                                                      struct sma_state_delivery *ret_delivery);
 struct sma_state_deliveries
 {
     struct sma_state_delivery *items;

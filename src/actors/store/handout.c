@@ -1,0 +1,414 @@
+/*
+ * Handing a delivery out: its row is read, "begun" is written, DELIVER leaves with the commit.
+ *
+ * A row whose bytes cannot be made out concerns its own chat: it is finished as failed, the chat's next one goes. What is read
+ * is read before anything is written, so that a damaged row leaves nothing behind in the open transaction.
+ */
+#include "consent.h"
+#include "facts.h"
+#include "intake.h"
+#include "item.h"
+#include "outbox.h"
+#include "outbox_priv.h"
+#include "record.h"
+#include "runs.h"
+#include "store.h"
+#include "trouble.h"
+
+#include "runtime/approval/card.h"
+#include "runtime/approval/consent.h"
+#include "runtime/chat/state_read.h"
+
+#define CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
+
+void sma_store_follow_route(const struct sma_state_chat *chat, struct sma_route *route)
+{
+    route->chat_key = chat->key;
+    if (chat->place.len == 0 || sma_str_is_equal(chat->place, route->chat_id))
+        return;
+    route->chat_id = chat->place;
+    route->message_id = SMA_STR(""); /* the same number may be another message there */
+}
+
+bool sma_store_is_row_damage(const struct sma_store *store, enum sma_err err)
+{
+    return err != SMA_ERR_UNSUPPORTED && sma_store_is_damage(store, err);
+}
+
+/* -- DELIVER ---------------------------------------------------------------------------------------------------- */
+struct replies
+{
+    uint32_t count;
+    int64_t wall_ms;
+};
+
+static void count_reply(struct replies *replies, const struct store_row *row,
+                        const struct sma_state_delivery *delivery)
+{
+    bool is_before = delivery->outbox_id < row->id && delivery->chat == row->chat->state;
+    bool is_shown = delivery->state == SMA_DELIVERY_SENT || delivery->state == SMA_DELIVERY_UNKNOWN;
+    if (is_before && is_shown)
+        replies->count += delivery->part_done_count > 0 ? delivery->part_done_count : 1;
+}
+
+/* The rows of a chat go out one after the other, so every earlier answer to the same message is settled by now and the
+ * count is the same when this row is handed out again after a restart. What cannot be read is not known: the row goes. */
+static SMA_CHECKED enum sma_err count_replies(struct sma_store *store, const struct store_row *row,
+                                              struct replies *replies)
+{
+    *replies = (struct replies){0};
+    if (!store->adapters[row->adapter].adapter->ops->capabilities.counts_replies)
+        return SMA_ERR_OK;
+    uint64_t seq = sma_state_outbox_seq(row->id);
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_deliveries deliveries;
+    struct sma_state_message message;
+    struct store_facts facts;
+    enum sma_err err = sma_state_deliveries_read(store->state, seq, &rows, &deliveries);
+    for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++)
+        count_reply(replies, row, &deliveries.items[i]);
+    if (err == SMA_ERR_OK || sma_store_is_row_damage(store, err))
+        err = sma_state_message_read(store->state, seq, &rows, &message);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get(message.facts, &facts);
+    if (err == SMA_ERR_OK)
+        replies->wall_ms = facts.wall_ms;
+    return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
+}
+
+static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct store_row *row,
+                                         const struct sma_route *route,
+                                         const struct sma_state_delivery *delivery,
+                                         const struct sma_stamps *stamps)
+{
+    struct replies replies;
+    enum sma_err err = count_replies(store, row, &replies);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_route to = *route;
+    to.adapter = (uint8_t)store->adapters[row->adapter].adapter->actor;
+    struct sma_msg *msg = STORE_MSG(store, DELIVER, struct sma_deliver,
+                                    sma_route_space(&to) + delivery->text.len + 1);
+    struct sma_deliver *deliver = SMA_MSG_BODY(msg, struct sma_deliver);
+    deliver->outbox_id = row->id;
+    deliver->seq = sma_state_outbox_seq(row->id);
+    deliver->route = sma_route_dup(msg, &to);
+    deliver->text = sma_msg_dup(msg, delivery->text);
+    deliver->language =
+        sma_store_language(store, &to) == SMA_LANGUAGE_ZH ? SMA_STR("zh") : SMA_STR("en");
+    deliver->intent = delivery->intent;
+    deliver->renderer_version = delivery->renderer_version;
+    deliver->part_done_count = delivery->part_done_count;
+    deliver->is_repeat = row->is_repeat;
+    deliver->salt = delivery->salt;
+    deliver->has_waiter = row->has_waiter;
+    deliver->attempt_count = delivery->attempt_count;
+    deliver->waited_ms = row->out != NULL ? row->out->waited_ms : 0;
+    if (stamps != NULL)
+        deliver->stamps = *stamps;
+    deliver->reply_count = replies.count;
+    deliver->message_wall_ms = replies.wall_ms;
+    sma_store_send_later(store, SMA_ACTOR_DISPATCHER, &msg);
+    return SMA_ERR_OK;
+}
+
+/* The last thing that can be refused, and the first that is seen: nothing of the row leaves when it is. */
+static SMA_CHECKED enum sma_err take_credit(struct sma_store *store, struct store_row *row)
+{
+    enum sma_err err = sma_store_note_out(store, row, STORE_OUT_HANDED);
+    if (err != SMA_ERR_OK)
+        return err;
+    row->is_handed = true;
+    store->outbox->lanes[row->adapter].credits--;
+    return SMA_ERR_OK;
+}
+
+enum sma_err sma_store_hand_out_new(struct sma_store *store, struct store_row *row,
+                                    const struct sma_route *route,
+                                    const struct sma_state_delivery *delivery,
+                                    const struct sma_stamps *stamps)
+{
+    enum sma_err err = take_credit(store, row);
+    return err != SMA_ERR_OK ? err : send_row(store, row, route, delivery, stamps);
+}
+
+/* -- a row's turn ----------------------------------------------------------------------------------------------- */
+/* What its row says, and what is sent. */
+struct hand_out
+{
+    struct sma_store *store;
+    struct store_row *row;
+    struct sma_state_rows rows;
+    struct sma_state_delivery delivery;
+    struct store_facts facts;
+    struct sma_buf card_id; /* the platform's id of the card that this outcome is about */
+    struct sma_buf text;
+};
+
+enum sma_err sma_store_card_id(const struct sma_state_delivery *request, struct sma_buf *id)
+{
+    struct store_facts facts;
+    const struct sma_state_chat *chat = request->chat;
+    if (request->intent != SMA_INTENT_APPROVAL_REQUEST || request->state != SMA_DELIVERY_SENT)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_store_facts_get(request->route, &facts);
+    if (err != SMA_ERR_OK)
+        return err;
+    /* The card stands where the chat was before it moved: it cannot be changed from here. */
+    if (chat->place.len == 0 || sma_str_is_equal(chat->place, facts.route.chat_id))
+        sma_buf_put_str(id, sma_card_mark_parse(request->error).id);
+    return id->err;
+}
+
+/* A card that was still on its way when it was decided about has arrived by now: a chat's rows go one after the other. One
+ * that cannot be read is not found: the outcome is a message of its own. */
+static SMA_CHECKED enum sma_err find_card(struct hand_out *out)
+{
+    uint64_t id = out->row->id;
+    uint32_t step = sma_state_outbox_step(id), call = sma_state_outbox_call(id);
+    if (call < STORE_CARD_CALL || step < 2)
+        return SMA_ERR_OK;
+    struct sma_state_delivery request;
+    enum sma_err err = sma_state_delivery_read(
+        out->store->state, sma_state_outbox_id(sma_state_outbox_seq(id), step - 1, call),
+        &out->rows, &request);
+    if (err == SMA_ERR_OK)
+        err = sma_store_card_id(&request, &out->card_id);
+    return sma_store_is_row_damage(out->store, err) ? SMA_ERR_OK : err;
+}
+
+/* A card that cannot be shown is as bad as a route that leads nowhere. */
+static SMA_CHECKED enum sma_err complete_card(struct hand_out *out)
+{
+    struct sma_state_delivery *delivery = &out->delivery;
+    struct sma_card card;
+    if (delivery->intent != SMA_INTENT_APPROVAL_REQUEST &&
+        delivery->intent != SMA_INTENT_APPROVAL_OUTCOME)
+        return SMA_ERR_OK;
+    enum sma_err err = sma_card_parse(delivery->text, &card);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (delivery->intent == SMA_INTENT_APPROVAL_OUTCOME && out->card_id.len > 0) {
+        card.message_id = sma_buf_str(&out->card_id);
+        sma_card_put(&out->text, &card);
+        delivery->text = sma_buf_str(&out->text);
+    }
+    sma_card_fini(&card);
+    return out->text.err;
+}
+
+/* @return OK | UNSUPPORTED: of a newer version | row damage | weather */
+static SMA_CHECKED enum sma_err read_row(struct hand_out *out)
+{
+    struct sma_state_delivery *delivery = &out->delivery;
+    enum sma_err err =
+        sma_state_delivery_read(out->store->state, out->row->id, &out->rows, delivery);
+    if (err != SMA_ERR_OK)
+        return err;
+    if (sma_store_facts_is_newer(delivery->route))
+        return SMA_ERR_UNSUPPORTED;
+    if (delivery->intent > SMA_INTENT_REACTION || delivery->chat != out->row->chat->state)
+        return SMA_ERR_CORRUPT;
+    err = sma_store_facts_get(delivery->route, &out->facts);
+    if (err == SMA_ERR_OK)
+        err = find_card(out);
+    if (err == SMA_ERR_OK)
+        err = complete_card(out);
+    if (err == SMA_ERR_OK)
+        sma_store_follow_route(delivery->chat, &out->facts.route);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err begin_row(struct hand_out *out)
+{
+    struct sma_store *store = out->store;
+    struct store_row *row = out->row;
+    bool is_given_back = row->out != NULL;
+    /* Given back: it was begun, but nothing of it can have arrived. */
+    row->is_repeat = out->delivery.is_part_begun && !is_given_back;
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK && !is_given_back) { /* otherwise its row says "begun" already */
+        struct sma_state_delivery begun = out->delivery;
+        begun.state = SMA_DELIVERY_BEGUN;
+        begun.is_part_begun = true;
+        begun.error = SMA_STR("");
+        err = sma_state_outbox_update(store->state, &begun);
+    }
+    if (err == SMA_ERR_OK)
+        err = take_credit(store, row);
+    if (err != SMA_ERR_OK)
+        return err;
+    const struct store_run *run = sma_store_run_find(store, sma_state_outbox_seq(row->id));
+    return send_row(store, row, &out->facts.route, &out->delivery,
+                    run != NULL ? &run->stamps : NULL);
+}
+
+static SMA_CHECKED enum sma_err hand_out(struct sma_store *store, struct store_row *row,
+                                         enum sma_err *ret_read)
+{
+    struct hand_out out = {.store = store, .row = row};
+    sma_buf_init(&out.card_id, SMA_ID_BYTES_MAX);
+    sma_buf_init(&out.text, CARD_BYTES_MAX);
+    *ret_read = read_row(&out);
+    enum sma_err err = *ret_read == SMA_ERR_OK ? begin_row(&out) : SMA_ERR_OK;
+    sma_buf_fini(&out.card_id);
+    sma_buf_fini(&out.text);
+    sma_state_rows_free(&out.rows);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err end_damaged(struct sma_store *store, uint64_t id,
+                                            struct sma_str chat_key)
+{
+    char what[300];
+    snprintf(what, sizeof what, "delivery %llu of %.*s cannot be read and was given up",
+             (unsigned long long)id, chat_key.len > 0 ? (int)chat_key.len : 24,
+             chat_key.len > 0 ? chat_key.ptr : "a chat that is not known");
+    sma_store_note_error(store, what);
+    sma_store_trouble(
+        store,
+        &(struct store_trouble){
+            .name = "delivery",
+            .chat_key = chat_key,
+            .what = what,
+            .remedy =
+                "ask the agent again; if there are more, restore .ship/state.db from a backup",
+            .is_over = true});
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_outbox_fail(store->state, id, SMA_STR("damaged"), sma_ctx_wall(store->ctx));
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
+}
+
+static SMA_CHECKED enum sma_err end_damaged_row(struct sma_store *store, struct store_row *row)
+{
+    enum sma_err err = end_damaged(store, row->id, sma_store_chat_key(row->chat));
+    return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
+}
+
+/* The first open row of a chat, if it is not out already and there is a credit. */
+static SMA_CHECKED enum sma_err pump_chat(struct sma_store *store, struct store_chat *chat)
+{
+    struct store_row *row;
+    store->outbox->is_changed = true; /* the chat has left its line */
+    while ((row = sma_store_first_row(chat)) != NULL && !row->is_handed && row->due_ns == 0) {
+        if (store->outbox->lanes[row->adapter].credits == 0) {
+            sma_store_wait_for_credit(store, chat);
+            return SMA_ERR_OK;
+        }
+        enum sma_err read, err = hand_out(store, row, &read);
+        if (read == SMA_ERR_OK)
+            return err;
+        if (read == SMA_ERR_UNSUPPORTED)
+            sma_store_set_row_aside(store, row, SMA_STR(""));
+        else if (sma_store_is_row_damage(store, read))
+            err = end_damaged_row(store, row);
+        else
+            err = read;
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+static struct store_chat *take_waiting(struct store_lane *lane)
+{
+    struct store_chat *chat = lane->waiting_first;
+    lane->waiting_first = chat->credit_next;
+    if (lane->waiting_first == NULL)
+        lane->waiting_last = NULL;
+    chat->is_credit_waiting = false;
+    return chat;
+}
+
+static SMA_CHECKED enum sma_err end_lost_rows(struct sma_store *store)
+{
+    struct store_outbox *outbox = store->outbox;
+    enum sma_err err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK && outbox->lost_count > 0) {
+        outbox->is_changed = true;
+        err = end_damaged(store, outbox->lost[outbox->lost_count - 1], SMA_STR(""));
+        outbox->lost_count--;
+    }
+    return err;
+}
+
+enum sma_err sma_store_pump_outbox(struct sma_store *store)
+{
+    if (!sma_store_may_write(store))
+        return SMA_ERR_OK;
+    enum sma_err err = end_lost_rows(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_expire_aside_rows(store);
+    for (uint32_t i = 0; i < store->adapter_count; i++) {
+        struct store_lane *lane = &store->outbox->lanes[i];
+        while (err == SMA_ERR_OK && lane->credits > 0 && lane->waiting_first != NULL)
+            err = pump_chat(store, take_waiting(lane));
+    }
+    return err;
+}
+
+/* -- the history line ------------------------------------------------------------------------------------------- */
+/* What a card says; everything else is its own text. */
+static SMA_CHECKED enum sma_err put_line_text(struct sma_buf *buf, uint8_t intent,
+                                              struct sma_str text)
+{
+    if (intent != SMA_INTENT_APPROVAL_REQUEST && intent != SMA_INTENT_APPROVAL_OUTCOME) {
+        sma_buf_put_str(buf, text);
+        return buf->err;
+    }
+    struct sma_card card;
+    enum sma_err err = sma_card_parse(text, &card);
+    if (err == SMA_ERR_OK) {
+        sma_buf_put_str(buf, card.text);
+        err = buf->err;
+    }
+    sma_card_fini(&card);
+    return err;
+}
+
+static bool is_notice(uint8_t intent)
+{
+    return intent == SMA_INTENT_NOTICE || intent == SMA_INTENT_APPROVAL_REQUEST ||
+           intent == SMA_INTENT_APPROVAL_OUTCOME;
+}
+
+enum sma_err sma_store_delivery_line(struct sma_store *store, struct store_chat *chat,
+                                     const struct sma_route *route, struct sma_str text,
+                                     uint8_t intent, uint64_t run_seq, int64_t wall_ms)
+{
+    if (intent == SMA_INTENT_REACTION)
+        return SMA_ERR_OK;
+    struct sma_buf meta;
+    char bytes[SMA_ID_BYTES_MAX * 6 + 64];
+    sma_buf_init(&meta, sizeof bytes);
+    sma_buf_put_text(&meta, is_notice(intent) ? "{\"notice\":true,\"via\":\"tool\",\"channel\":"
+                                              : "{\"via\":\"tool\",\"channel\":");
+    sma_buf_put_json_string(&meta, route->channel);
+    sma_buf_put_char(&meta, '}');
+    if (meta.err != SMA_ERR_OK || meta.len > sizeof bytes) {
+        enum sma_err err = meta.err != SMA_ERR_OK ? meta.err : SMA_ERR_TOOBIG;
+        sma_buf_fini(&meta);
+        return err;
+    }
+    memcpy(bytes, meta.ptr, meta.len);
+    struct sma_str meta_json = {bytes, meta.len};
+    sma_buf_fini(&meta);
+    struct sma_buf said;
+    sma_buf_init(&said, SMA_REQUEST_BYTES_MAX);
+    enum sma_err err = is_notice(intent) ? put_line_text(&said, intent, text) : SMA_ERR_OK;
+    if (err == SMA_ERR_OK)
+        err = sma_store_add_line(
+            store, chat,
+            &(struct sma_history_entry){.wall_ms = wall_ms,
+                                        .channel = route->channel,
+                                        .chat_id = route->chat_id,
+                                        .chat_key = sma_store_chat_key(chat),
+                                        .user_id = SMA_STR("bot"),
+                                        .role = SMA_STR("assistant"),
+                                        .text = is_notice(intent) ? sma_buf_str(&said) : text,
+                                        .meta_json = meta_json},
+            run_seq);
+    sma_buf_fini(&said);
+    return err == SMA_ERR_BADINPUT ? SMA_ERR_OK : err; /* not a card: nothing was shown */
+}
