@@ -6,3 +6,5 @@ add_executable(year year/year.c year/year_mould.c year/year_plan.c year/year_wri
     ${scenario}/telegram_world.c)
 target_link_libraries(year PRIVATE sma_fake_telegram sma_chat PkgConfig::SQLITE m Threads::Threads)
 add_dependencies(year fake_model)
+add_executable(bench_year bench_year.c)
+target_link_libraries(bench_year PRIVATE sma_fake_telegram m Threads::Threads)

@@ -20,7 +20,7 @@
  *        kind: close half_open lose_answer cut slow delay status html garbage
  *   redeliver count; gap count; restart [update_id]; revoke on; token token; clock seconds
  *   rates chat_per_second bot_per_second; privacy on; callback_deadline ms; webhook url secret
- *   load chats total per_chat first_chat text    so many chats talk, each says the next when it is answered; after
+ *   load chats total per_chat first_chat id_offset text    so many chats talk, each says the next when it is answered; after
  *        per_chat messages a fresh chat takes over; text holds %s for "m<chat>-<message>", which the answer must repeat
  */
 #include "fake_telegram_priv.h"
@@ -647,6 +647,8 @@ static void open_load_chat(struct fake_telegram *fake)
     fake_add_user(fake, id, name, name, "en");
     struct chat *chat = fake_add_chat(fake, id, "private", "");
     chat->load_count = load->per_chat;
+    if (chat->message_count == 0)
+        chat->id_offset = load->id_offset;
     say_load(fake, chat);
 }
 
@@ -670,7 +672,8 @@ static json_t *start_load(struct fake_telegram *fake, const json_t *command)
            per_chat = (size_t)number_of(command, "per_chat");
     *load = (struct load){.total = (size_t)number_of(command, "total"),
                           .per_chat = per_chat == 0 ? SIZE_MAX : per_chat,
-                          .first_chat = number_of(command, "first_chat")};
+                          .first_chat = number_of(command, "first_chat"),
+                          .id_offset = number_of(command, "id_offset")};
     snprintf(load->text, sizeof load->text, "%s", text_of(command, "text", "please repeat %s"));
     while (load->chat_count < chat_count && load->started < load->total)
         open_load_chat(fake);

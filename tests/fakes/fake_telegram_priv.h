@@ -152,7 +152,8 @@ struct load
     size_t total, started, finished;
     size_t per_chat; /* then another chat takes its place */
     int64_t first_chat;
-    char text[256]; /* with %s for the token */
+    int64_t id_offset; /* message ids begin behind it */
+    char text[256];    /* with %s for the token */
 };
 
 struct fake_telegram
