@@ -277,7 +277,7 @@ static enum sma_err open_connection(struct sma_state *state)
     (void)sqlite3_file_control(state->db, NULL, SQLITE_FCNTL_PERSIST_WAL,
                                &is_persistent); /* else regrown at start */
     const char *const pragmas[] = {
-        "PRAGMA page_size=4096",
+        "PRAGMA page_size=" SMA_STRING_OF(SMA_STATE_PAGE_BYTES), /* of a file that is new */
         "PRAGMA journal_mode=WAL",
         state->is_durability_none ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=FULL",
         "PRAGMA wal_autocheckpoint=0",
@@ -369,11 +369,14 @@ static enum sma_err open_all(struct sma_state *state, const struct sma_state_opt
     uint64_t wal_bytes = options->wal_bytes == 0 ? SMA_WAL_PREGROWN_BYTES : options->wal_bytes;
     state->wal_bytes_grown = wal_bytes;
     state->inline_copied = UINT64_MAX;
-    state->wal_frames_grown = wal_bytes / (SMA_STATE_PAGE_BYTES + 24);
     enum sma_err err = sma_state_vfs_register();
     if (err != SMA_ERR_OK)
         return sma_fail(&state->error, err, "cannot initialise SQLite");
     err = open_database(state, wal_bytes);
+    uint64_t page_bytes = SMA_STATE_PAGE_BYTES;
+    if (err == SMA_ERR_OK)
+        err = sma_state_ask_pragma(state, "PRAGMA page_size", &page_bytes);
+    state->wal_frames_grown = wal_bytes / (page_bytes + 24);
     if (err == SMA_ERR_OK)
         err = load(state);
     if (err == SMA_ERR_OK && !state->is_single_threaded)

@@ -78,8 +78,10 @@ static SMA_CHECKED enum sma_err open_alone(struct compacting *self)
         return refuse(self, rc, "open");
     (void)sqlite3_extended_result_codes(self->db, 1); /* cannot fail on an open connection */
     int total = 0, copied = 0;
-    enum sma_err err = execute(self, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;"
-                                     "BEGIN EXCLUSIVE; COMMIT");
+    enum sma_err err = execute(
+        self, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=FULL;"
+              "PRAGMA page_size=" SMA_STRING_OF(SMA_STATE_PAGE_BYTES) ";"
+                                                                      "BEGIN EXCLUSIVE; COMMIT");
     if (err != SMA_ERR_OK)
         return err;
     rc = sqlite3_wal_checkpoint_v2(self->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &total, &copied);

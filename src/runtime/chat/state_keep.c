@@ -330,8 +330,7 @@ static SMA_CHECKED enum sma_err estimate(struct sma_state *state, enum sma_state
     return err;
 }
 
-static SMA_CHECKED enum sma_err ask_pragma(struct sma_state *state, const char *text,
-                                           uint64_t *ret_number)
+enum sma_err sma_state_ask_pragma(struct sma_state *state, const char *text, uint64_t *ret_number)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(state->db, text, -1, &stmt, NULL);
@@ -345,11 +344,11 @@ static SMA_CHECKED enum sma_err ask_pragma(struct sma_state *state, const char *
 static SMA_CHECKED enum sma_err ask_files(struct sma_state *state, struct sma_state_sizes *sizes)
 {
     uint64_t page = 0, pages = 0, unused = 0;
-    enum sma_err err = ask_pragma(state, "PRAGMA page_size", &page);
+    enum sma_err err = sma_state_ask_pragma(state, "PRAGMA page_size", &page);
     if (err == SMA_ERR_OK)
-        err = ask_pragma(state, "PRAGMA page_count", &pages);
+        err = sma_state_ask_pragma(state, "PRAGMA page_count", &pages);
     if (err == SMA_ERR_OK)
-        err = ask_pragma(state, "PRAGMA freelist_count", &unused);
+        err = sma_state_ask_pragma(state, "PRAGMA freelist_count", &unused);
     sizes->file_bytes = page * pages;
     sizes->free_bytes = page * unused;
     char wal[4096];

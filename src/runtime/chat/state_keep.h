@@ -78,7 +78,7 @@ struct sma_state_compacted
     uint64_t bytes_before, bytes_after; /* of the database and its WAL */
 };
 /**
- * Write the database anew without its free pages, beside it as PATH.compact, and put that in its place. Killed at any
+ * Write the database anew without its free pages, in pages of today's size, beside it as PATH.compact, and put that in its place. Killed at any
  * moment, either the old file or the new one is there, whole. Nobody may have it open.
  * @return OK | NOTFOUND (there is none) | BUSY (open in another process) | NOSPACE (needs as much room again as the
  *         result) | CORRUPT | UNSUPPORTED (newer schema) | IO | NOMEM; *error filled

@@ -17,7 +17,11 @@
 
 #include <sqlite3.h>
 
-#define SMA_STATE_PAGE_BYTES 4096
+/* Of a new database. A commit writes a page for each table and index it touches, mostly the same few last ones: with 4096
+ * bytes a message alone cost 70 kB, with 1024 it is 30 kB (ADR 0023). Older databases keep theirs until compacted. */
+#define SMA_STATE_PAGE_BYTES 1024
+#define SMA_STRING_OF_(text) #text
+#define SMA_STRING_OF(text) SMA_STRING_OF_(text)
 #define SMA_STATE_BLOCK_COUNT 4096      /* claims in one persisted generation */
 #define SMA_STATE_BLOCK_PAIR_BYTES 14   /* 8 of hash, 6 of seq, little endian */
 #define SMA_STATE_MARKS_COMMITS 256     /* commits between two writings of the marks */
@@ -558,6 +562,8 @@ SMA_CHECKED enum sma_err sma_state_hour_note(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_results_add(struct sma_state *state, uint64_t bytes,
                                                uint64_t *ret_total);
 void sma_state_keep_undone(struct sma_state *state);
+SMA_CHECKED enum sma_err sma_state_ask_pragma(struct sma_state *state, const char *text,
+                                              uint64_t *ret_number);
 /* state_marks.c */
 SMA_CHECKED enum sma_err sma_state_marks_load(struct sma_state *state);
 SMA_CHECKED enum sma_err sma_state_marks_write(struct sma_state *state, bool is_forced);

@@ -32,9 +32,11 @@ uint64_t sma_state_wal_bytes(const struct sma_state *state)
 
 /* ---- pre-growing ---------------------------------------------------------------------------------------------- */
 
+/* In small pieces: the page cache takes a piece as one folio, and a file system writes a folio whole. With pieces of 64 KiB
+ * each commit of 2 KiB would write 64 KiB to the disk. */
 static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
 {
-    static const char zeros[65536];
+    static const char zeros[4096];
     while (from < to) {
         size_t len = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
         ssize_t written = pwrite(fd, zeros, len, (off_t)from);

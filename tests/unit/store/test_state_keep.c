@@ -371,6 +371,65 @@ static void a_compacted_file_is_smaller_and_whole(void)
     fixture_fini(&f);
 }
 
+/* One of 4096-byte pages, as versions before made it, is used as it is and gets today's by compacting. */
+static void pages_of_the_version_before_are_kept_until_compacted(void)
+{
+    struct fixture f;
+    struct sma_state_compacted result;
+    struct sma_error error = {0};
+    fill_and_empty(&f);
+    sqlite3 *db = NULL;
+    CHECK_INT(SQLITE_OK, sqlite3_open(f.path, &db));
+    CHECK_INT(SQLITE_OK, sqlite3_exec(db,
+                                      "PRAGMA journal_mode=DELETE; PRAGMA page_size=4096; VACUUM;"
+                                      "PRAGMA journal_mode=WAL",
+                                      NULL, NULL, NULL));
+    CHECK_INT(SQLITE_OK, sqlite3_close(db));
+    fixture_open(&f);
+    CHECK_INT(4096, number_of(&f, "PRAGMA page_size"));
+    CHECK_INT(256 * 1024 / (4096 + 24), f.state->wal_frames_grown);
+    sma_state_close(f.state, true);
+    CHECK_OK(sma_state_compact(f.path, &result, &error));
+    fixture_open(&f);
+    CHECK_INT(SMA_STATE_PAGE_BYTES, number_of(&f, "PRAGMA page_size"));
+    CHECK_INT(256 * 1024 / (SMA_STATE_PAGE_BYTES + 24), f.state->wal_frames_grown);
+    sma_state_close(f.state, true);
+    f.state = NULL;
+    check_filled(&f);
+    fixture_fini(&f);
+}
+
+static unsigned long long written_bytes(void)
+{
+    char line[128];
+    unsigned long long bytes = 0;
+    FILE *io = fopen("/proc/self/io", "re");
+    while (io != NULL && fgets(line, sizeof line, io) != NULL)
+        if (strncmp(line, "write_bytes:", 12) == 0)
+            bytes = strtoull(line + 12, NULL, 10);
+    if (io != NULL)
+        fclose(io);
+    return bytes;
+}
+
+/* What the disk is given, as the kernel counts it; a file system in memory counts nothing. */
+static void a_small_commit_writes_little(void)
+{
+    struct fixture f;
+    setenv("TMPDIR", "/tmp", 0);
+    fixture_init(&f);
+    f.is_durable = true;
+    fixture_open(&f);
+    answer_many(&f, "c", 20);
+    unsigned long long before = written_bytes();
+    for (int i = 0; i < 50; i++)
+        answer_many(&f, "c", 1);
+    unsigned long long each = (written_bytes() - before) / 50;
+    fprintf(stderr, "   %llu bytes a commit of a whole turn\n", each);
+    CHECK(each < 20000);
+    fixture_fini(&f);
+}
+
 static void a_file_in_use_is_not_compacted(void)
 {
     struct fixture f;
@@ -432,6 +491,8 @@ int main(void)
     RUN(sizes_are_about_true);
     RUN(a_compacted_file_is_smaller_and_whole);
     RUN(a_file_in_use_is_not_compacted);
+    RUN(pages_of_the_version_before_are_kept_until_compacted);
+    RUN(a_small_commit_writes_little);
     RUN(a_kill_while_compacting_harms_nothing);
     return check_summary();
 }

@@ -422,7 +422,7 @@ static void shrink_cache(struct sma_state *state)
 
 static void big_row(struct sma_state *state, const char *event)
 {
-    static char big[20000];
+    static char big[5000];
     memset(big, 'x', sizeof big);
     struct sma_state_message message = message_of(NULL, event, SMA_ROW_WAITING);
     uint64_t seq;
