@@ -359,6 +359,48 @@ static void an_unreadable_item_is_a_refusal(void)
     driver_fini(&d);
 }
 
+/* As many as an answer may have: each of them is put to people, none goes by unseen. */
+static void every_call_that_must_be_asked_is_asked_about(void)
+{
+    struct driver_call calls[SMA_TOOL_CALL_COUNT_MAX + 1] = {{0}};
+    char ids[SMA_TOOL_CALL_COUNT_MAX][8];
+    struct driver d;
+    for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++) {
+        snprintf(ids[i], sizeof ids[i], "c%u", i);
+        calls[i] = (struct driver_call){ids[i], "exec_shell", "{\"command\":\"make\"}"};
+    }
+    begin(&d, calls);
+    for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++) {
+        const char digest[] = {(char)('A' + i), '\0'};
+        driver_tool(&d, i, SMA_TOOL_ASKS, digest);
+    }
+    driver_check_kinds(&d, "P");
+    struct sma_request request;
+    CHECK_OK(sma_request_parse(driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json, &request));
+    CHECK_INT(SMA_TOOL_CALL_COUNT_MAX, request.item_count);
+    for (uint32_t i = 0; i < request.item_count; i++) {
+        CHECK_INT(i, request.items[i].call);
+        CHECK_INT('A' + i, request.items[i].digest[0]);
+    }
+    sma_request_fini(&request);
+    driver_fini(&d);
+}
+
+/* The tools look once more before they begin: what would be asked about now was not agreed to. */
+static void what_must_be_asked_at_its_start_is_not_carried_out(void)
+{
+    struct driver d;
+    begin(&d, shell);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_check_kinds(&d, "gT");
+    CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(&d, 0)->mode);
+    driver_tool(&d, 0, SMA_TOOL_ASKS, "Z");
+    driver_check_kinds(&d, "PM");
+    CHECK(driver_request_has(&d, "it is not what was agreed to any more"));
+    driver_fini(&d);
+}
+
 static void park_and_decide(struct driver *d, const struct sma_stored_decision *decisions,
                             uint32_t count)
 {
@@ -739,6 +781,8 @@ int main(void)
     RUN(a_call_that_must_be_asked_parks_the_run);
     RUN(a_store_that_does_not_ask_gets_no_effect);
     RUN(an_unreadable_item_is_a_refusal);
+    RUN(every_call_that_must_be_asked_is_asked_about);
+    RUN(what_must_be_asked_at_its_start_is_not_carried_out);
     RUN(what_was_agreed_to_is_done_once);
     RUN(a_refusal_reaches_the_model_with_its_reason);
     RUN(what_has_changed_since_is_not_done);

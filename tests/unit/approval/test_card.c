@@ -476,12 +476,26 @@ static void what_is_no_card_is_refused(void)
         "{\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"text\":\"\",\"plain\":\"\","
         "\"messageId\":\"\",\"isOutcome\":false,\"buttons\":[{\"text\":\"a\",\"data\":\"b\","
         "\"isApproval\":true,\"row\":24}]}",
+        "{\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"text\":\"\",\"plain\":\"\","
+        "\"messageId\":\"\",\"isOutcome\":0,\"buttons\":[]}",
         "{\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"text\":1,\"plain\":\"\","
         "\"messageId\":\"\",\"isOutcome\":false,\"buttons\":[]}",
     };
     struct sma_card card;
     for (size_t i = 0; i < SMA_COUNT_OF(bad); i++)
         CHECK_ERR(SMA_ERR_BADINPUT, sma_card_parse(sma_str(bad[i]), &card));
+    for (size_t len = SMA_ID_BYTES_MAX; len <= SMA_ID_BYTES_MAX + 1; len++) {
+        char json[SMA_ID_BYTES_MAX + 256];
+        snprintf(
+            json, sizeof json,
+            "{\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"text\":\"\",\"plain\":"
+            "\"\",\"messageId\":\"%0*d\",\"isOutcome\":false,\"buttons\":[]}",
+            (int)len, 7);
+        bool is_fit = len == SMA_ID_BYTES_MAX;
+        CHECK_ERR(is_fit ? SMA_ERR_OK : SMA_ERR_BADINPUT, sma_card_parse(sma_str(json), &card));
+        if (is_fit)
+            sma_card_fini(&card);
+    }
 }
 
 int main(void)

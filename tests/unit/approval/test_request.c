@@ -168,6 +168,8 @@ static void what_is_malformed_is_refused(void)
         {"\"digest\":\"00", "\"digest\":\"\\u0000\\u0000"},
         {"\"details\":\"{", "\"details\":\"["},
         {"\"input\":\"{", "\"input\":\"x{"},
+        {"\"input\":\"", "\"input\":\"[]\",\"x\":\""}, /* JSON, and no object */
+        {"\"details\":\"", "\"details\":\"\\\"t\\\"\",\"x\":\""},
         {"{\"items\":[", "{\"items\":[1,"},
         {"{\"items\":[", "{\"things\":["},
         {"]}", "]"},
