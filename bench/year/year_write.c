@@ -52,8 +52,10 @@ static void patch(char *at, enum year_patch_kind kind, const struct year_case *o
         memcpy(at, &time_ms, sizeof time_ms);
         break;
     case YEAR_PATCH_APPROVAL:
-        for (int i = 15; i >= 0; i--, left /= 16)
-            at[i] = hex[left % 16];
+        for (int i = 0; i < 32; i++) { /* as random as the service's */
+            left = (left ^ left >> 29) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)of->number;
+            at[i] = hex[left >> 60];
+        }
         break;
     case YEAR_PATCH_CODE:
         for (int i = 7; i >= 0; i--, left /= 25)
