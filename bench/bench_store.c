@@ -4,7 +4,8 @@
  *
  * The accepted path is the store actor's: look the claim up, insert row and claim, commit, then write the history lines
  * into the page cache. Both sides write the bytes they are asked to keep (line and facts) in turns, in one directory,
- * so that both see the same disk at the same time.
+ * so that both see the same disk at the same time. At the end the same with 12,000 and 50,000 active chats, whose files do not
+ * stay open: the time of a message in a chat that nobody has spoken in since the start, and of its next one.
  */
 #include "bench.h"
 #include "runtime/chat/history.h"
@@ -17,7 +18,9 @@
 
 enum
 {
-    CHAT_COUNT = 200, /* under SMA_HISTORY_FD_COUNT_MAX: closing a file is another story */
+    CHAT_COUNT = 200, /* under SMA_HISTORY_FD_COUNT_MAX: their files stay open */
+    CHAT_COUNT_MAX = 50000,
+    PAST_LINES = 100, /* of each active chat */
     BATCH_MAX = 1000,
     SAMPLE_MAX = 200000,
     LINE_BYTES = 360,
@@ -47,7 +50,8 @@ struct store
 {
     struct sma_state *state;
     struct sma_history *history;
-    struct sma_state_chat *chats[CHAT_COUNT];
+    struct sma_state_chat **chats;
+    int chat_count;
     uint64_t next_event;
     uint64_t offsets[BATCH_MAX];
 };
@@ -63,7 +67,12 @@ static void open_store(struct store *store, bool is_durability_none)
         die("open", &error);
     if (sma_state_begin(store->state) != SMA_ERR_OK)
         die("begin", sma_state_error(store->state));
-    for (int i = 0; i < CHAT_COUNT; i++) {
+    static struct sma_state_chat *chats[CHAT_COUNT_MAX];
+    store->chat_count = store->chat_count == 0 ? CHAT_COUNT : store->chat_count;
+    store->chats = store->chat_count == CHAT_COUNT ? calloc(CHAT_COUNT, sizeof *chats) : chats;
+    if (store->chats == NULL)
+        die("memory", NULL);
+    for (int i = 0; i < store->chat_count; i++) {
         char key[64];
         snprintf(key, sizeof key, "telegram:chat:%d", 100000 + i);
         if (sma_state_chat_open(store->state, sma_str(key), SMA_STR("telegram"),
@@ -82,6 +91,8 @@ static void close_store(struct store *store)
 {
     sma_history_close(store->history);
     sma_state_close(store->state, true);
+    if (store->chat_count == CHAT_COUNT)
+        free(store->chats);
 }
 
 static void make_line(uint64_t number, struct sma_str chat_key)
@@ -99,7 +110,7 @@ static void make_line(uint64_t number, struct sma_str chat_key)
 /* A burst of messages comes from few chats at a time: ten lines of one chat stand together. */
 static struct sma_state_chat *chat_of(struct store *store, uint64_t number)
 {
-    return store->chats[number / 10 % CHAT_COUNT];
+    return store->chats[number / 10 % (uint64_t)store->chat_count];
 }
 
 static void accept_one(struct store *store, int index)
@@ -333,6 +344,68 @@ static void compare_claims(struct store *none, struct store *many, int batch, co
     bench_row(name, rate, "msg/s", reference, rate / reference, batch == 100 ? ">= 0.9" : NULL);
 }
 
+/* -- many active chats -------------------------------------------------------------------------------------------- */
+static void write_pasts(int chats)
+{
+    static char block[PAST_LINES * LINE_BYTES];
+    for (int i = 0; i < chats; i++) {
+        char key[64], path[400];
+        snprintf(key, sizeof key, "telegram:chat:%d", 100000 + i);
+        for (int k = 0; k < PAST_LINES; k++) {
+            make_line((uint64_t)k, sma_str(key));
+            memcpy(block + (size_t)k * LINE_BYTES, line, LINE_BYTES);
+        }
+        snprintf(path, sizeof path, "%s/telegram%%3Achat%%3A%d.jsonl", history_path, 100000 + i);
+        int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        if (fd < 0 || write(fd, block, sizeof block) != (ssize_t)sizeof block)
+            die("past", NULL);
+        close(fd);
+    }
+}
+
+/* One message in each chat, a hundred a batch: ten lines of one chat do not stand together here. */
+static void touch_all(struct store *store, uint64_t *us)
+{
+    for (int first = 0; first < store->chat_count; first += 100) {
+        if (sma_state_begin(store->state) != SMA_ERR_OK)
+            die("begin", sma_state_error(store->state));
+        for (int i = first; i < first + 100 && i < store->chat_count; i++) {
+            uint64_t before = bench_now_ns();
+            store->next_event = (uint64_t)i * 10 + (store->next_event % 10);
+            accept_one(store, 0);
+            write_lines(store, 1);
+            us[i] = (bench_now_ns() - before) / 1000;
+        }
+        if (sma_state_commit(store->state) != SMA_ERR_OK)
+            die("commit", sma_state_error(store->state));
+    }
+}
+
+static void bench_active(int chats)
+{
+    static uint64_t us[CHAT_COUNT_MAX];
+    static const char *const names[] = {"first message", "second message"};
+    struct store store = {.chat_count = chats};
+    fresh();
+    if (mkdir(history_path, 0700) != 0)
+        die("cannot make the directory", NULL);
+    write_pasts(chats);
+    open_store(&store, false);
+    for (uint64_t round = 0; round < SMA_COUNT_OF(names); round++) {
+        char name[96];
+        store.next_event = round;
+        touch_all(&store, us);
+        bench_sort(us, (size_t)chats);
+        snprintf(name, sizeof name, "%d active chats, %s p50", chats, names[round]);
+        bench_row(name, (double)bench_quantile(us, (size_t)chats, 0.5), "us", NAN, NAN, NULL);
+        snprintf(name, sizeof name, "%d active chats, %s p99", chats, names[round]);
+        bench_row(name, (double)bench_quantile(us, (size_t)chats, 0.99), "us", NAN, NAN, NULL);
+        snprintf(name, sizeof name, "%d active chats, %s max", chats, names[round]);
+        bench_row(name, (double)us[chats - 1] / 1e3, "ms", NAN, NAN, "<= 20 ms");
+    }
+    close_store(&store);
+}
+
 static void name_files(const char *folder)
 {
     const char *base = getenv("TMPDIR");
@@ -397,6 +470,10 @@ int main(int argc, char **argv)
         run_with_claims(1000000, ", 1 M claims");
     else
         run_with_claims(5000000, ", 5 M claims");
+    bench_active(CHAT_COUNT);
+    bench_active(12000);
+    if (!bench_is_quick)
+        bench_active(CHAT_COUNT_MAX);
     remove_all(history_path);
     remove_all(directory);
     return bench_close();

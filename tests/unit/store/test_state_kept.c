@@ -125,7 +125,6 @@ static void a_start_reads_nothing_of_what_is_over(void)
             5 *
             4096, /* whole generations of claims: the tail above the last one is read in any case */
         CLAIM_BYTES = 14,
-        PAGE_BYTES = 4096,
     };
     unsigned pages[2];
     for (int i = 0; i < 2; i++) {
@@ -136,7 +135,7 @@ static void a_start_reads_nothing_of_what_is_over(void)
         pages[i] = pages_of_start(&f);
         fixture_fini(&f);
     }
-    unsigned of_claims = (MANY - FEW) * CLAIM_BYTES / PAGE_BYTES;
+    unsigned of_claims = (MANY - FEW) * CLAIM_BYTES / SMA_STATE_PAGE_BYTES;
     fprintf(stderr, "   pages of a start: %u after %u answers, %u after %u\n", pages[0], FEW,
             pages[1], MANY);
     CHECK(pages[1] <= pages[0] + 2 * of_claims);
