@@ -107,6 +107,7 @@ enum sma_err sma_state_begin(struct sma_state *state)
     SMA_ASSERT(state->magic == SMA_STATE_MAGIC);
     SMA_ASSERT(!state->is_in_transaction);
     sma_state_chats_sweep(state);
+    sma_state_contacts_sweep(state);
     if (!state->is_fatal)
         sma_state_checkpoint_before_begin(state);
     if (state->is_fatal)

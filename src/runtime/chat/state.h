@@ -515,12 +515,27 @@ SMA_CHECKED enum sma_err sma_state_contact_find(struct sma_state *state, struct 
 uint32_t sma_state_contacts_named(struct sma_state *state, struct sma_str channel,
                                   struct sma_str user_name, struct sma_state_contact *ret_contacts,
                                   uint32_t max);
-/** The person with this id, as last seen. Looks at every contact. @return OK | NOTFOUND */
+/** The person with this id, as last seen. @return OK | NOTFOUND | IO ... */
 SMA_CHECKED enum sma_err sma_state_contact_of(struct sma_state *state, struct sma_str channel,
                                               struct sma_str user_id,
                                               struct sma_state_contact *ret_contact);
 typedef enum sma_err sma_state_contact_fn(void *user, const struct sma_state_contact *contact);
-/** Every contact, in no order. The callback must not change contacts. */
+/** How often somebody was seen somewhere new, since the open: what a projection of the contacts depends on. */
+uint64_t sma_state_contact_news(const struct sma_state *state);
+struct sma_state_contact_time
+{
+    int64_t id, wall_ms;
+};
+/** The next contacts behind after_id in order of id: their numbers, and when their rows say they were seen. 0: no more. */
+SMA_CHECKED enum sma_err sma_state_contact_times(struct sma_state *state, int64_t after_id,
+                                                 struct sma_state_contact_time *times, uint32_t max,
+                                                 uint32_t *ret_count);
+/** One of them. NOTFOUND, else what the callback returned. */
+SMA_CHECKED enum sma_err sma_state_contact_get(struct sma_state *state, int64_t id,
+                                               sma_state_contact_fn *each, void *user);
+/** Tests: how many names are kept in memory. */
+void sma_state_set_names_kept(struct sma_state *state, uint32_t count);
+/** Every contact, in order of first meeting. */
 SMA_CHECKED enum sma_err sma_state_each_contact(struct sma_state *state, sma_state_contact_fn *each,
                                                 void *user);
 

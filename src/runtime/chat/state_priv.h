@@ -30,6 +30,7 @@
 #define SMA_STATE_CONTACT_FLUSH_MAX 256 /* late contacts written in one commit */
 #define SMA_STATE_WAL_TIMES 4           /* of the pre-grown size: a larger WAL is cut to it */
 
+#define SMA_STATE_CONTACT_COLUMNS "id,channel,name,chat,key,type,thread,person,message,wall"
 #define SMA_STATE_CHAT_COLUMNS \
     "id,key,channel,generation,stop_mark,clear_mark,rotation,moved,claims,place,seen"
 
@@ -185,8 +186,13 @@
     X(CONTACT_SET,                                                                                 \
       "INSERT OR REPLACE INTO contacts(id,channel,name,chat,key,type,thread,person,message,wall) " \
       "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")                                                    \
-    X(CONTACT_EACH,                                                                                \
-      "SELECT id,channel,name,chat,key,type,thread,person,message,wall FROM contacts ORDER BY id") \
+    X(CONTACT_TOUCH, "UPDATE contacts SET message=?2,wall=?3 WHERE id=?1")                         \
+    X(CONTACT_NAMED, "SELECT " SMA_STATE_CONTACT_COLUMNS " FROM contacts "                         \
+                     "WHERE name=?1 COLLATE NOCASE")                                               \
+    X(CONTACT_GET, "SELECT " SMA_STATE_CONTACT_COLUMNS " FROM contacts WHERE id=?1")               \
+    X(CONTACT_PERSON, "SELECT id,name FROM contacts WHERE person=?1 AND channel=?2")               \
+    X(CONTACT_TIMES, "SELECT id,wall FROM contacts WHERE id>?1 ORDER BY id LIMIT ?2")              \
+    X(CONTACT_LAST, "SELECT max(id) FROM contacts")                                                \
     X(ACCESS_SET, "INSERT INTO access(key,value) VALUES(?1,?2) ON CONFLICT(key) DO UPDATE SET "    \
                   "value=excluded.value")                                                          \
     X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
@@ -294,9 +300,9 @@ struct sma_state_chat_entry
 
 struct sma_state_contact_entry
 {
-    struct sma_state_contact_entry *next;
+    struct sma_state_contact_entry *next; /* with the same name */
+    struct sma_state_name *name;
     struct sma_state_contact pub; /* slices into bytes */
-    uint64_t hash;                /* of the lower-cased name alone */
     int64_t id;
     size_t message_id_capacity;
     bool is_late; /* its message id and time are newer than its row */
@@ -359,6 +365,15 @@ struct sma_state_chats
     uint64_t reads, reads_swept;
     uint32_t last_id; /* numbers are never used again */
     uint64_t removed; /* records below it that are not there */
+};
+
+#define SMA_STATE_NAME_BUCKETS 4096
+struct sma_state_names
+{
+    struct sma_state_name **buckets;
+    size_t count, kept_max;
+    struct sma_state_name *newest, *oldest; /* in order of use */
+    uint64_t reads, reads_swept;
 };
 
 struct sma_state_checkpointer;
@@ -429,8 +444,8 @@ struct sma_state
     uint64_t marks_commits, marks_seq; /* commits since, next_seq at the last writing */
 
     /* contacts */
-    struct sma_state_contact_entry **contact_buckets;
-    size_t contact_bucket_count, contact_count;
+    struct sma_state_names names;
+    uint64_t contact_news;
     int64_t contact_last_id;
     SMA_STATE_ARRAY(struct sma_state_contact_entry *) late;
 
@@ -574,7 +589,8 @@ void sma_state_marks_committed(struct sma_state *state);
 struct sma_str sma_state_usage_put(const struct sma_usage *usage,
                                    char bytes[SMA_STATE_USAGE_BYTES]);
 void sma_state_usage_get(struct sma_str bytes, struct sma_usage *ret_usage);
-/* state_people.c */
+/* state_contacts.c */
+void sma_state_contacts_sweep(struct sma_state *state); /* with an empty undo log only */
 SMA_CHECKED enum sma_err sma_state_contacts_load(struct sma_state *state);
 void sma_state_contacts_free(struct sma_state *state);
 void sma_state_contact_swap(struct sma_state *state, struct sma_state_contact_entry *out,

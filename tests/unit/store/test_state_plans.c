@@ -14,7 +14,6 @@ static const struct permission permissions[] = {
      "the index has records of former keys only"},
     {"CHAT_MOVED", "USE TEMP B-TREE FOR ORDER BY", "of records of former keys only"},
     {"BLOCK_EACH", "SCAN claims", "at start: all claims are in memory"},
-    {"CONTACT_EACH", "SCAN contacts", "at start: all contacts are in memory"},
     {"OUTBOX_OPEN", "USE TEMP B-TREE FOR ORDER BY", "of open deliveries only"},
     {"APPROVAL_OPEN", "SCAN approvals USING INDEX approvals_open",
      "the index has open requests only"},
