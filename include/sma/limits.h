@@ -47,6 +47,7 @@
 #define SMA_HISTORY_LOAD_COUNT_MAX 200        /* chat_load_history limit */
 #define SMA_HISTORY_BYTES_MAX (256 * 1024)    /* bytes of one chat_load_history answer */
 #define SMA_SEARCH_SLICE_BYTES (1024 * 1024)  /* read per slice between batches */
+#define SMA_CONTACTS_PROJECTED_MAX 10000       /* the newest in contacts.json; older ones are in state.db only */
 #define SMA_WAL_PREGROWN_BYTES (4 * 1024 * 1024)
 #define SMA_DISK_RESERVE_BYTES (8 * 1024 * 1024) /* below this free space no effect starts; intake stops at four times it */
 #define SMA_RUN_ATTEMPT_COUNT_MAX 3           /* unclean attempts without a step, then given up with a notice */

@@ -126,7 +126,6 @@ static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
     if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
         sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
         return SMA_ERR_OK;
-    sma_store_note_contact(store);
     return sma_state_contact_put(store->state,
                                  &(struct sma_state_contact){.channel = route->channel,
                                                              .user_name = route->user_name,

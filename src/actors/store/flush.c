@@ -7,8 +7,6 @@
 #include "record_priv.h"
 #include "store.h"
 
-#include "runtime/chat/contacts_file.h"
-
 #include <stdlib.h>
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -84,79 +82,6 @@ void sma_store_check_disk(struct sma_store *store)
 }
 
 /* -- flush ------------------------------------------------------------------------------------------------------ */
-static enum sma_err put_contact(void *user, const struct sma_state_contact *from);
-struct contact_list
-{
-    struct sma_contact *contacts;
-    uint32_t count, cap;
-    struct sma_buf bytes; /* offsets first, pointers when nothing moves any more */
-};
-
-static struct sma_str keep(struct contact_list *list, struct sma_str text)
-{
-    size_t at = list->bytes.len;
-    sma_buf_put_str(&list->bytes, text);
-    return (struct sma_str){(const char *)at, text.len};
-}
-
-static enum sma_err put_contact(void *user, const struct sma_state_contact *from)
-{
-    struct contact_list *list = user;
-    if (list->count >= SMA_CONTACT_COUNT_MAX)
-        return SMA_ERR_OK;
-    if (!sma_store_grow(&list->contacts, list->count, &list->cap, sizeof *list->contacts))
-        return SMA_ERR_NOMEM;
-    struct sma_contact *to = &list->contacts[list->count++];
-    *to = (struct sma_contact){.updated_ms = from->wall_ms,
-                               .channel = keep(list, from->channel),
-                               .chat_id = keep(list, from->chat_id),
-                               .chat_key = keep(list, from->chat_key),
-                               .user_name = keep(list, from->user_name),
-                               .message_id = keep(list, from->message_id),
-                               .user_id = keep(list, from->user_id),
-                               .chat_type = keep(list, from->chat_type)};
-    if (sma_parse_i64(from->thread_id, 1, INT64_MAX, &to->thread_id) != SMA_ERR_OK)
-        to->thread_id = 0; /* not a number: the file has no place for it */
-    return list->bytes.err;
-}
-
-static void settle(const struct contact_list *list, struct sma_str *text)
-{
-    text->ptr = list->bytes.ptr + (size_t)text->ptr;
-}
-
-static void project_contacts(struct sma_store *store)
-{
-    store->record->has_contact_change = false;
-    struct contact_list list = {0};
-    sma_buf_init(&list.bytes, SMA_CONTACTS_FILE_BYTES_MAX);
-    enum sma_err err = sma_state_each_contact(store->state, put_contact, &list);
-    struct sma_error error = {0};
-    if (err == SMA_ERR_OK && list.count > 0) {
-        for (uint32_t i = 0; i < list.count; i++) {
-            struct sma_contact *to = &list.contacts[i];
-            settle(&list, &to->channel);
-            settle(&list, &to->chat_id);
-            settle(&list, &to->chat_key);
-            settle(&list, &to->user_name);
-            settle(&list, &to->message_id);
-            settle(&list, &to->user_id);
-            settle(&list, &to->chat_type);
-        }
-        char path[4096];
-        snprintf(path, sizeof path, "%s/contacts.json", store->config->state_dir);
-        err = sma_contacts_write(store->sys, path, sma_ctx_wall(store->ctx), list.contacts,
-                                 list.count, &error);
-    }
-    if (err != SMA_ERR_OK)
-        sma_ctx_log(store->ctx, SMA_LOG_WARN,
-                    "contacts.json was not written: %s; lookups are not affected",
-                    error.text[0] != '\0' ? error.text : sma_err_text(err));
-    sma_buf_fini(&list.bytes);
-    free(list.contacts);
-}
-
-/* A failed sync is the end: what is on disk is not known, and asking again would be answered with a lie. */
 static void end_by_sync(struct sma_store *store, const struct sma_error *error)
 {
     sma_ctx_fatal(store->ctx, "history cannot be made durable: %s", error->text);
@@ -250,8 +175,6 @@ static void end_flush(struct sma_store *store)
     record->has_unflushed = record->dirty_first != NULL;
     sma_state_set_history_flushed(store->state, record->flush_seq);
     drop_plans(store);
-    if (record->has_contact_change)
-        project_contacts(store);
 }
 
 /* @return true: the flush is over */
@@ -433,11 +356,6 @@ void sma_store_look_at_disk(struct sma_store *store)
 void sma_store_count_commit(struct sma_store *store)
 {
     store->record->disk_commits++;
-}
-
-void sma_store_note_contact(struct sma_store *store)
-{
-    store->record->has_contact_change = store->record->has_unflushed = true;
 }
 
 void sma_store_drop_rotation(struct sma_store *store, struct store_chat *chat)

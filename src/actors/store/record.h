@@ -37,8 +37,6 @@ uint64_t sma_store_free_bytes(const struct sma_store *store); /* as last seen */
 void sma_store_look_at_disk(struct sma_store *store);         /* with the next check */
 void sma_store_count_commit(struct sma_store *store);
 void sma_store_set_disk(struct sma_store *store, store_disk_fn *disk, void *user);
-/** Somebody was seen somewhere. */
-void sma_store_note_contact(struct sma_store *store);
 /** The chat's files are not rotated now. */
 void sma_store_drop_rotation(struct sma_store *store, struct store_chat *chat);
 

@@ -42,7 +42,7 @@ struct store_record
     uint64_t bytes_since_flush;
     enum store_flush flush;
     uint64_t last_line_ns, flush_resume_ns, flush_seq, flush_ticket;
-    bool has_unflushed, has_contact_change;
+    bool has_unflushed;
     uint32_t
         *planned; /* chats whose rotation is done and recorded still; the first are in the flush */
     uint32_t planned_count, planned_cap, planned_ready;

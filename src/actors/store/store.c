@@ -242,6 +242,7 @@ static void drain(struct sma_store *store)
     sma_store_send_deferred(store);
     sma_store_answer_all_waiters(store);
     sma_store_flush_all(store);
+    sma_store_finish_contacts(store);
     store->is_drained = true;
 }
 
@@ -351,6 +352,7 @@ static void batch_end(void *state, struct sma_ctx *ctx)
     sma_store_search_slice(store);
     sma_store_tend_wal(store);
     sma_store_tend_claims(store);
+    sma_store_tend_contacts(store);
     sma_store_keep_slice(store);
     sma_store_between(store);
     set_wake(store);

@@ -1,5 +1,5 @@
 /*
- * upkeep.h — what goes on beside the batches, in slices: a look at the WAL, retention. Part of the store; its thread.
+ * upkeep.h — what goes on beside the batches, in slices: a look at the WAL, the projection of the contacts, retention. Part of the store; its thread.
  */
 #ifndef SMA_STORE_UPKEEP_H
 #define SMA_STORE_UPKEEP_H
@@ -21,5 +21,11 @@ void sma_store_end_keep(struct sma_store *store); /* what a pass holds open */
 uint64_t sma_store_keep_wake(const struct sma_store *store);
 /** Append "sizes":{...} to an object that is open; looked at once a minute at most. */
 void sma_store_put_sizes(struct sma_store *store, struct sma_buf *json);
+
+/* -- contacts.c ------------------------------------------------------------------------------------------------- */
+/** Between batches: a slice of contacts.json, when somebody was seen somewhere new. */
+void sma_store_tend_contacts(struct sma_store *store);
+/** The rest of it, now (drain). */
+void sma_store_finish_contacts(struct sma_store *store);
 
 #endif

@@ -33,12 +33,19 @@ struct store_keep
     uint64_t sizes_ns; /* when they were looked at; 0 = never */
 };
 
+struct store_contacts; /* contacts.c */
+
 struct store_upkeep
 {
+    struct store_contacts *contacts;
     uint64_t wal_ns;      /* when to look at a trouble of checkpoints again; 0 = there is none */
     uint64_t wal_told_ns; /* when it may be told again */
     uint64_t early_told, early_told_ns; /* claims that went early; when to tell of more */
     struct store_keep keep;
 };
+
+SMA_CHECKED enum sma_err sma_store_contacts_create(struct sma_store *store);
+uint64_t sma_store_contacts_wake(const struct sma_store *store);
+void sma_store_contacts_fini(struct sma_store *store);
 
 #endif

@@ -58,18 +58,22 @@ void sma_store_tend_claims(struct sma_store *store)
 static enum sma_err create(struct sma_store *store)
 {
     store->upkeep = calloc(1, sizeof *store->upkeep);
-    return store->upkeep == NULL ? SMA_ERR_NOMEM : SMA_ERR_OK;
+    return store->upkeep == NULL ? SMA_ERR_NOMEM : sma_store_contacts_create(store);
 }
 
 static uint64_t wake(const struct sma_store *store)
 {
     uint64_t keep = sma_store_keep_wake(store), wal = store->upkeep->wal_ns;
+    uint64_t contacts = sma_store_contacts_wake(store);
+    keep = contacts < keep ? contacts : keep;
     return wal != 0 && wal < keep ? wal : keep;
 }
 
 static void fini(struct sma_store *store)
 {
     sma_store_end_keep(store);
+    if (store->upkeep != NULL)
+        sma_store_contacts_fini(store);
     free(store->upkeep);
     store->upkeep = NULL;
 }

@@ -76,19 +76,33 @@ static int compare_contacts(const void *a, const void *b)
     return order != 0 ? order : compare_text(x->user_name, y->user_name);
 }
 
-static void format_file(struct sma_buf *buf, int64_t now_ms, const struct sma_contact *contacts,
-                        size_t count)
+void sma_contacts_begin(struct sma_buf *buf, int64_t now_ms)
 {
     sma_buf_put_text(buf, "{\n  \"v\": 1,\n  \"updatedAt\": ");
     sma_buf_put_i64(buf, now_ms);
     sma_buf_put_text(buf, ",\n  \"contacts\": [");
-    for (size_t i = 0; i < count; i++) {
-        struct member_writer writer = {buf, "\n      ", ": ", true};
-        sma_buf_put_text(buf, i == 0 ? "\n    {" : ",\n    {");
-        put_members(&writer, &contacts[i]);
-        sma_buf_put_text(buf, "\n    }");
-    }
-    sma_buf_put_text(buf, count == 0 ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+void sma_contacts_item(struct sma_buf *buf, const struct sma_contact *contact, bool is_first)
+{
+    struct member_writer writer = {buf, "\n      ", ": ", true};
+    sma_buf_put_text(buf, is_first ? "\n    {" : ",\n    {");
+    put_members(&writer, contact);
+    sma_buf_put_text(buf, "\n    }");
+}
+
+void sma_contacts_end(struct sma_buf *buf, bool is_empty)
+{
+    sma_buf_put_text(buf, is_empty ? "]\n}\n" : "\n  ]\n}\n");
+}
+
+static void format_file(struct sma_buf *buf, int64_t now_ms, const struct sma_contact *contacts,
+                        size_t count)
+{
+    sma_contacts_begin(buf, now_ms);
+    for (size_t i = 0; i < count; i++)
+        sma_contacts_item(buf, &contacts[i], i == 0);
+    sma_contacts_end(buf, count == 0);
 }
 
 enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path, int64_t now_ms,

@@ -37,6 +37,11 @@ SMA_CHECKED enum sma_err sma_contacts_read(const struct sma_sys *sys, const char
                                                                 const struct sma_contact *contact),
                                            void *self, struct sma_error *error);
 
+/* The file in pieces, for who writes it by and by. Errors: sticky in buf. */
+void sma_contacts_begin(struct sma_buf *buf, int64_t now_ms);
+void sma_contacts_item(struct sma_buf *buf, const struct sma_contact *contact, bool is_first);
+void sma_contacts_end(struct sma_buf *buf, bool is_empty);
+
 /**
  * Replace the file atomically: newest first, two spaces of indent, newline at the end.
  * @contacts  sorted in place by updated_ms, newest first (equal times by channel, then name)

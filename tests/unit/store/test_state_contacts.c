@@ -4,7 +4,8 @@
  */
 #include "state_support.h"
 
-static struct sma_state_contact person(char texts[4][32], int number, const char *chat, int64_t wall)
+static struct sma_state_contact person(char texts[4][32], int number, const char *chat,
+                                       int64_t wall)
 {
     snprintf(texts[0], 32, "Person %d", number);
     snprintf(texts[1], 32, "u%d", number);

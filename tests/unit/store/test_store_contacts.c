@@ -1,0 +1,108 @@
+/*
+ * Aim: contacts.json follows who is seen where, in slices, and nothing is written for a message more.
+ * Method: the store with a virtual clock; many contacts put into state.db directly.
+ */
+#include "store_support.h"
+
+#include <jansson.h>
+
+#define SECOND UINT64_C(1000000000)
+static struct world w;
+
+static const char *path_of(const char *name)
+{
+    static char path[300];
+    snprintf(path, sizeof path, "%s/%s", w.state_dir, name);
+    return path;
+}
+
+static bool is_there(const char *name)
+{
+    return access(path_of(name), F_OK) == 0;
+}
+
+static void open_for_members(void)
+{
+    make_world(&w);
+    w.config.permissions_json =
+        "{\"roles\":{\"member\":[\"test:u1\"]}}"; /* strangers are no contacts */
+    open_world(&w);
+}
+
+static void only_a_new_place_writes_the_address_book(void)
+{
+    open_for_members();
+    say(&w, "a", "1", "x");
+    run_for(&w, 5 * SECOND);
+    CHECK(is_there("contacts.json") && !is_there("contacts.json.part"));
+    CHECK_INT(0, unlink(path_of("contacts.json")));
+    say(&w, "a", "2", "y");
+    run_for(&w, 60 * SECOND);
+    CHECK(!is_there("contacts.json"));
+    say(&w, "b", "3", "z");
+    run_for(&w, 5 * SECOND);
+    CHECK(is_there("contacts.json"));
+    end_world(&w);
+}
+
+static void put_many(int first, int count)
+{
+    CHECK_OK(sma_state_begin(w.store->state));
+    for (int i = first; i < first + count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "person-%d", i);
+        struct sma_state_contact contact = {.channel = SMA_STR("test"),
+                                            .user_name = sma_str(name),
+                                            .user_id = sma_str(name),
+                                            .chat_id = SMA_STR("1"),
+                                            .chat_key = SMA_STR("test:chat:1"),
+                                            .wall_ms = 1000 + i * 7919 % 30000};
+        CHECK_OK(sma_state_contact_put(w.store->state, &contact));
+    }
+    CHECK_OK(sma_state_commit(w.store->state));
+}
+
+static void the_newest_ten_thousand_are_written_by_and_by(void)
+{
+    open_for_members();
+    put_many(0, 30000);
+    say(&w, "a", "1", "x"); /* something must wake the store */
+    run_for(&w, 2 * SECOND);
+    unsigned rounds = 0;
+    for (; !is_there("contacts.json") && rounds < 1000; rounds++)
+        run_for(&w, SECOND / 100);
+    CHECK(rounds > 10 && rounds < 1000); /* in many slices */
+    CHECK(!is_there("contacts.json.part"));
+    json_t *root = json_load_file(path_of("contacts.json"), 0, NULL);
+    const json_t *list = json_object_get(root, "contacts");
+    CHECK_INT(SMA_CONTACTS_PROJECTED_MAX, (long long)json_array_size(list));
+    int64_t before = INT64_MAX;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int64_t wall =
+            (int64_t)json_integer_value(json_object_get(json_array_get(list, i), "updatedAt"));
+        CHECK(wall <= before);
+        before = wall;
+    }
+    CHECK_INT(1000 + 20001, before); /* and the one who has just spoken */
+    json_decref(root);
+    end_world(&w);
+}
+
+static void an_end_writes_the_rest(void)
+{
+    open_for_members();
+    say(&w, "a", "1", "x");
+    run(&w);
+    CHECK(!is_there("contacts.json"));
+    stop_world(&w);
+    CHECK(is_there("contacts.json"));
+    end_world(&w);
+}
+
+int main(void)
+{
+    RUN(only_a_new_place_writes_the_address_book);
+    RUN(the_newest_ten_thousand_are_written_by_and_by);
+    RUN(an_end_writes_the_rest);
+    return check_summary();
+}
