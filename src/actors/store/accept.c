@@ -186,12 +186,8 @@ enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *cha
 {
     int64_t offset;
     enum sma_err err = place_user_line(store, chat, in, how, &offset);
-    if (err != SMA_ERR_OK) {
-        /* Nothing of the message is in the transaction yet: the others may go on. */
-        store->batch->is_refused_alone = store->batch->has_no_place;
-        return err;
-    }
-    err = save_cursor(store, in);
+    if (err == SMA_ERR_OK)
+        err = save_cursor(store, in);
     if (err != SMA_ERR_OK)
         return err;
     format_facts(store, in, how);
@@ -703,12 +699,6 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
     }
     if (err == SMA_ERR_OK)
         return;
-    if (store->batch->is_refused_alone) {
-        store->batch->is_refused_alone = store->batch->has_no_place = false;
-        refuse_now(store, *msg, STORE_RETRY_MS,
-                   SMA_STR("the history of this chat cannot be written; the log says why"));
-        return;
-    }
     /* The answer is held last, so this message has none yet; the others of the batch are refused with it. */
     sma_store_fail_batch(store, err);
     refuse_now(store, *msg, STORE_RETRY_MS,

@@ -302,10 +302,6 @@ static void undo(struct sma_store *store, enum sma_err err)
                       sma_state_error(store->state)->text);
     }
     sma_store_follow_parts(store);
-    if (store->batch->has_no_place) {
-        store->batch->has_no_place = false;
-        return; /* nobody else has to wait for that */
-    }
     /* The disk is looked at again before anything else is written, and waiting work is not tried at once. */
     sma_store_look_at_disk(store);
     store->batch->retry_ns = sma_ctx_now(store->ctx) + STORE_RETRY_MS * UINT64_C(1000000);
@@ -379,8 +375,6 @@ void sma_store_end_batch(struct sma_store *store)
 {
     enum sma_err err = complete(store);
     if (err != SMA_ERR_OK) {
-        store->batch->has_no_place =
-            false; /* what was begun here would be tried with every batch */
         sma_store_fail_batch(store, err);
         return;
     }

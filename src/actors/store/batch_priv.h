@@ -28,9 +28,6 @@ struct store_batch
     uint32_t finished_count, finished_cap;
     bool has_step, has_done, has_receipt;
     bool is_urgent; /* something in it must be durable before its answers leave */
-    bool
-        has_no_place; /* a history file could not be opened: the trouble of one chat, not of the disk */
-    bool is_refused_alone;         /* ... and the message that wanted it has changed nothing */
     uint32_t done_count;           /* runs answered by this batch */
     struct store_effect *deferred; /* hand-offs whose lane was full, in order */
     uint32_t deferred_count, deferred_cap;

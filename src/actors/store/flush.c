@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-
 static uint64_t clock_ns(const struct sma_store *store)
 {
     const struct sma_sys *sys = sma_ctx_sys(store->ctx);
@@ -36,7 +34,7 @@ void sma_store_mark_dirty(struct sma_store *store, struct store_chat *chat)
 /* -- disk ------------------------------------------------------------------------------------------------------- */
 bool sma_store_is_degraded(const struct sma_store *store)
 {
-    return store->record->disk_level > 0 || store->record->is_history_stuck;
+    return store->record->disk_level > 0 || sma_store_is_history_stuck(store);
 }
 
 void sma_store_publish_disk(const struct sma_store *store)
@@ -90,8 +88,7 @@ static void end_by_sync(struct sma_store *store, const struct sma_error *error)
 static bool is_flush_due(const struct sma_store *store, uint64_t now)
 {
     const struct store_record *record = store->record;
-    /* Lines still waiting for disk are older than the watermark would say. */
-    if (!record->has_unflushed || record->line_count > 0)
+    if (!record->has_unflushed)
         return false;
     return record->lines_since_flush >= STORE_FLUSH_LINE_COUNT ||
            record->bytes_since_flush >= STORE_FLUSH_BYTES ||
@@ -108,6 +105,7 @@ static void begin_flush(struct sma_store *store)
     record->lines_since_flush = 0;
     record->bytes_since_flush = 0;
     record->flush_resume_ns = 0;
+    sma_store_asides_begin_flush(store);
 }
 
 /* Hand the next file to the syncing thread. @return false: it has enough to do */
@@ -119,8 +117,10 @@ static bool hand_over_one(struct sma_store *store)
     enum sma_err err = sma_history_sync_begin(store->history, sma_store_chat_key(chat), &error);
     if (err == SMA_ERR_BUSY)
         return false;
-    if (err != SMA_ERR_OK)
+    if (err == SMA_ERR_CORRUPT)
         end_by_sync(store, &error);
+    if (err != SMA_ERR_OK)
+        sma_store_set_aside(store, chat->state, err, error.text);
     record->flush_first = chat->dirty_next;
     chat->is_dirty = false;
     return true;
@@ -167,13 +167,23 @@ static void drop_plans(struct sma_store *store)
     record->planned_ready = 0;
 }
 
+/* What has to be recorded with the watermark could not be: the next flush tries again. */
+static void retry_flush(struct sma_store *store)
+{
+    store->record->has_unflushed = true;
+    store->record->last_line_ns = sma_ctx_now(store->ctx);
+}
+
 /* Everything of the flush is durable. Lines that came since it began are of the next one. */
 static void end_flush(struct sma_store *store)
 {
     struct store_record *record = store->record;
     record->flush = STORE_FLUSH_NONE;
     record->has_unflushed = record->dirty_first != NULL;
-    sma_state_set_history_flushed(store->state, record->flush_seq);
+    if (sma_store_asides_end_flush(store))
+        sma_state_set_history_flushed(store->state, record->flush_seq);
+    else
+        retry_flush(store);
     drop_plans(store);
 }
 
@@ -210,21 +220,37 @@ static void flush_slice(struct sma_store *store, uint64_t slice_ns)
     record->flush_resume_ns = clock_ns(store) + STORE_FLUSH_PAUSE_NS;
 }
 
-/* Nothing may be under way: the thread's work is waited for. */
+/* On this thread, and the syncing thread is waited for. */
+static void sync_list(struct sma_store *store, struct store_chat **list)
+{
+    while (*list != NULL) {
+        struct store_chat *chat = *list;
+        struct sma_error error = {0};
+        enum sma_err err = sma_history_sync(store->history, sma_store_chat_key(chat), &error);
+        if (err == SMA_ERR_CORRUPT)
+            end_by_sync(store, &error);
+        if (err != SMA_ERR_OK)
+            sma_store_set_aside(store, chat->state, err, error.text);
+        *list = chat->dirty_next;
+        chat->is_dirty = false;
+    }
+}
+
 void sma_store_flush_all(struct sma_store *store)
 {
     struct store_record *record = store->record;
-    sma_store_write_lines(store);
-    if (record->line_count > 0)
-        return; /* the disk is full; state.db has the lines and the next start writes them */
     struct sma_error error = {0};
-    if (sma_history_sync_all(store->history, &error) != SMA_ERR_OK)
+    sma_store_write_lines(store);
+    sma_store_asides_begin_flush(store);
+    sync_list(store, &record->flush_first);
+    sync_list(store, &record->dirty_first);
+    enum sma_err err = sma_history_sync_all(store->history, &error);
+    if (err == SMA_ERR_CORRUPT)
         end_by_sync(store, &error);
-    while (record->flush_first != NULL || record->dirty_first != NULL) {
-        struct store_chat **list =
-            record->flush_first != NULL ? &record->flush_first : &record->dirty_first;
-        (*list)->is_dirty = false;
-        *list = (*list)->dirty_next;
+    record->flush = STORE_FLUSH_NONE;
+    if (err != SMA_ERR_OK) {
+        retry_flush(store); /* the folder cannot be opened: the lines are above the watermark */
+        return;
     }
     record->flush_seq = sma_state_durable_seq(store->state);
     record->planned_ready = record->planned_count;
@@ -254,11 +280,8 @@ static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct stor
 
 static void rotate(struct sma_store *store, struct store_chat *chat)
 {
-    struct store_record *record = store->record;
     struct sma_history_plan plan;
     struct sma_error error = {0};
-    sma_store_need(store, sma_store_grow(&record->planned, record->planned_count,
-                                         &record->planned_cap, sizeof *record->planned));
     enum sma_err err = sma_history_plan_rotation(store->history, sma_store_chat_key(chat),
                                                  chat->state->generation, &plan, &error);
     if (err == SMA_ERR_OK)
@@ -268,11 +291,15 @@ static void rotate(struct sma_store *store, struct store_chat *chat)
     SMA_CRASH_POINT("store.rotation_recorded");
     enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
     err = sma_history_rotate(store->history, &plan, &rotation, &error);
-    if (err != SMA_ERR_OK)
-        sma_ctx_fatal(store->ctx, "history of %s cannot be rotated: %s", chat->key, error.text);
+    if (err == SMA_ERR_CORRUPT)
+        end_by_sync(store, &error);
+    if (err !=
+        SMA_ERR_OK) { /* the plan stays recorded: it is carried out when the files can be used */
+        sma_store_set_aside(store, chat->state, err, error.text);
+        return;
+    }
     SMA_CRASH_POINT("store.rotation_renamed");
-    record->planned[record->planned_count++] = chat->id;
-    record->has_unflushed = true; /* the plan goes with the next flush */
+    sma_store_note_planned(store, chat->id);
     SMA_METRIC_ADD(store_rotations_total, 1);
 }
 
@@ -281,7 +308,7 @@ static bool rotate_step(struct sma_store *store, struct store_chat *chat)
 {
     struct sma_str key = sma_store_chat_key(chat);
     bool is_ready = false;
-    if (chat->state->rotation.len > 0)
+    if (chat->state->rotation.len > 0 || sma_store_is_file_aside(store, chat->id))
         return false; /* the plan of the last one is not dropped yet: again with the chat's next line */
     if (sma_history_needs_count(store->history, key))
         return sma_history_count_step(store->history, key, NULL) == SMA_ERR_OK;
@@ -309,10 +336,7 @@ void sma_store_between(struct sma_store *store)
 {
     SMA_ASSERT(!sma_state_is_in_transaction(store->state));
     uint64_t now = sma_ctx_now(store->ctx);
-    if (store->record->is_history_stuck && now >= store->record->stuck_ns) {
-        store->record->stuck_ns = now + SECOND_NS;
-        sma_store_write_lines(store);
-    }
+    sma_store_heal_slice(store, now);
     rotate_one(store);
     flush_slice(store, STORE_FLUSH_SLICE_NS);
 }
@@ -330,9 +354,9 @@ uint64_t sma_store_record_wake(const struct sma_store *store)
     earlier(&wake, record->rotate_first != NULL && record->disk_level == 0, 0);
     bool is_flushing = record->flush != STORE_FLUSH_NONE;
     earlier(&wake, is_flushing, record->flush_resume_ns);
-    earlier(&wake, record->has_unflushed && !is_flushing && !record->is_history_stuck,
+    earlier(&wake, true, sma_store_asides_wake(store));
+    earlier(&wake, record->has_unflushed && !is_flushing,
             record->last_line_ns + STORE_FLUSH_IDLE_NS);
-    earlier(&wake, record->is_history_stuck, record->stuck_ns);
     earlier(&wake, record->disk_level > 0, record->disk_checked_ns + STORE_DISK_PERIOD_NS);
     return wake;
 }

@@ -1,16 +1,56 @@
 /*
  * History lines: formatted in the open transaction with a place in their file, written after its commit.
  */
-#include "batch_priv.h"
 #include "record.h"
 #include "record_priv.h"
 #include "store.h"
+
+#include "runtime/chat/state_asides.h"
 
 #include <stdlib.h>
 
 #define LINE_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
 /* -- history lines ---------------------------------------------------------------------------------------------- */
+enum sma_err sma_store_push_line(struct sma_store *store, struct store_chat *chat, uint64_t offset,
+                                 struct sma_str line)
+{
+    struct store_record *record = store->record;
+    if (!sma_store_grow(&record->lines, record->line_count, &record->line_cap,
+                        sizeof *record->lines))
+        return SMA_ERR_NOMEM;
+    size_t start = record->line_bytes.len;
+    sma_buf_put_str(&record->line_bytes, line);
+    if (record->line_bytes.err != SMA_ERR_OK)
+        return record->line_bytes.err;
+    record->lines[record->line_count++] =
+        (struct store_line){.chat = chat, .offset = offset, .start = start, .len = line.len};
+    chat->line_count++;
+    return SMA_ERR_OK;
+}
+
+/* Where the line goes: a place in the file, or none while the chat is set aside. */
+static SMA_CHECKED enum sma_err find_place(struct sma_store *store, struct store_chat *chat,
+                                           int64_t *ret_offset)
+{
+    struct sma_error error = {0};
+    uint64_t offset;
+    *ret_offset = SMA_STATE_LINE_WAITS;
+    if (sma_store_is_placeless(store, chat->id))
+        return SMA_ERR_OK;
+    enum sma_err err = sma_history_reserve(store->history, sma_store_chat_key(chat),
+                                           store->line_buf.len, &offset, &error);
+    if (err == SMA_ERR_CORRUPT)
+        sma_ctx_fatal(store->ctx, "history cannot be made durable: %s", error.text);
+    if (err == SMA_ERR_NOMEM || err == SMA_ERR_TOOBIG)
+        return err;
+    if (err == SMA_ERR_OK)
+        *ret_offset = (int64_t)offset;
+    else
+        sma_store_set_aside(store, chat->state, err, error.text);
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
                                   const struct sma_history_entry *entry, int64_t *ret_offset)
 {
@@ -18,29 +58,14 @@ enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *ch
     sma_history_format(&store->line_buf, entry);
     if (store->line_buf.err != SMA_ERR_OK)
         return store->line_buf.err;
-    if (!sma_store_grow(&store->record->lines, store->record->line_count, &store->record->line_cap,
-                        sizeof *store->record->lines))
-        return SMA_ERR_NOMEM;
-    size_t start = store->record->line_bytes.len;
-    sma_buf_put_str(&store->record->line_bytes, sma_buf_str(&store->line_buf));
-    if (store->record->line_bytes.err != SMA_ERR_OK)
-        return store->record->line_bytes.err;
-    uint64_t offset;
-    struct sma_error error = {0};
-    enum sma_err err = sma_history_reserve(store->history, sma_store_chat_key(chat),
-                                           store->line_buf.len, &offset, &error);
-    if (err != SMA_ERR_OK) {
-        store->batch->has_no_place = true;
-        store->record->line_bytes.len = start;
-        sma_store_note_error(store, error.text);
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "nothing can be recorded in %s: %s", chat->key,
-                    error.text);
+    enum sma_err err = find_place(store, chat, ret_offset);
+    if (err != SMA_ERR_OK)
         return err;
-    }
-    store->record->lines[store->record->line_count++] = (struct store_line){
-        .chat = chat, .offset = offset, .start = start, .len = store->line_buf.len};
-    chat->line_count++;
-    *ret_offset = (int64_t)offset;
+    if (*ret_offset != SMA_STATE_LINE_WAITS)
+        return sma_store_push_line(store, chat, (uint64_t)*ret_offset,
+                                   sma_buf_str(&store->line_buf));
+    store->record->has_unflushed = true; /* the flush records who is set aside */
+    store->record->last_line_ns = sma_ctx_now(store->ctx);
     return SMA_ERR_OK;
 }
 
@@ -71,7 +96,7 @@ static int compare_lines(const void *left, const void *right)
 }
 
 /* One write of lines [first, last) of one chat, which stand together. */
-static enum sma_err write_run(struct sma_store *store, uint32_t first, uint32_t last)
+static void write_run(struct sma_store *store, uint32_t first, uint32_t last)
 {
     struct store_chat *chat = store->record->lines[first].chat;
     struct sma_str bytes = {store->record->line_bytes.ptr + store->record->lines[first].start,
@@ -90,66 +115,49 @@ static enum sma_err write_run(struct sma_store *store, uint32_t first, uint32_t 
     enum sma_err err =
         sma_history_write(store->history, sma_store_chat_key(chat),
                           store->record->lines[first].offset, bytes, &outcome, &error);
-    if (err == SMA_ERR_IO || err == SMA_ERR_NOMEM || err == SMA_ERR_CORRUPT)
+    if (err == SMA_ERR_NOMEM || err == SMA_ERR_CORRUPT)
         sma_ctx_fatal(store->ctx, "history of %s cannot be written: %s", chat->key, error.text);
-    if (err != SMA_ERR_OK)
-        sma_store_note_error(store, error.text);
-    return err;
+    if (err == SMA_ERR_OK)
+        sma_store_mark_dirty(store, chat);
+    else /* state.db has the lines, with their places */
+        sma_store_set_aside(store, chat->state, err, error.text);
 }
 
-/* Drop lines that were written; keep the others (disk full) for the next try. Their bytes stay where they are. */
-static void keep_lines(struct sma_store *store, uint32_t kept)
+static void clear_lines(struct store_record *record)
 {
-    store->record->line_count = kept;
-    store->record->is_history_stuck = kept > 0;
-    sma_store_publish_disk(store);
-    if (kept > 0)
-        return;
-    sma_buf_clear(&store->record->line_bytes);
-    if (store->record->line_bytes.cap > STORE_BATCH_LINE_BYTES) {
-        sma_buf_fini(&store->record->line_bytes);
-        sma_buf_init(&store->record->line_bytes, LINE_BYTES_MAX);
+    record->line_count = 0;
+    sma_buf_clear(&record->line_bytes);
+    if (record->line_bytes.cap > STORE_BATCH_LINE_BYTES) {
+        sma_buf_fini(&record->line_bytes);
+        sma_buf_init(&record->line_bytes, LINE_BYTES_MAX);
     }
 }
 
 void sma_store_write_lines(struct sma_store *store)
 {
-    if (store->record->line_count == 0)
+    struct store_record *record = store->record;
+    if (record->line_count == 0)
         return;
     /* Lines of one chat are already in order; sorting brings them together. */
-    qsort(store->record->lines, store->record->line_count, sizeof *store->record->lines,
-          compare_lines);
-    uint32_t kept = 0, first = 0;
-    while (first < store->record->line_count) {
-        uint32_t last = first + 1;
-        const struct store_line *line = &store->record->lines[first];
-        while (last < store->record->line_count && store->record->lines[last].chat == line->chat &&
-               store->record->lines[last].offset ==
-                   store->record->lines[last - 1].offset + store->record->lines[last - 1].len)
-            last++;
+    qsort(record->lines, record->line_count, sizeof *record->lines, compare_lines);
+    for (uint32_t first = 0, last; first < record->line_count; first = last) {
+        const struct store_line *line = &record->lines[first];
         struct store_chat *chat = line->chat;
-        uint64_t run_bytes = store->record->lines[last - 1].offset +
-                             store->record->lines[last - 1].len - line->offset;
-        if (write_run(store, first, last) == SMA_ERR_OK) {
-            chat->line_count -= last - first;
-            store->record->lines_since_flush += last - first;
-            store->record->bytes_since_flush += run_bytes;
-            sma_store_mark_dirty(store, chat);
-        } else {
-            memmove(&store->record->lines[kept], &store->record->lines[first],
-                    (last - first) * sizeof *store->record->lines);
-            kept += last - first;
-        }
-        first = last;
+        last = first + 1;
+        while (last < record->line_count && record->lines[last].chat == chat &&
+               record->lines[last].offset ==
+                   record->lines[last - 1].offset + record->lines[last - 1].len)
+            last++;
+        chat->line_count -= last - first;
+        const struct store_aside *aside = sma_store_aside(store, chat->id);
+        if (aside == NULL || aside->state != STORE_ASIDE_WAITS)
+            write_run(store, first, last);
     }
-    if (kept > 0 && !store->record->is_history_stuck)
-        sma_ctx_log(
-            store->ctx, SMA_LOG_ERROR,
-            "the disk is full: %u history lines wait in state.db; free space and they are written",
-            kept);
-    keep_lines(store, kept);
-    store->record->last_line_ns = sma_ctx_now(store->ctx);
-    store->record->has_unflushed = true;
+    record->lines_since_flush += record->line_count;
+    record->bytes_since_flush += record->line_bytes.len;
+    clear_lines(record);
+    record->last_line_ns = sma_ctx_now(store->ctx);
+    record->has_unflushed = true;
 }
 
 bool sma_store_has_lines(const struct sma_store *store)
@@ -162,28 +170,34 @@ uint64_t sma_store_line_bytes(const struct sma_store *store)
     return store->record->line_bytes.len;
 }
 
-bool sma_store_is_history_stuck(const struct sma_store *store)
-{
-    return store->record->is_history_stuck;
-}
-
 /* -- the part --------------------------------------------------------------------------------------------------- */
 static void mark(const struct sma_store *store, struct store_marks *marks)
 {
     marks->lines = store->record->line_count;
 }
 
-/* The places of undone lines are free again. Lines before the mark are of earlier, committed batches (disk was full). */
-static void forget(struct sma_store *store, const struct store_marks *to)
+/* The places of undone lines are free again. */
+void sma_store_forget_lines(struct sma_store *store, uint32_t count)
 {
     struct store_record *record = store->record;
-    while (record->line_count > to->lines) {
+    while (record->line_count > count) {
         struct store_line *line = &record->lines[--record->line_count];
         sma_history_release(store->history, sma_store_chat_key(line->chat), line->offset);
         line->chat->line_count--;
         record->line_bytes.len = line->start;
     }
     record->line_bytes.err = SMA_ERR_OK;
+}
+
+static void forget(struct sma_store *store, const struct store_marks *to)
+{
+    sma_store_forget_lines(store, to->lines);
+}
+
+static enum sma_err load(struct sma_store *store)
+{
+    sma_store_check_asides(store);
+    return SMA_ERR_OK;
 }
 
 static enum sma_err create(struct sma_store *store)
@@ -197,6 +211,7 @@ static enum sma_err create(struct sma_store *store)
 
 static void fini(struct sma_store *store)
 {
+    sma_store_free_asides(store);
     sma_buf_fini(&store->record->line_bytes);
     free(store->record->lines);
     free(store->record->planned);
@@ -207,5 +222,6 @@ const struct store_part sma_store_record_part = {.name = "record",
                                                  .create = create,
                                                  .mark = mark,
                                                  .forget = forget,
+                                                 .load = load,
                                                  .wake = sma_store_record_wake,
                                                  .fini = fini};

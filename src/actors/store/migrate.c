@@ -212,6 +212,9 @@ void sma_store_migrate(struct sma_store *store, const struct sma_ingress *in,
     *ret_obstacle = SMA_STR("the chat cannot be moved now; please try again later");
     if (store->is_draining || !settle(store))
         return;
+    if ((chat != NULL && sma_store_is_file_aside(store, chat->id)) ||
+        (other != NULL && sma_store_is_file_aside(store, other->id)))
+        return; /* its files cannot be used now */
     struct sma_history_move move;
     struct sma_error error = {0};
     /* The files have the name that the chat has now, which may be a later one than the one that is told. */

@@ -14,6 +14,7 @@
 #include "upkeep.h"
 
 #include "runtime/chat/contacts_file.h"
+#include "runtime/chat/state_asides.h"
 #include "sma/trouble.h"
 
 #include <stdio.h>
@@ -187,7 +188,7 @@ static struct sma_history_place place_of(struct sma_store *store, uint64_t seq)
 {
     struct sma_state_head head;
     if (seq == 0 || sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK ||
-        head.history_offset == SMA_STATE_NO_LINE)
+        head.history_offset == SMA_STATE_NO_LINE || head.history_offset == SMA_STATE_LINE_WAITS)
         return (struct sma_history_place){0};
     return (struct sma_history_place){
         .is_set = true, .generation = head.generation, .offset = (uint64_t)head.history_offset};
@@ -223,13 +224,18 @@ static SMA_CHECKED enum sma_err begin_search(struct sma_store *store, struct sto
         query.chat_key = chat->key; /* it may have been asked for by a former one */
         query.accepts_any_key = sma_state_chat_next_former(chat) != NULL;
     }
+    const char *reason = chat != NULL ? sma_store_aside_reason(store, chat->id) : NULL;
+    if (reason != NULL)
+        return sma_fail(error, SMA_ERR_IO, "the history of this chat cannot be read now: %s",
+                        reason);
     enum sma_err err = sma_history_read_begin(store->history, &query, &search->reader, error);
     if (err == SMA_ERR_OK)
         store->query->search_count++;
     return err;
 }
 
-static void answer_raw(struct sma_store *store, struct store_search *search, enum sma_err err)
+static void answer_raw(struct sma_store *store, struct store_search *search, enum sma_err err,
+                       const struct sma_error *error)
 {
     struct sma_buf buf;
     uint32_t count = 0;
@@ -244,6 +250,12 @@ static void answer_raw(struct sma_store *store, struct store_search *search, enu
         sma_buf_put_str(&buf, items[i].line);
     }
     sma_buf_put_char(&buf, ']');
+    if (err == SMA_ERR_IO) { /* in words: an empty list would say that nothing was said */
+        sma_buf_clear(&buf);
+        sma_buf_put_text(&buf, "{\"error\":");
+        sma_buf_put_json_string(&buf, sma_str(error->text));
+        sma_buf_put_char(&buf, '}');
+    }
     answer_json(store, search->question, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("[]"));
     sma_buf_fini(&buf);
 }
@@ -300,7 +312,7 @@ static bool advance(struct sma_store *store, struct store_search *search)
     if (err == SMA_ERR_OK && !is_done)
         return false;
     if (search->question->kind == SMA_MSG_QUERY)
-        answer_raw(store, search, err);
+        answer_raw(store, search, err, &error);
     else
         answer_lines(store, search, err, &error);
     return true;
@@ -340,7 +352,7 @@ void sma_store_refuse_searches(struct sma_store *store)
     for (struct store_search *search = store->query->search_first; search != NULL;
          search = search->next) {
         if (search->question->kind == SMA_MSG_QUERY)
-            answer_raw(store, search, SMA_ERR_GONE);
+            answer_raw(store, search, SMA_ERR_GONE, &stopping);
         else
             answer_lines(store, search, SMA_ERR_GONE, &stopping);
     }

@@ -21,7 +21,14 @@ void sma_store_write_lines(struct sma_store *store);
 /** There are lines that are not in their file. */
 bool sma_store_has_lines(const struct sma_store *store);
 uint64_t sma_store_line_bytes(const struct sma_store *store); /* of them */
+
+/* -- asides.c: chats whose history files cannot be used now ------------------------------------------------------ */
+/** Lines wait because the disk is full. */
 bool sma_store_is_history_stuck(const struct sma_store *store);
+/** Its files are not to be moved now. */
+bool sma_store_is_file_aside(const struct sma_store *store, uint32_t chat_id);
+/** Why the file of this chat cannot be read; NULL = it can. */
+const char *sma_store_aside_reason(const struct sma_store *store, uint32_t chat_id);
 
 /* -- flush.c ---------------------------------------------------------------------------------------------------- */
 void sma_store_between(struct sma_store *store);   /* after the answers of a batch, in slices */

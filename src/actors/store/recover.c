@@ -11,7 +11,9 @@
 #include "record_priv.h"
 #include "runs.h"
 #include "store.h"
+#include "trouble.h"
 
+#include "runtime/chat/state_asides.h"
 #include "runtime/chat/state_model.h"
 
 #include <stdarg.h>
@@ -59,87 +61,117 @@ struct recovery
     uint64_t lines, written, skipped, appended;
 };
 
-static SMA_CHECKED enum sma_err record_rotation(struct sma_store *store,
-                                                struct sma_state_chat *chat, bool is_done)
+void sma_store_report_damage(struct sma_store *store, uint64_t seq, struct sma_str chat_key)
 {
-    enum sma_err err = sma_state_begin(store->state);
-    if (err != SMA_ERR_OK)
+    char what[200];
+    snprintf(what, sizeof what, "the stored history line of message %llu is damaged",
+             (unsigned long long)seq);
+    sma_store_trouble(store,
+                      &(struct store_trouble){.name = "history line",
+                                              .chat_key = chat_key,
+                                              .what = what,
+                                              .remedy = "it is left out of the history; check "
+                                                        "the disk that state.db is on",
+                                              .is_over = true});
+}
+
+/* @return OK also when the chat is set aside: what is wrong with its files stops nobody else */
+static SMA_CHECKED enum sma_err settle(struct sma_store *store, const struct sma_state_chat *chat,
+                                       enum sma_err err, struct sma_error *error)
+{
+    if (err == SMA_ERR_OK || err == SMA_ERR_NOMEM || err == SMA_ERR_CORRUPT)
         return err;
-    err = is_done ? sma_state_chat_set_generation(store->state, chat, chat->generation + 1)
-                  : sma_state_chat_set_rotation(store->state, chat, SMA_STR(""));
-    return err == SMA_ERR_OK ? sma_state_commit(store->state) : err;
+    sma_store_set_aside(store, chat, err, error->text);
+    *error = (struct sma_error){0};
+    return SMA_ERR_OK;
 }
 
 static enum sma_err finish_rotation(void *user, struct sma_state_chat *chat)
 {
     struct recovery *recovery = user;
-    if (chat->rotation.len == 0)
+    if (chat->rotation.len == 0 || sma_store_is_file_aside(recovery->store, chat->id))
         return SMA_ERR_OK;
-    enum sma_err err = sma_store_finish_move(recovery->store, chat, recovery->error);
-    if (err != SMA_ERR_NOTFOUND)
-        return err;
-    struct sma_history_plan plan = {.split_offset = 1};
-    enum sma_history_rotation rotation = SMA_HISTORY_UNDONE;
-    err = sma_history_plan_parse(chat->rotation, &plan);
-    if (err == SMA_ERR_OK)
-        err = sma_history_rotate(recovery->store->history, &plan, &rotation, recovery->error);
-    if (err == SMA_ERR_BADINPUT)
-        sma_store_boot_line(recovery->store, SMA_LOG_ERROR,
-                            "the recorded rotation of %s cannot be read and is dropped",
-                            chat->key.ptr);
-    else if (err != SMA_ERR_OK)
-        return err;
-    bool is_done = rotation == SMA_HISTORY_ROTATED;
-    if (is_done &&
-        !sma_history_plan_is_of_halves(&plan)) /* the next generation is recorded with it */
-        err = sma_history_sync_all(recovery->store->history, recovery->error);
-    if (err == SMA_ERR_IO || err == SMA_ERR_CORRUPT)
-        return err;
-    sma_store_boot_line(recovery->store, SMA_LOG_INFO, "the interrupted rotation of %s was %s",
-                        chat->key.ptr, is_done ? "finished" : "undone");
-    return record_rotation(recovery->store, chat, is_done && sma_history_plan_is_of_halves(&plan));
+    enum sma_err err = sma_store_finish_plan(recovery->store, chat, recovery->error);
+    return settle(recovery->store, chat, err, recovery->error);
 }
 
-static enum sma_err replay_line(void *user, const struct sma_state_message *message)
+/* It is synced, like any other, by the first flush. */
+static SMA_CHECKED enum sma_err mark_replayed(struct sma_store *store,
+                                              struct sma_state_chat *state_chat)
 {
-    struct recovery *recovery = user;
-    enum sma_history_outcome outcome;
+    struct store_chat *chat = sma_store_chat(store, state_chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    sma_store_mark_dirty(store, chat);
+    store->record->has_unflushed = true;
+    return SMA_ERR_OK;
+}
+
+static SMA_CHECKED enum sma_err replay_line(struct recovery *recovery,
+                                            const struct sma_state_message *message)
+{
+    struct sma_store *store = recovery->store;
+    enum sma_history_outcome outcome = SMA_HISTORY_WRITTEN;
+    if (sma_store_is_file_aside(store, message->chat->id))
+        return SMA_ERR_OK;
+    if (message->history_offset == SMA_STATE_LINE_WAITS) {
+        /* Set aside, and the end came before that was recorded. */
+        sma_store_set_aside(store, message->chat, SMA_ERR_IO,
+                            "it could not be used before the start");
+        return SMA_ERR_OK;
+    }
     recovery->lines++;
-    enum sma_err err =
-        sma_history_replay(recovery->store->history, message->chat->key, message->generation,
-                           message->chat->generation, (uint64_t)message->history_offset,
-                           message->line, &outcome, recovery->error);
+    enum sma_err err = sma_history_replay(
+        store->history, message->chat->key, message->generation, message->chat->generation,
+        (uint64_t)message->history_offset, message->line, &outcome, recovery->error);
+    if (err == SMA_ERR_BADINPUT) {
+        sma_store_report_damage(store, message->seq, message->chat->key);
+        return SMA_ERR_OK;
+    }
     if (err != SMA_ERR_OK)
-        return err;
+        return settle(store, message->chat, err, recovery->error);
     recovery->written += outcome == SMA_HISTORY_WRITTEN;
     recovery->skipped += outcome == SMA_HISTORY_SKIPPED;
     recovery->appended += outcome == SMA_HISTORY_APPENDED;
-    return SMA_ERR_OK;
+    return mark_replayed(store, message->chat);
+}
+
+static SMA_CHECKED enum sma_err replay_lines(struct recovery *recovery)
+{
+    struct sma_store *store = recovery->store;
+    enum sma_err err = SMA_ERR_OK;
+    for (uint64_t seq = sma_state_history_flushed(store->state); err == SMA_ERR_OK;) {
+        SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+        struct sma_state_message message = {0};
+        err = sma_state_unflushed_next(store->state, seq, &rows, &message);
+        seq = message.seq;
+        if (err == SMA_ERR_OK)
+            err = replay_line(recovery, &message);
+        else if (err == SMA_ERR_CORRUPT && message.seq != 0) {
+            sma_store_report_damage(store, seq, SMA_STR(""));
+            err = SMA_ERR_OK;
+        }
+    }
+    return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
 static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct sma_error *error)
 {
     struct recovery recovery = {.store = store, .error = error};
-    enum sma_err err = sma_state_each_rotating(store->state, finish_rotation, &recovery);
-    if (err != SMA_ERR_OK)
-        return error->text[0] != '\0'
-                   ? err
-                   : fail(store, error, err, "an interrupted rotation cannot be finished");
-    err = sma_state_each_unflushed(store->state, replay_line, &recovery);
+    enum sma_err err = sma_store_read_asides(store);
+    if (err == SMA_ERR_OK)
+        err = sma_state_each_rotating(store->state, finish_rotation, &recovery);
+    if (err == SMA_ERR_OK)
+        err = replay_lines(&recovery);
     if (err != SMA_ERR_OK)
         return error->text[0] != '\0' ? err : fail(store, error, err, "history cannot be replayed");
-    if (recovery.lines == 0)
-        return SMA_ERR_OK;
     if (recovery.written + recovery.appended > 0)
         sma_store_boot_line(store, SMA_LOG_INFO,
                             "history: %llu accepted lines had not reached their files and were "
                             "written, %llu stood there",
                             (unsigned long long)(recovery.written + recovery.appended),
                             (unsigned long long)recovery.skipped);
-    err = sma_history_sync_all(store->history, error);
-    if (err == SMA_ERR_OK)
-        sma_state_set_history_flushed(store->state, sma_state_durable_seq(store->state));
-    return err;
+    return SMA_ERR_OK;
 }
 
 /* -- open work -------------------------------------------------------------------------------------------------- */

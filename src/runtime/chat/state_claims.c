@@ -321,6 +321,9 @@ static enum sma_err expire_row(struct sma_state *state, sqlite3_stmt *stmt, uint
         sqlite3_column_type(stmt, 5) != SQLITE_NULL && seq > state->history_flushed;
     bool is_needed = sma_row_is_open(row_state) || has_unflushed_line;
     enum sma_err err = is_needed ? SMA_ERR_OK : has_open_delivery(state, seq, &is_needed);
+    if (err == SMA_ERR_OK && !is_needed)
+        err = sma_state_line_is_aside(state, (uint32_t)sqlite3_column_int64(stmt, 3), seq,
+                                      &is_needed);
     if (err != SMA_ERR_OK)
         return err;
     if (!is_needed) {

@@ -268,6 +268,11 @@
     X(USAGE_BY_PLATFORM, "SELECT 0,platform," SMA_USAGE_SUMS "GROUP BY platform" SMA_USAGE_ORDER)  \
     X(USAGE_BY_TARGET, "SELECT 0,target," SMA_USAGE_SUMS "GROUP BY target" SMA_USAGE_ORDER)        \
     X(USAGE_TOTAL, "SELECT 0,''," SMA_USAGE_SUMS "HAVING count(*)>0 LIMIT ?3")                     \
+    X(ASIDE_EACH, "SELECT chat,from_seq FROM asides ORDER BY chat")                                \
+    X(ASIDE_GET, "SELECT from_seq FROM asides WHERE chat=?1")                                      \
+    X(ASIDE_SET, "INSERT OR REPLACE INTO asides(chat,from_seq) VALUES(?1,?2)")                     \
+    X(ASIDE_DROP, "DELETE FROM asides WHERE chat=?1")                                              \
+    X(LINE_PLACE, "UPDATE messages SET generation=?2,place=?3 WHERE seq=?1")                       \
     X(META_SET, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT(name) DO UPDATE SET "      \
                 "value=excluded.value")                                                            \
     X(META_GET, "SELECT value FROM meta WHERE name=?1")                                            \
@@ -439,6 +444,7 @@ struct sma_state
     /* marks */
     uint64_t uptime_base_ms, opened_ns;
     uint64_t history_flushed;
+    bool has_asides; /* there may be chats that are set aside */
     bool is_marks_dirty, is_marks_taken, is_unclean_written;
     bool is_marks_forced;              /* this transaction must write them */
     uint64_t marks_commits, marks_seq; /* commits since, next_seq at the last writing */
@@ -513,6 +519,9 @@ struct sma_str sma_state_column(sqlite3_stmt *stmt, int index);
 /** Copy these slices into one piece of memory, so that the statement they come from can be reset. free() it; NULL: NOMEM. */
 char *sma_state_own(struct sma_str *const *slices, size_t count);
 /* state_read.c */
+/** Must the row of this line stay because its chat is set aside? (state_asides.c) */
+SMA_CHECKED enum sma_err sma_state_line_is_aside(struct sma_state *state, uint32_t chat_id,
+                                                 uint64_t seq, bool *ret_is);
 void *sma_state_rows_take(struct sma_state_rows *rows, size_t bytes); /* NULL: NOMEM */
 SMA_CHECKED enum sma_err sma_state_rows_own(struct sma_state_rows *rows,
                                             struct sma_str *const *slices, size_t count);

@@ -29,6 +29,7 @@ struct keeper
 
 struct world
 {
+    bool has_threads; /* checkpoints and syncs of history files */
     char dir[64], state_dir[80];
     struct sma_config config;
     struct sma_adapter adapters[2];
@@ -130,8 +131,10 @@ static inline void open_world_only(struct world *world)
     world->config.adapter_count = 1;
     struct sma_store_options options = {
         .config = &world->config, .adapters = world->adapters, .adapter_count = 2};
-    struct sma_store_hooks hooks = {
-        .sys = world->sys, .is_single_threaded = true, .disk = fake_disk, .disk_user = world};
+    struct sma_store_hooks hooks = {.sys = world->sys,
+                                    .is_single_threaded = !world->has_threads,
+                                    .disk = fake_disk,
+                                    .disk_user = world};
     if (sma_store_create_hooked(&options, &hooks, &world->store, &error) != SMA_ERR_OK) {
         fprintf(stderr, "create: %s\n", error.text);
         exit(1);

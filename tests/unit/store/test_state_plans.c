@@ -13,6 +13,7 @@ static const struct permission permissions[] = {
     {"CHAT_MOVED", "SCAN chats USING INDEX chats_moved",
      "the index has records of former keys only"},
     {"CHAT_MOVED", "USE TEMP B-TREE FOR ORDER BY", "of records of former keys only"},
+    {"ASIDE_EACH", "SCAN asides", "at start: chats whose files cannot be used are in memory"},
     {"BLOCK_EACH", "SCAN claims", "at start: all claims are in memory"},
     {"OUTBOX_OPEN", "USE TEMP B-TREE FOR ORDER BY", "of open deliveries only"},
     {"APPROVAL_OPEN", "SCAN approvals USING INDEX approvals_open",

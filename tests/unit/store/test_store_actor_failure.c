@@ -281,48 +281,6 @@ static void a_step_does_not_pass_one_that_was_refused(void)
     end_world(&w);
 }
 
-/* A history file that cannot be opened is the trouble of its chat alone. */
-static void a_broken_history_file_stops_nobody_else(void)
-{
-    make_world(&w);
-    open_world(&w);
-    char path[160];
-    snprintf(path, sizeof path, "%s/chats/test%%3Achat%%3Aa.jsonl", w.state_dir);
-    CHECK_INT(0, mkdir(path, 0700));
-    for (int i = 1; i <= 5; i++) {
-        char id[8];
-        snprintf(id, sizeof id, "%d", i);
-        say(&w, "b", id, "x");
-        (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = id, .text = "x", .cursor = i});
-        (void)say_as(&w, TEST,
-                     &(struct saying){.chat = "a",
-                                      .id = id,
-                                      .text = "/stop",
-                                      .kind = SMA_EVENT_CONTROL,
-                                      .control = SMA_CONTROL_STOP});
-        run_for(&w, SECOND / 3);
-        uint64_t seq = 0;
-        for (int k = 0; k < 3; k++) {
-            struct sma_accepted answer = accepted(&w.test);
-            seq += answer.seq;
-            CHECK(answer.verdict == (answer.seq != 0 ? SMA_VERDICT_ACCEPTED : SMA_VERDICT_REFUSED));
-        }
-        CHECK(run_seq(&w) == seq && seq != 0);
-        done(&w, seq, "out", NULL, 0);
-        run_for(&w, SECOND / 3);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
-    }
-    int64_t cursor;
-    CHECK_INT(SMA_ERR_NOTFOUND,
-              sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &cursor));
-    CHECK_INT(0, rmdir(path));
-    say(&w, "a", "1", "x");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
-    end_world(&w);
-}
-
 static void what_a_failed_commit_held_up_starts_by_itself(void)
 {
     make_world(&w);
@@ -426,7 +384,6 @@ int main(void)
     RUN(cursors_are_saved_with_the_commit);
     RUN(what_waited_for_disk_starts_by_itself);
     RUN(a_step_does_not_pass_one_that_was_refused);
-    RUN(a_broken_history_file_stops_nobody_else);
     RUN(after_a_crash_nothing_starts_before_its_commit_until_a_step);
     RUN(what_a_failed_commit_held_up_starts_by_itself);
     RUN(what_found_the_lane_full_leaves_by_itself);
