@@ -9,9 +9,12 @@
 #include "facts.h"
 #include "intake.h"
 #include "intake_priv.h"
+#include "item.h"
 #include "map.h"
 #include "runs.h"
 #include "store.h"
+
+#include "runtime/chat/state_read.h"
 
 #include <stdlib.h>
 
@@ -143,38 +146,29 @@ void sma_store_group_record(struct sma_store *store, struct store_group *group, 
     sma_store_group_touch(store, group);
 }
 
-struct recorded_piece
-{
-    struct sma_store *store;
-    struct store_group *group;
-};
-
-static enum sma_err hold_recorded(void *user, const struct sma_state_message *message)
-{
-    struct recorded_piece *piece = user;
-    struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(message->facts, &facts);
-    if (err != SMA_ERR_OK || facts.preparation.len == 0)
-        return err;
-    return sma_store_hold(piece->store, piece->group->chat, message->seq, &facts.route,
-                          piece->group, false);
-}
-
-/* A recorded piece waits now; one that was upgraded by itself in the meantime goes its own way. */
+/* A recorded piece waits now; one that was upgraded by itself in the meantime goes its own way, and one that cannot be read
+ * stays what it is. */
 static SMA_CHECKED enum sma_err wake_recorded(struct sma_store *store, struct store_group *group,
                                               uint64_t seq)
 {
-    struct sma_state_head head;
-    enum sma_err err = sma_state_head_get(store->state, seq, &head);
-    if (err == SMA_ERR_NOTFOUND || (err == SMA_ERR_OK && head.state != SMA_ROW_IGNORED))
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_message message;
+    struct store_facts facts;
+    enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
+    bool is_read = err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK;
+    if (!is_read && (err == SMA_ERR_OK || sma_store_is_damage(store, err))) {
+        sma_ctx_log(store->ctx, SMA_LOG_ERROR,
+                    "message %llu of %s cannot be read and is left out of its album",
+                    (unsigned long long)seq, group->chat->key);
         return SMA_ERR_OK;
-    if (err == SMA_ERR_OK)
-        err = sma_state_set_run(store->state, seq, SMA_ROW_WAITING, group->leader);
+    }
+    if (err != SMA_ERR_OK || message.state != SMA_ROW_IGNORED)
+        return err;
+    err = sma_state_set_run(store->state, seq, SMA_ROW_WAITING, group->leader);
     if (err == SMA_ERR_OK)
         err = sma_store_add_orphan(store, group->leader, seq);
-    struct recorded_piece piece = {.store = store, .group = group};
-    if (err == SMA_ERR_OK)
-        err = sma_state_message_get(store->state, seq, hold_recorded, &piece);
+    if (err == SMA_ERR_OK && facts.preparation.len > 0)
+        err = sma_store_hold(store, group->chat, seq, &facts.route, group, false);
     return err;
 }
 

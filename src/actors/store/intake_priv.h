@@ -25,6 +25,7 @@ struct store_question
     uint64_t seq, ask_id;      /* ask_id 0 = not asked yet */
     uint64_t since_ns;         /* asked, or began to wait; 0 = not noted yet */
     uint8_t adapter;           /* index in store->adapters */
+    bool is_damaged;           /* its row cannot be read */
     bool is_control, is_seen;  /* is_seen: found again while the queue is read anew */
 };
 
@@ -66,6 +67,7 @@ struct store_intake
 {
     struct store_desk
         desks[SMA_ADAPTER_COUNT_MAX + 1]; /* as store->adapters; the last: not configured */
+    struct store_questions damaged;       /* to be ended with the next batch */
     struct store_busy *busy;
     uint32_t busy_count, busy_cap;
     struct store_map questions; /* seq -> store_question */

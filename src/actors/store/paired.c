@@ -1,6 +1,7 @@
 /* A pairing is answered: by DECIDE, or by an owner who writes "pair CODE" in his own chat; and the list of who waits. */
 #include "facts.h"
 #include "intake.h"
+#include "item.h"
 #include "people.h"
 #include "people_priv.h"
 #include "store.h"
@@ -65,8 +66,8 @@ release_kept(struct sma_store *store, const struct store_pairing *pairing, bool 
         struct kept kept = {.store = store};
         uint64_t seq = (uint64_t)json_integer_value(json_array_get(list, i));
         enum sma_err err = sma_state_message_get(store->state, seq, release_row, &kept);
-        if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
-            return err;
+        if (err != SMA_ERR_OK && !sma_store_is_damage(store, err))
+            return err; /* one that cannot be read is not run */
         *ret_is_whole = *ret_is_whole && kept.is_released;
     }
     return SMA_ERR_OK;

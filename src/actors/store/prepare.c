@@ -13,6 +13,7 @@
 #include "facts.h"
 #include "intake.h"
 #include "intake_priv.h"
+#include "item.h"
 #include "map.h"
 #include "outbox.h"
 #include "people.h"
@@ -29,6 +30,8 @@ static struct store_questions *list_of(struct sma_store *store,
                                        const struct store_question *question)
 {
     struct store_desk *desk = &store->intake->desks[question->adapter];
+    if (question->is_damaged)
+        return &store->intake->damaged;
     return question->ask_id != 0 ? &desk->asked : &desk->unasked;
 }
 
@@ -106,7 +109,8 @@ static void leave_group(struct sma_store *store, struct store_group *group)
 {
     for (uint32_t i = 0; i <= SMA_ADAPTER_COUNT_MAX; i++) {
         struct store_question *lists[] = {store->intake->desks[i].asked.first,
-                                          store->intake->desks[i].unasked.first};
+                                          store->intake->desks[i].unasked.first,
+                                          store->intake->damaged.first};
         for (size_t k = 0; k < SMA_COUNT_OF(lists); k++)
             for (struct store_question *at = lists[k]; at != NULL; at = at->next)
                 if (at->group == group)
@@ -131,6 +135,8 @@ void sma_store_release(struct sma_store *store, uint64_t seq)
 /* -- reading the queue again ------------------------------------------------------------------------------------ */
 void sma_store_reset_holds(struct sma_store *store)
 {
+    while (store->intake->damaged.first != NULL)
+        remove_question(store, store->intake->damaged.first);
     for (uint32_t i = 0; i <= store->adapter_count; i++) {
         struct store_desk *desk =
             &store->intake->desks[i < store->adapter_count ? i : SMA_ADAPTER_COUNT_MAX];
@@ -185,14 +191,37 @@ static SMA_CHECKED enum sma_err gather_again(struct sma_store *store, struct sto
     return err;
 }
 
+/* The row of this question cannot be read: it is ended with the next batch, and nobody waits behind it. */
+static void set_damaged(struct sma_store *store, struct store_question *question)
+{
+    unlink_question(store, question);
+    question->is_damaged = true;
+    link_last(store, question);
+}
+
+/* A command that is in no queue, so nobody else would come upon it. */
+static SMA_CHECKED enum sma_err hold_damaged(struct sma_store *store,
+                                             const struct sma_state_message *message)
+{
+    struct store_chat *chat = sma_store_chat(store, message->chat);
+    if (chat == NULL)
+        return SMA_ERR_NOMEM;
+    enum sma_err err =
+        sma_store_hold(store, chat, message->seq, &(struct sma_route){0}, NULL, true);
+    if (err == SMA_ERR_OK)
+        set_damaged(store, sma_store_map_get(&store->intake->questions, message->seq));
+    return err;
+}
+
 enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_state_message *message,
                                   bool *ret_is_held)
 {
     struct store_facts facts;
-    *ret_is_held = false;
-    if (sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK)
-        return SMA_ERR_OK; /* the run will say that the row cannot be read */
     bool is_control = message->kind != SMA_EVENT_MESSAGE;
+    *ret_is_held = false;
+    if (sma_store_facts_get(message->facts, &facts) !=
+        SMA_ERR_OK) /* of others the run will say it */
+        return is_control ? hold_damaged(store, message) : SMA_ERR_OK;
     bool has_question = facts.preparation.len > 0 || facts.wants_role || facts.may_answer;
     if (!has_question && !facts.is_judged && facts.group_key.len == 0)
         return SMA_ERR_OK;
@@ -245,11 +274,12 @@ static bool ask(struct sma_store *store, struct store_question *question)
     enum sma_actor_id actor = store->adapters[question->adapter].adapter->actor;
     struct asking asking = {.store = store, .question = question};
     enum sma_err err = sma_state_message_get(store->state, question->seq, make_question, &asking);
-    if (err != SMA_ERR_OK) {
-        sma_ctx_log(store->ctx, SMA_LOG_ERROR, "message %llu cannot be read to prepare it: %s",
-                    (unsigned long long)question->seq, sma_err_text(err));
-        return false;
+    if (sma_store_is_damage(store, err)) {
+        set_damaged(store, question);
+        return true;
     }
+    if (err != SMA_ERR_OK)
+        return false; /* weather: with the next batch */
     uint64_t now = sma_ctx_now(store->ctx), ask_id;
     if (sma_ctx_ask(store->ctx, actor, &asking.msg, now + PREPARE_NS, &ask_id) != SMA_ERR_OK) {
         sma_msg_destroyp(&asking.msg); /* the adapter has ended: the row waits for the next start */
@@ -399,12 +429,6 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
             return err;
         err = sma_state_message_get(store->state, end.seq, conclude_row, &end);
     }
-    if (err == SMA_ERR_CORRUPT || err == SMA_ERR_NOTFOUND) {
-        if (sma_state_is_fatal(store->state))
-            return err;
-        end.is_waiting = true; /* its run will be given up with the reason */
-        err = SMA_ERR_OK;
-    }
     if (err != SMA_ERR_OK || !end.is_waiting || end.is_control || end.is_refused)
         return err;
     if (end.group != NULL)
@@ -412,6 +436,109 @@ static SMA_CHECKED enum sma_err conclude(struct sma_store *store, struct store_q
     else
         sma_queue_set_held(store->queue, end.chat->id, end.seq, false);
     return SMA_ERR_OK;
+}
+
+struct concluding
+{
+    uint64_t seq;
+    uint32_t chat_id;
+    const struct sma_prepared *prepared; /* NULL: its row cannot be read */
+};
+
+static enum sma_err conclude_one(struct sma_store *store, void *ctx)
+{
+    const struct concluding *it = ctx;
+    struct store_question *question = sma_store_map_get(&store->intake->questions, it->seq);
+    if (question == NULL)
+        return SMA_ERR_OK;
+    return it->prepared != NULL ? conclude(store, question, it->prepared) : SMA_ERR_CORRUPT;
+}
+
+static enum sma_err tell_failed(void *user, const struct sma_state_message *message)
+{
+    struct conclusion *end = user;
+    struct sma_store *store = end->store;
+    struct store_facts facts;
+    if (sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK)
+        return SMA_ERR_OK; /* nobody knows where to say it */
+    sma_store_follow_route(message->chat, &facts.route);
+    sma_buf_clear(&store->text_buf);
+    sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+                      SMA_NOTICE_GIVEN_UP);
+    return sma_store_tell(store, &facts.route, end->seq, sma_buf_str(&store->text_buf));
+}
+
+static SMA_CHECKED enum sma_err fail_row(struct sma_store *store, uint64_t seq)
+{
+    enum sma_err err = sma_state_finish(
+        store->state, &(struct sma_state_finish){.seq = seq,
+                                                 .state = SMA_ROW_GIVEN_UP,
+                                                 .outcome = SMA_OUTCOME_GIVEN_UP,
+                                                 .wall_ms = sma_ctx_wall(store->ctx)});
+    if (err == SMA_ERR_OK)
+        sma_store_note_finished(store, seq);
+    return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
+}
+
+/* A piece that is damaged: its leader's run will say that it cannot be read. */
+static void leave_piece(struct sma_store *store, uint64_t seq)
+{
+    struct store_question *question = sma_store_map_get(&store->intake->questions, seq);
+    struct store_group *group = question != NULL ? question->group : NULL;
+    if (question != NULL)
+        remove_question(store, question);
+    if (group != NULL)
+        sma_store_group_settle(store, group);
+}
+
+/* It is never run without what it waited for, which may be the word of a platform on who may: it is over, with its pieces. */
+static enum sma_err fail_one(struct sma_store *store, void *ctx)
+{
+    const struct concluding *it = ctx;
+    struct conclusion end = {.store = store, .seq = it->seq};
+    struct sma_state_head head;
+    uint64_t piece;
+    enum sma_err err = sma_state_head_get(store->state, it->seq, &head);
+    if (err != SMA_ERR_OK || head.state != SMA_ROW_WAITING)
+        return err;
+    if (head.run_seq != 0) {
+        leave_piece(store, it->seq);
+        return SMA_ERR_OK;
+    }
+    err = sma_state_message_get(store->state, it->seq, tell_failed, &end);
+    if (err == SMA_ERR_OK || sma_store_is_damage(store, err))
+        err = fail_row(store, it->seq);
+    while (err == SMA_ERR_OK && sma_store_take_orphan(store, it->seq, &piece)) {
+        sma_store_release(store, piece);
+        err = fail_row(store, piece);
+    }
+    (void)sma_queue_remove(store->queue, it->chat_id, it->seq); /* a command is not in it */
+    sma_store_release(store, it->seq);
+    return err;
+}
+
+/* The question is over; what is damaged is its own trouble. */
+static SMA_CHECKED enum sma_err conclude_item(struct sma_store *store,
+                                              const struct store_question *question,
+                                              const struct sma_prepared *prepared)
+{
+    struct concluding it = {
+        .seq = question->seq, .chat_id = question->chat->id, .prepared = prepared};
+    struct store_item item = {.step = conclude_one,
+                              .on_damage = fail_one,
+                              .ctx = &it,
+                              .name = "message",
+                              .remedy = "send it again; if there are more of these, look at the "
+                                        "disk and at docs/notes/store.md",
+                              .number = question->seq,
+                              .chat_key = sma_store_chat_key(question->chat)};
+    enum sma_err err = sma_store_begin(store);
+    if (err == SMA_ERR_OK)
+        err = sma_store_item(store, &item);
+    question = item.is_stuck ? sma_store_map_get(&store->intake->questions, it.seq) : NULL;
+    if (question != NULL) /* not even ended: left alone until the next start */
+        remove_question(store, (struct store_question *)(uintptr_t)question);
+    return err;
 }
 
 void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
@@ -423,7 +550,7 @@ void sma_store_prepared(struct sma_store *store, struct sma_msg **msg)
     store->intake->desks[question->adapter].busy_ns = sma_ctx_now(store->ctx);
     if (prepared.context.len > SMA_TEXT_BYTES_MAX)
         prepared.context.len = sma_utf8_cut(prepared.context, SMA_TEXT_BYTES_MAX);
-    enum sma_err err = conclude(store, question, &prepared);
+    enum sma_err err = conclude_item(store, question, &prepared);
     if (err != SMA_ERR_OK)
         sma_store_fail_batch(store, err); /* and the question comes again */
 }
@@ -455,11 +582,16 @@ enum sma_err sma_store_expire_questions(struct sma_store *store)
     uint64_t now = sma_ctx_now(store->ctx);
     if (store->is_draining || sma_store_disk_level(store) >= 2)
         return SMA_ERR_OK;
+    while (store->intake->damaged.first != NULL) {
+        enum sma_err err = conclude_item(store, store->intake->damaged.first, NULL);
+        if (err != SMA_ERR_OK)
+            return err;
+    }
     for (struct store_question *question; (question = find_expired(store, now)) != NULL;) {
         sma_ctx_log(store->ctx, SMA_LOG_WARN,
                     "message %llu of %s was not prepared within %d s and goes on without",
                     (unsigned long long)question->seq, question->chat->key, SMA_PREPARE_S);
-        enum sma_err err = conclude(store, question, &(struct sma_prepared){0});
+        enum sma_err err = conclude_item(store, question, &(struct sma_prepared){0});
         if (err != SMA_ERR_OK)
             return err;
     }
@@ -471,6 +603,8 @@ uint64_t sma_store_questions_wake(const struct sma_store *store)
     uint64_t wake = UINT64_MAX;
     if (store->is_draining)
         return wake;
+    if (store->intake->damaged.first != NULL)
+        return 0;
     for (uint32_t i = 0; i < store->adapter_count; i++) {
         const struct store_desk *desk = &store->intake->desks[i];
         uint64_t at = UINT64_MAX;

@@ -108,6 +108,46 @@ static void recorded_pieces_join_an_addressed_one(void)
     end_world(&world);
 }
 
+/* The addressed piece is accepted and runs; the one that cannot be read stays recorded. */
+static void a_damaged_recorded_piece_is_left_out(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    for (int i = 0; i < 2; i++)
+        (void)say_as(&world, TEST,
+                     &(struct saying){.chat = "g",
+                                      .id = i == 0 ? "1" : "2",
+                                      .text = "a picture",
+                                      .group_key = "k",
+                                      .is_group = true,
+                                      .addressed = SMA_ADDRESSED_NONE});
+    run(&world);
+    CHECK_OK(sma_store_begin(world.store));
+    CHECK_OK(sma_state_set_facts(world.store->state, 1, SMA_STR("\x7f damaged")));
+    sma_store_end_batch(world.store);
+    (void)say_as(&world, TEST,
+                 &(struct saying){.chat = "g",
+                                  .id = "3",
+                                  .text = "look",
+                                  .group_key = "k",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_MENTION});
+    run(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    run_for(&world, SECOND);
+    struct sma_msg *msg = take(&world.agent, SMA_MSG_RUN);
+    CHECK(msg != NULL);
+    CHECK_INT(1, (int)SMA_MSG_BODY(msg, struct sma_run_order)->collected_count);
+    sma_msg_destroy(msg);
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(world.store->state, 1, &head));
+    CHECK_INT(SMA_ROW_IGNORED, head.state);
+    end_world(&world);
+}
+
 static void refused_person_is_refused_with_all_pieces(void)
 {
     struct world world;
@@ -238,6 +278,7 @@ int main(void)
     RUN(pieces_run_together_after_the_quiet_time);
     RUN(message_between_pieces_keeps_its_place);
     RUN(recorded_pieces_join_an_addressed_one);
+    RUN(a_damaged_recorded_piece_is_left_out);
     RUN(refused_person_is_refused_with_all_pieces);
     RUN(stop_ends_an_album);
     RUN(full_album_starts_and_the_rest_is_the_next);

@@ -3,6 +3,7 @@
 #include "store_support.h"
 
 #include "actors/store/intake_priv.h"
+#include "actors/store/trouble.h"
 #define WITH(name, number, ...) \
     (&(struct saying){          \
         .chat = (name), .id = (number), .text = "see this", .preparation = "[1]", __VA_ARGS__})
@@ -218,6 +219,107 @@ static void failed_commit_asks_again(void)
     end_world(&world);
 }
 
+/* -- damage ----------------------------------------------------------------------------------------------------- */
+/* The facts of a row become bytes that nobody can read. */
+static void damage_facts(struct world *world, uint64_t seq)
+{
+    CHECK_OK(sma_store_begin(world->store));
+    CHECK_OK(sma_state_set_facts(world->store->state, seq, SMA_STR("\x7f damaged")));
+    sma_store_end_batch(world->store);
+}
+
+static int outcome_of(struct world *world, uint64_t seq)
+{
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(world->store->state, seq, &head));
+    return head.state;
+}
+
+/* It is ended as failed and named; questions behind it are asked, its batch-mates accepted, also after a restart. */
+static void a_damaged_row_holds_up_nobody_who_is_asked_for(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    for (int i = 0; i < SMA_ASK_PREPARE_COUNT_MAX + 2; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        (void)say_as(&world, TEST, WITH(i % 2 == 0 ? "a" : "b", id));
+    }
+    run(&world);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    damage_facts(&world, SMA_ASK_PREPARE_COUNT_MAX + 1); /* the next that would be asked */
+    for (int i = 0; i < 2; i++)
+        CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "found") == (uint64_t)i + 1);
+    say(&world, "c", "mate", "in the same batch");
+    run(&world);
+    for (int i = 0; i < SMA_ASK_PREPARE_COUNT_MAX + 3; i++)
+        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX - 1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    CHECK_INT(SMA_ROW_GIVEN_UP, outcome_of(&world, SMA_ASK_PREPARE_COUNT_MAX + 1));
+    CHECK(sma_store_has_trouble(world.store, "message", SMA_STR("test:chat:a")));
+    crash_world(&world);
+    CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX - 1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    end_world(&world);
+}
+
+static void what_is_answered_for_a_damaged_row_refuses_no_batch_mate(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1"));
+    run(&world);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    damage_facts(&world, 1);
+    say(&world, "b", "2", "before it in the batch");
+    CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "found") == 1);
+    say(&world, "b", "3", "behind it in the batch");
+    run(&world);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    CHECK_INT(SMA_ROW_GIVEN_UP, outcome_of(&world, 1));
+    say(&world, "a", "4", "the chat goes on");
+    run(&world);
+    done(&world, run_seq(&world), "", NULL, 0);
+    run(&world);
+    done(&world, run_seq(&world), "", NULL, 0);
+    run(&world);
+    CHECK(run_seq(&world) != 0);
+    end_world(&world);
+}
+
+/* A command stands in no queue: nobody else would come upon its row. */
+static void a_damaged_command_is_ended_with_the_next_start(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST,
+                 &(struct saying){.chat = "g",
+                                  .id = "1",
+                                  .text = "hi",
+                                  .user = "first",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_MENTION});
+    (void)say_as(&world, TEST,
+                 &(struct saying){.chat = "g",
+                                  .id = "2",
+                                  .text = "/stop",
+                                  .user = "eve",
+                                  .is_group = true,
+                                  .addressed = SMA_ADDRESSED_MENTION,
+                                  .kind = SMA_EVENT_CONTROL,
+                                  .control = SMA_CONTROL_STOP});
+    run(&world);
+    CHECK_INT(1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    damage_facts(&world, 2);
+    crash_world(&world);
+    CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
+    CHECK_INT(SMA_ROW_GIVEN_UP, outcome_of(&world, 2));
+    end_world(&world);
+}
+
 static void stopping_leaves_it_for_the_next_start(void)
 {
     struct world world;
@@ -246,6 +348,9 @@ int main(void)
     RUN(stop_cancels_what_is_being_prepared);
     RUN(waiting_for_others_is_told);
     RUN(failed_commit_asks_again);
+    RUN(a_damaged_row_holds_up_nobody_who_is_asked_for);
+    RUN(what_is_answered_for_a_damaged_row_refuses_no_batch_mate);
+    RUN(a_damaged_command_is_ended_with_the_next_start);
     RUN(stopping_leaves_it_for_the_next_start);
     return check_summary();
 }
