@@ -31,7 +31,7 @@
  *             is_fatal: this row alone cannot be read; nothing else is the worse for it.
  * Slices handed to callbacks live until the callback returns. `get` functions, each_open, each_outbox_open and
  * each_author give copies after the read is over: their callbacks may read anything again and, inside a transaction,
- * change it. The callbacks of the other `each` functions, of approval_find and of each_turn see a row under its
+ * change it. The callbacks of the other `each` functions see a row under its
  * statement: they copy, and may read other things, but changing anything or starting the same function again is
  * asserted against. A callback returns OK to go on; any other value ends the iteration and is returned.
  */
@@ -475,13 +475,6 @@ SMA_CHECKED enum sma_err sma_state_approval_update(struct sma_state *state,
                                                    const struct sma_state_approval *approval);
 SMA_CHECKED enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str id,
                                                      int64_t left_ms);
-typedef enum sma_err sma_state_approval_fn(void *user, const struct sma_state_approval *approval);
-/** At most two rows whose id begins so, open or not: two tell that the beginning says too little. NOTFOUND: none. */
-SMA_CHECKED enum sma_err sma_state_approval_find(struct sma_state *state, struct sma_str beginning,
-                                                 sma_state_approval_fn *each, void *user);
-/** Every open one, oldest run first. */
-SMA_CHECKED enum sma_err sma_state_each_approval_open(struct sma_state *state,
-                                                      sma_state_approval_fn *each, void *user);
 /** Remove those that were decided before this time. */
 SMA_CHECKED enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms);
 

@@ -83,60 +83,6 @@ enum sma_err sma_state_approval_row(struct sma_state *state, sqlite3_stmt *stmt,
     return SMA_ERR_OK;
 }
 
-static enum sma_err give(struct sma_state *state, sqlite3_stmt *stmt, sma_state_approval_fn *each,
-                         void *user)
-{
-    struct sma_state_approval approval;
-    enum sma_err err = sma_state_approval_row(state, stmt, &approval);
-    return err == SMA_ERR_OK ? each(user, &approval) : err;
-}
-
-static enum sma_err give_all(struct sma_state *state, sqlite3_stmt *stmt,
-                             sma_state_approval_fn *each, void *user, uint32_t *ret_count)
-{
-    enum sma_err err = SMA_ERR_OK;
-    int rc = SQLITE_ROW;
-    *ret_count = 0;
-    state->live_reads++;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        err = give(state, stmt, each, user);
-        (*ret_count)++;
-    }
-    state->live_reads--;
-    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
-        err = sma_state_fail(state, rc, "read approvals");
-    sma_state_done(stmt);
-    return err;
-}
-
-enum sma_err sma_state_approval_find(struct sma_state *state, struct sma_str beginning,
-                                     sma_state_approval_fn *each, void *user)
-{
-    char low[SMA_STATE_APPROVAL_ID_BYTES + 2];
-    if (beginning.len == 0 || beginning.len > SMA_STATE_APPROVAL_ID_BYTES)
-        return SMA_ERR_NOTFOUND;
-    memcpy(low, beginning.ptr, beginning.len);
-    low[beginning.len] = '~'; /* behind every hex digit */
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_FIND);
-    if (stmt == NULL)
-        return state->error.code;
-    sma_state_bind(stmt, 1, beginning, true);
-    sma_state_bind(stmt, 2, (struct sma_str){low, beginning.len + 1}, true);
-    uint32_t count;
-    enum sma_err err = give_all(state, stmt, each, user, &count);
-    return err == SMA_ERR_OK && count == 0 ? SMA_ERR_NOTFOUND : err;
-}
-
-enum sma_err sma_state_each_approval_open(struct sma_state *state, sma_state_approval_fn *each,
-                                          void *user)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_OPEN);
-    if (stmt == NULL)
-        return state->error.code;
-    uint32_t count;
-    return give_all(state, stmt, each, user, &count);
-}
-
 enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms)
 {
     enum sma_err err = sma_state_change(state);

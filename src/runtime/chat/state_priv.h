@@ -197,8 +197,7 @@
                   "value=excluded.value")                                                          \
     X(ACCESS_DELETE, "DELETE FROM access WHERE key=?1")                                            \
     X(ACCESS_GET, "SELECT value FROM access WHERE key=?1")                                         \
-    X(ACCESS_PAGE,                                                                                 \
-      "SELECT key,value FROM access WHERE key>?1 AND key<?2 ORDER BY key LIMIT ?3")                \
+    X(ACCESS_PAGE, "SELECT key,value FROM access WHERE key>?1 AND key<?2 ORDER BY key LIMIT ?3")   \
     X(ACCESS_UNDER, "SELECT key,value FROM access WHERE key>=?1 AND key<?2 ORDER BY key")          \
     X(MESSAGE_AUTHORS, "SELECT DISTINCT chat,person FROM messages WHERE person<>''")               \
     X(APPROVAL_INSERT,                                                                             \
@@ -208,12 +207,6 @@
     X(APPROVAL_END,                                                                                \
       "UPDATE approvals SET state=?2,left_ms=?3,responded=?4,doc=?5,request='' WHERE id=?1")       \
     X(APPROVAL_LEFT, "UPDATE approvals SET left_ms=?2 WHERE id=?1")                                \
-    X(APPROVAL_FIND,                                                                               \
-      "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
-      "WHERE id>=?1 AND id<?2 LIMIT 2")                                                            \
-    X(APPROVAL_OPEN,                                                                               \
-      "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
-      "WHERE state=0 ORDER BY run")                                                                \
     X(APPROVAL_GET,                                                                                \
       "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
       "WHERE id=?1")                                                                               \

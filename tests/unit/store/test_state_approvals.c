@@ -3,6 +3,7 @@
  * they were decided long ago; a database of the version before gets the table.
  * Method: the state database alone; a failing write below SQLite; SQL to make an old file.
  */
+#include "runtime/chat/state_read.h"
 #include "state_support.h"
 
 #include <sqlite3.h>
@@ -14,22 +15,46 @@ struct found
     struct sma_state_approval last;
 };
 
-static enum sma_err note(void *user, const struct sma_state_approval *row)
+static void note(const struct sma_state_approval *row, struct found *found)
 {
-    struct found *found = user;
     CHECK(found->count < 4);
     snprintf(found->ids[found->count++], 40, "%.*s", (int)row->id.len, row->id.ptr);
     snprintf(found->request, 32, "%.*s", (int)row->request.len,
              row->request.len == 0 ? "" : row->request.ptr);
     snprintf(found->doc, 32, "%.*s", (int)row->doc.len, row->doc.len == 0 ? "" : row->doc.ptr);
     found->last = *row;
-    return SMA_ERR_OK;
+}
+
+static void note_read(struct fixture *f, struct sma_str id, struct found *found)
+{
+    struct sma_state_rows rows = {0};
+    struct sma_state_approval row;
+    CHECK_OK(sma_state_approval_read(f->state, id, &rows, &row));
+    note(&row, found);
+    sma_state_rows_free(&rows);
+}
+
+static enum sma_err find(struct fixture *f, struct sma_str beginning, struct found *found)
+{
+    struct sma_state_rows rows = {0};
+    struct sma_str ids[2];
+    uint32_t count = 0;
+    enum sma_err err = sma_state_approval_ids(f->state, beginning, &rows, ids, &count);
+    for (uint32_t i = 0; i < count; i++)
+        note_read(f, ids[i], found);
+    sma_state_rows_free(&rows);
+    return err;
 }
 
 static struct found open_ones(struct fixture *f)
 {
     struct found found = {0};
-    CHECK_OK(sma_state_each_approval_open(f->state, note, &found));
+    struct sma_state_rows rows = {0};
+    struct sma_state_approval_list list;
+    CHECK_OK(sma_state_approvals_open_read(f->state, &rows, &list));
+    for (size_t i = 0; i < list.count; i++)
+        note_read(f, list.ids[i], &found);
+    sma_state_rows_free(&rows);
     return found;
 }
 
@@ -71,14 +96,14 @@ static void requests_are_kept_and_found(void)
     CHECK(found.last.run_seq == 9 && found.last.step == 3 && found.last.left_ms == -1);
     CHECK(found.last.chat == chat_named(f.state, "a"));
     found = (struct found){0};
-    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aabbcc"), note, &found));
+    CHECK_OK(find(&f, SMA_STR("aabbcc"), &found));
     CHECK_INT(2, found.count);
     found = (struct found){0};
-    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aabbcc0"), note, &found));
+    CHECK_OK(find(&f, SMA_STR("aabbcc0"), &found));
     CHECK_INT(1, found.count);
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("ab"), note, &found));
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR(""), note, &found));
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("a%"), note, &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("ab"), &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR(""), &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("a%"), &found));
     fixture_fini(&f);
 }
 
@@ -93,7 +118,7 @@ static void decided_ones_lose_their_request_and_go_by_and_by(void)
     add(&f, "bb", "a", 2);
     struct sma_state_approval update = {.id = SMA_STR("aa"), .left_ms = 5, .doc = SMA_STR("half")};
     CHECK_OK(sma_state_approval_update(f.state, &update));
-    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_OK(find(&f, SMA_STR("aa"), &found));
     CHECK_TEXT("request", found.request);
     CHECK_TEXT("half", found.doc);
     update.state = SMA_STATE_APPROVAL_DECIDED;
@@ -101,7 +126,7 @@ static void decided_ones_lose_their_request_and_go_by_and_by(void)
     update.doc = SMA_STR("all");
     CHECK_OK(sma_state_approval_update(f.state, &update));
     found = (struct found){0};
-    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_OK(find(&f, SMA_STR("aa"), &found));
     CHECK_TEXT("", found.request);
     CHECK_TEXT("all", found.doc);
     CHECK_INT(SMA_STATE_APPROVAL_DECIDED, found.last.state);
@@ -110,9 +135,9 @@ static void decided_ones_lose_their_request_and_go_by_and_by(void)
     CHECK_OK(sma_state_approval_set_left(f.state, SMA_STR("bb"), 77));
     CHECK_INT(77, open_ones(&f).last.left_ms);
     CHECK_OK(sma_state_approvals_forget(f.state, 1000));
-    CHECK_OK(sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_OK(find(&f, SMA_STR("aa"), &found));
     CHECK_OK(sma_state_approvals_forget(f.state, 1001));
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_find(f.state, SMA_STR("aa"), note, &found));
+    CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("aa"), &found));
     CHECK_OK(sma_state_approvals_forget(f.state, INT64_MAX)); /* open ones stay */
     CHECK_INT(1, open_ones(&f).count);
     CHECK_OK(sma_state_commit(f.state));

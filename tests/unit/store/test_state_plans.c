@@ -16,8 +16,6 @@ static const struct permission permissions[] = {
     {"ASIDE_EACH", "SCAN asides", "at start: chats whose files cannot be used are in memory"},
     {"BLOCK_EACH", "SCAN claims", "at start: all claims are in memory"},
     {"OUTBOX_OPEN", "USE TEMP B-TREE FOR ORDER BY", "of open deliveries only"},
-    {"APPROVAL_OPEN", "SCAN approvals USING INDEX approvals_open",
-     "the index has open requests only"},
     {"APPROVAL_OPEN_IDS", "SCAN approvals USING INDEX approvals_open",
      "the index has open requests only"},
     {"ASKED_EACH", "SCAN a USING INDEX approvals_open", "the index has open requests only"},
