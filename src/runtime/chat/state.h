@@ -192,6 +192,24 @@ SMA_CHECKED enum sma_err sma_state_each_rotating(struct sma_state *state, sma_st
 /** sma_state_chat_get, which says why there is none. OK | NOTFOUND | IO ... */
 SMA_CHECKED enum sma_err sma_state_chat_find(struct sma_state *state, struct sma_str key,
                                              struct sma_state_chat **ret_chat);
+#define SMA_STATE_IDLE_COUNT_MAX 256 /* records looked at in one slice */
+struct sma_state_idle_question
+{
+    uint32_t after_id;   /* 0, then what was returned */
+    uint32_t before_day; /* nobody wrote since that day (sma_state_chat.seen_day) */
+};
+/** A slice: idle chats among the next records; former keys are no chats. *ret_next_id 0: that was the last slice. */
+SMA_CHECKED enum sma_err sma_state_idle_chats(struct sma_state *state,
+                                              const struct sma_state_idle_question *question,
+                                              sma_state_chat_fn *each, void *user,
+                                              uint32_t *ret_next_id);
+/**
+ * In a transaction: remove a chat's turns, contacts and at last its record, at most rows_max rows of each in one call;
+ * call again until it is gone, then the pointer is dead. Nothing of it may be open; its files are the caller's.
+ * @return OK | BUSY (it has a user, has moved, is rotated, or is the newest chat: numbers are not used again) | ...
+ */
+SMA_CHECKED enum sma_err sma_state_chat_forget(struct sma_state *state, struct sma_state_chat *chat,
+                                               uint32_t rows_max, bool *ret_is_gone);
 uint64_t sma_state_chat_count(const struct sma_state *state); /* records; reads nothing */
 /** Tests: how many chats are kept in memory that nobody uses. */
 void sma_state_set_chats_kept(struct sma_state *state, uint32_t count);

@@ -570,8 +570,8 @@ enum sma_err sma_state_chat_seen(struct sma_state *state, struct sma_state_chat 
 /* ---- all of them ---------------------------------------------------------------------------------------------- */
 
 /* A record that was read for this look only is not kept, so that a walk over a million needs no memory. */
-static SMA_CHECKED enum sma_err visit(struct sma_state *state, uint32_t id, sma_state_chat_fn *each,
-                                      void *user)
+enum sma_err sma_state_chat_visit(struct sma_state *state, uint32_t id, sma_state_chat_fn *each,
+                                  void *user)
 {
     struct sma_state_chat_entry *record;
     bool was_kept = find_kept(state, id) != NULL;
@@ -594,7 +594,7 @@ static SMA_CHECKED enum sma_err each_found(struct sma_state *state, enum sma_sta
     enum sma_err err = read_number(state, sql, 0, &id);
     while (err == SMA_ERR_OK && id != 0) {
         uint64_t next = 0;
-        err = visit(state, (uint32_t)id, each, user);
+        err = sma_state_chat_visit(state, (uint32_t)id, each, user);
         if (err == SMA_ERR_OK)
             err = read_number(state, sql, id, &next);
         id = next;

@@ -423,6 +423,53 @@ enum sma_err sma_state_contact_put(struct sma_state *state, const struct sma_sta
     return err == SMA_ERR_OK ? replace(state, name, known, &wanted) : err;
 }
 
+/* One row at a time: the next look finds the next one. */
+static SMA_CHECKED enum sma_err forget_first(struct sma_state *state, struct sma_str chat_key,
+                                             bool *ret_was_there)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CONTACT_OF_CHAT);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, chat_key, true);
+    int rc = sqlite3_step(stmt);
+    int64_t id = rc == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+    struct sma_state_name *name = NULL;
+    enum sma_err err = rc == SQLITE_ROW    ? open_name(state, sma_state_column(stmt, 1), &name)
+                       : rc == SQLITE_DONE ? SMA_ERR_OK
+                                           : sma_state_fail(state, rc, "look for contacts");
+    sma_state_done(stmt);
+    *ret_was_there = name != NULL;
+    if (err != SMA_ERR_OK || name == NULL)
+        return err;
+    struct sma_state_contact_entry *known = name->first;
+    while (known != NULL && known->id != id)
+        known = known->next;
+    stmt = sma_state_statement(state, SMA_SQL_CONTACT_DELETE);
+    if (stmt == NULL)
+        return state->error.code;
+    (void)sqlite3_bind_int64(stmt, 1, id); /* a valid index cannot fail */
+    err = sma_state_run(state, stmt);
+    if (err == SMA_ERR_OK && known != NULL)
+        err = sma_state_undo_push(state,
+                                  (struct sma_state_undo){.kind = SMA_UNDO_CONTACT, .p = known});
+    if (err == SMA_ERR_OK && known != NULL)
+        sma_state_contact_swap(state, known, NULL);
+    state->contact_news++;
+    return err;
+}
+
+enum sma_err sma_state_contacts_forget(struct sma_state *state, struct sma_str chat_key,
+                                       uint32_t rows_max, uint32_t *ret_removed)
+{
+    enum sma_err err = SMA_ERR_OK;
+    bool was_there = true;
+    for (*ret_removed = 0; err == SMA_ERR_OK && was_there && *ret_removed < rows_max;) {
+        err = forget_first(state, chat_key, &was_there);
+        *ret_removed += was_there;
+    }
+    return err;
+}
+
 uint64_t sma_state_contact_news(const struct sma_state *state)
 {
     return state->contact_news;

@@ -90,6 +90,13 @@
     X(CHAT_BY_ID, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats WHERE id=?1")                      \
     X(CHAT_MOVED, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats INDEXED BY chats_moved "           \
                   "WHERE moved<>0 ORDER BY id")                                                    \
+    X(CHAT_IDLE, "SELECT id FROM chats WHERE id>?1 AND id<=?2 AND seen<?3 AND moved=0 "            \
+                 "ORDER BY id")                                                                    \
+    X(CHAT_DELETE, "DELETE FROM chats WHERE id=?1")                                                \
+    X(TURN_FORGET, "DELETE FROM turns WHERE seq IN "                                               \
+                   "(SELECT seq FROM turns WHERE chat=?1 LIMIT ?2)")                               \
+    X(CONTACT_OF_CHAT, "SELECT id,name FROM contacts WHERE key=?1 LIMIT 1")                        \
+    X(CONTACT_DELETE, "DELETE FROM contacts WHERE id=?1")                                          \
     X(CHAT_LAST, "SELECT max(id) FROM chats")                                                      \
     X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \
     X(CHAT_ROTATING,                                                                               \
@@ -315,6 +322,7 @@ enum sma_state_undo_kind
     SMA_UNDO_OPEN_REMOVE,
     SMA_UNDO_CHAT_ADD,
     SMA_UNDO_CHAT_CHANGE, /* a: index of the copy, b: the saved_in before */
+    SMA_UNDO_CHAT_REMOVE,
     SMA_UNDO_CONTACT,
     SMA_UNDO_CHAT_MOVE, /* p, q: the two records; a: the former place, b: the former next_former */
 };
@@ -538,6 +546,11 @@ void sma_state_chat_unmake(struct sma_state *state, struct sma_state_chat_entry 
 /** Keep the chat of the row under the statement, which is not kept yet. OK | NOMEM | CORRUPT (this row). */
 SMA_CHECKED enum sma_err sma_state_chat_read(struct sma_state *state, sqlite3_stmt *stmt,
                                              struct sma_state_chat_entry **ret_chat);
+SMA_CHECKED enum sma_err sma_state_chat_visit(struct sma_state *state, uint32_t id,
+                                              sma_state_chat_fn *each, void *user);
+void sma_state_chat_remove_undo(struct sma_state *state, struct sma_state_chat_entry *entry);
+SMA_CHECKED enum sma_err sma_state_contacts_forget(struct sma_state *state, struct sma_str chat_key,
+                                                   uint32_t rows_max, uint32_t *ret_removed);
 /** The record with this id, wherever its chat has gone. OK | NOTFOUND | IO ... */
 SMA_CHECKED enum sma_err sma_state_chat_record(struct sma_state *state, uint32_t id,
                                                struct sma_state_chat_entry **ret_record);

@@ -42,6 +42,9 @@ static void undo_one(struct sma_state *state, const struct sma_state_undo *undo)
     case SMA_UNDO_CHAT_ADD:
         sma_state_chat_unmake(state, undo->p);
         break;
+    case SMA_UNDO_CHAT_REMOVE:
+        sma_state_chat_remove_undo(state, undo->p);
+        break;
     case SMA_UNDO_CHAT_CHANGE:
         undo_chat_change(state, undo);
         break;
@@ -104,6 +107,8 @@ void sma_state_undo_forget(struct sma_state *state)
         const struct sma_state_undo *undo = &state->undo.items[i];
         if (undo->kind == SMA_UNDO_CONTACT)
             free(undo->p);
+        if (undo->kind == SMA_UNDO_CHAT_REMOVE)
+            sma_state_chat_free(undo->p);
         if (undo->kind == SMA_UNDO_CHAT_MOVE)
             sma_state_chat_move_done(undo);
     }

@@ -210,8 +210,94 @@ static void a_chat_knows_the_day_somebody_wrote_in_it(void)
     fixture_fini(&f);
 }
 
+static enum sma_err collect(void *user, struct sma_state_chat *chat)
+{
+    char *text = user;
+    size_t len = strlen(text);
+    snprintf(text + len, 64 - len, "%s ", chat->key.ptr);
+    return SMA_ERR_OK;
+}
+
+static void idle_chats_are_listed_in_slices_and_forgotten_whole(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.sys.wall_ms = test_wall;
+    wall_ms = 200 * 86400000LL;
+    fixture_open(&f);
+    make_chats(f.state, 0, 600);
+    CHECK_OK(sma_state_begin(f.state));
+    accept_event(f.state, "chat-5", "old", SMA_ROW_DONE);
+    uint64_t seq = accept_event(f.state, "chat-5", "run", SMA_ROW_RUNNING);
+    CHECK_OK(sma_state_finish(f.state, &(struct sma_state_finish){.seq = seq,
+                                                                  .state = SMA_ROW_DONE,
+                                                                  .turn = SMA_STR("[]"),
+                                                                  .wire = SMA_STR("w")}));
+    struct sma_state_contact contact = {.channel = SMA_STR("test"),
+                                        .user_name = SMA_STR("Eve"),
+                                        .chat_id = SMA_STR("5"),
+                                        .chat_key = SMA_STR("chat-5")};
+    CHECK_OK(sma_state_contact_put(f.state, &contact));
+    CHECK_OK(sma_state_commit(f.state));
+    wall_ms = 240 * 86400000LL;
+    CHECK_OK(sma_state_begin(f.state));
+    for (int i = 0; i < 600; i++) {
+        char key[32];
+        if (i != 5 && i != 300 && i != 400)
+            accept_event(f.state, key_of(i, key), "new", SMA_ROW_DONE);
+    }
+    CHECK_OK(sma_state_commit(f.state));
+    char text[64] = "";
+    uint32_t next = 0, slices = 0;
+    do {
+        CHECK_OK(sma_state_idle_chats(
+            f.state, &(struct sma_state_idle_question){.after_id = next, .before_day = 210},
+            collect, text, &next));
+        slices++;
+    } while (next != 0);
+    CHECK_TEXT("chat-5 chat-300 chat-400 ", text);
+    CHECK_INT(3, slices);
+
+    struct sma_state_contact found;
+    bool is_gone = false;
+    for (int round = 0; round < 2; round++) {
+        struct sma_state_chat *chat = sma_state_chat_get(f.state, SMA_STR("chat-5"));
+        CHECK_OK(sma_state_begin(f.state));
+        chat->user = &f;
+        CHECK_ERR(SMA_ERR_BUSY, sma_state_chat_forget(f.state, chat, 10, &is_gone));
+        chat->user = NULL;
+        CHECK_ERR(SMA_ERR_BUSY,
+                  sma_state_chat_forget(f.state, sma_state_chat_get(f.state, SMA_STR("chat-599")),
+                                        10, &is_gone));
+        CHECK_OK(sma_state_chat_forget(f.state, chat, 10, &is_gone));
+        CHECK(is_gone && sma_state_chat_get(f.state, SMA_STR("chat-5")) == NULL);
+        CHECK_INT(599, (long long)sma_state_chat_count(f.state));
+        if (round == 0) {
+            sma_state_rollback(f.state);
+            CHECK(sma_state_has_past(f.state, sma_state_chat_get(f.state, SMA_STR("chat-5"))));
+            CHECK_OK(sma_state_contact_find(f.state, SMA_STR(""), SMA_STR("eve"), &found));
+            CHECK_INT(600, (long long)sma_state_chat_count(f.state));
+        } else {
+            CHECK_OK(sma_state_commit(f.state));
+        }
+    }
+    for (int round = 0; round < 2; round++) {
+        CHECK(sma_state_chat_get(f.state, SMA_STR("chat-5")) == NULL);
+        CHECK_ERR(SMA_ERR_NOTFOUND,
+                  sma_state_contact_find(f.state, SMA_STR(""), SMA_STR("eve"), &found));
+        CHECK_INT(599, (long long)sma_state_chat_count(f.state));
+        fixture_reopen(&f, true);
+    }
+    CHECK_OK(sma_state_begin(f.state));
+    CHECK_INT(601, chat_named(f.state, "chat-5")->id); /* a number of its own */
+    CHECK_OK(sma_state_commit(f.state));
+    CHECK(!is_claimed(f.state, "chat-5", "old"));
+    fixture_fini(&f);
+}
+
 int main(void)
 {
+    RUN(idle_chats_are_listed_in_slices_and_forgotten_whole);
     RUN(chats_that_nobody_uses_are_read_again_when_they_are_asked_for);
     RUN(a_chat_in_use_stays_where_it_is);
     RUN(what_an_undone_transaction_did_to_a_chat_is_not_read_again);

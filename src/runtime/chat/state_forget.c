@@ -1,0 +1,101 @@
+/*
+ * Chats that are forgotten: which are idle, and letting go of one with its turns, contacts and record. Who may be forgotten
+ * is the caller's decision. Rows of messages and results go with their claims; they need no record of their chat.
+ */
+#include "runtime/chat/state_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum sma_err sma_state_idle_chats(struct sma_state *state,
+                                  const struct sma_state_idle_question *question,
+                                  sma_state_chat_fn *each, void *user, uint32_t *ret_next_id)
+{
+    uint32_t ids[SMA_STATE_IDLE_COUNT_MAX], count = 0;
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_IDLE);
+    if (stmt == NULL)
+        return state->error.code;
+    uint64_t last = (uint64_t)question->after_id + SMA_STATE_IDLE_COUNT_MAX;
+    (void)sqlite3_bind_int64(stmt, 1, question->after_id); /* valid indexes cannot fail */
+    (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)last);
+    (void)sqlite3_bind_int64(stmt, 3, question->before_day);
+    int rc = SQLITE_ROW;
+    while (count < SMA_STATE_IDLE_COUNT_MAX && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        ids[count++] = (uint32_t)sqlite3_column_int64(stmt, 0);
+    sma_state_done(stmt);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return sma_state_fail(state, rc, "look for idle chats");
+    enum sma_err err = SMA_ERR_OK;
+    for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++)
+        err = sma_state_chat_visit(state, ids[i], each, user);
+    if (err == SMA_ERR_OK)
+        *ret_next_id = last >= state->chats.last_id ? 0 : (uint32_t)last;
+    return err;
+}
+
+static SMA_CHECKED enum sma_err run_with(struct sma_state *state, enum sma_state_sql sql,
+                                         uint64_t first, uint64_t second)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, sql);
+    if (stmt == NULL)
+        return state->error.code;
+    (void)sqlite3_bind_int64(stmt, 1, (sqlite3_int64)first); /* valid indexes cannot fail */
+    if (sqlite3_bind_parameter_count(stmt) > 1)
+        (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)second);
+    return sma_state_run(state, stmt);
+}
+
+static SMA_CHECKED enum sma_err write_removed(struct sma_state *state)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)state->chats.removed);
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_META_SET);
+    if (stmt == NULL)
+        return state->error.code;
+    sma_state_bind(stmt, 1, SMA_STR(SMA_STATE_CHATS_REMOVED), true);
+    sma_state_bind(stmt, 2, sma_str(text), false);
+    return sma_state_run(state, stmt);
+}
+
+static SMA_CHECKED enum sma_err remove_record(struct sma_state *state,
+                                              struct sma_state_chat_entry *entry)
+{
+    enum sma_err err = run_with(state, SMA_SQL_CHAT_DELETE, entry->pub.id, 0);
+    if (err == SMA_ERR_OK)
+        err = sma_state_undo_push(
+            state, (struct sma_state_undo){.kind = SMA_UNDO_CHAT_REMOVE, .p = entry});
+    if (err != SMA_ERR_OK)
+        return err;
+    sma_state_chat_unlink(state, entry);
+    state->chats.removed++;
+    return write_removed(state);
+}
+
+void sma_state_chat_remove_undo(struct sma_state *state, struct sma_state_chat_entry *entry)
+{
+    sma_state_chat_link(state, entry);
+    state->chats.removed--;
+}
+
+enum sma_err sma_state_chat_forget(struct sma_state *state, struct sma_state_chat *chat,
+                                   uint32_t rows_max, bool *ret_is_gone)
+{
+    struct sma_state_chat_entry *entry = (struct sma_state_chat_entry *)(void *)chat;
+    *ret_is_gone = false;
+    /* The newest stays: its number would be given again, and rows of messages still know it. */
+    if (chat->user != NULL || entry->moved_to != NULL || entry->next_former != NULL ||
+        chat->rotation.len > 0 || chat->id == state->chats.last_id)
+        return SMA_ERR_BUSY;
+    enum sma_err err = sma_state_change(state);
+    if (err == SMA_ERR_OK)
+        err = run_with(state, SMA_SQL_TURN_FORGET, chat->id, rows_max);
+    if (err != SMA_ERR_OK || (uint32_t)sqlite3_changes(state->db) >= rows_max)
+        return err;
+    uint32_t removed = 0;
+    err = sma_state_contacts_forget(state, chat->key, rows_max, &removed);
+    if (err != SMA_ERR_OK || removed >= rows_max)
+        return err;
+    err = remove_record(state, entry);
+    *ret_is_gone = err == SMA_ERR_OK;
+    return err;
+}
