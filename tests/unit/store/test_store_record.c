@@ -394,6 +394,27 @@ static void an_editors_backup_gets_no_lines(void)
     }
 }
 
+/* A line that a start replays is as dirty as a new one: the watermark may pass it when it is synced, not before. */
+static void replayed_lines_are_synced_before_the_watermark_passes_them(void)
+{
+    make_failing_world();
+    open_world(&w);
+    say_and_answer("a", "1");
+    sma_sim_crash(w.system);
+    close_system(&w);
+    sync_count = 0;
+    open_world_only(&w);
+    CHECK(!is_flushed());
+    CHECK_INT(1, sma_history_dirty_count(w.store->history));
+    CHECK_INT(0, sync_count); /* a start waits for no disk */
+    run_for(&w, 10 * SECOND);
+    CHECK(is_flushed());
+    CHECK_INT(0, sma_history_dirty_count(w.store->history));
+    CHECK(sync_count > 0);
+    CHECK_TEXT("1 ", ids_of("a"));
+    end_world(&w);
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -404,6 +425,7 @@ int main(void)
     RUN(a_start_on_a_full_disk_keeps_lines_waiting);
     RUN(the_watermark_stays_until_who_is_set_aside_is_recorded);
     RUN(the_watermark_is_that_of_the_beginning_of_the_flush);
+    RUN(replayed_lines_are_synced_before_the_watermark_passes_them);
     RUN(a_damaged_line_in_the_database_stops_no_start);
     RUN(an_editors_backup_gets_no_lines);
     return check_summary();
