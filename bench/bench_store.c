@@ -50,7 +50,6 @@ struct store
 {
     struct sma_state *state;
     struct sma_history *history;
-    struct sma_state_chat **chats;
     int chat_count;
     uint64_t next_event;
     uint64_t offsets[BATCH_MAX];
@@ -67,16 +66,13 @@ static void open_store(struct store *store, bool is_durability_none)
         die("open", &error);
     if (sma_state_begin(store->state) != SMA_ERR_OK)
         die("begin", sma_state_error(store->state));
-    static struct sma_state_chat *chats[CHAT_COUNT_MAX];
+    struct sma_state_chat *chat;
     store->chat_count = store->chat_count == 0 ? CHAT_COUNT : store->chat_count;
-    store->chats = store->chat_count == CHAT_COUNT ? calloc(CHAT_COUNT, sizeof *chats) : chats;
-    if (store->chats == NULL)
-        die("memory", NULL);
     for (int i = 0; i < store->chat_count; i++) {
         char key[64];
         snprintf(key, sizeof key, "telegram:chat:%d", 100000 + i);
-        if (sma_state_chat_open(store->state, sma_str(key), SMA_STR("telegram"),
-                                &store->chats[i]) != SMA_ERR_OK)
+        if (sma_state_chat_open(store->state, sma_str(key), SMA_STR("telegram"), &chat) !=
+            SMA_ERR_OK)
             die("chat", sma_state_error(store->state));
     }
     if (sma_state_commit(store->state) != SMA_ERR_OK)
@@ -91,8 +87,6 @@ static void close_store(struct store *store)
 {
     sma_history_close(store->history);
     sma_state_close(store->state, true);
-    if (store->chat_count == CHAT_COUNT)
-        free(store->chats);
 }
 
 static void make_line(uint64_t number, struct sma_str chat_key)
@@ -110,7 +104,9 @@ static void make_line(uint64_t number, struct sma_str chat_key)
 /* A burst of messages comes from few chats at a time: ten lines of one chat stand together. */
 static struct sma_state_chat *chat_of(struct store *store, uint64_t number)
 {
-    return store->chats[number / 10 % (uint64_t)store->chat_count];
+    /* Chats that nobody needs are not kept in memory: by their ids, which are 1, 2 ... */
+    return sma_state_chat_by_id(store->state,
+                                (uint32_t)(number / 10 % (uint64_t)store->chat_count) + 1);
 }
 
 static void accept_one(struct store *store, int index)
@@ -262,10 +258,11 @@ static void preload(uint64_t count)
         for (int i = 0; i < 20000 && done < count; i++, done++) {
             char event[32];
             snprintf(event, sizeof event, "old-%llu", (unsigned long long)done);
-            struct sma_state_message message = {.chat = store.chats[done % CHAT_COUNT],
-                                                .state = SMA_ROW_DONE,
-                                                .event_key = sma_str(event),
-                                                .history_offset = SMA_STATE_NO_LINE};
+            struct sma_state_message message = {
+                .chat = sma_state_chat_by_id(store.state, (uint32_t)(done % CHAT_COUNT) + 1),
+                .state = SMA_ROW_DONE,
+                .event_key = sma_str(event),
+                .history_offset = SMA_STATE_NO_LINE};
             uint64_t seq = 0;
             if (sma_state_accept(store.state, &message, &seq) != SMA_ERR_OK)
                 die("accept", sma_state_error(store.state));
