@@ -29,10 +29,10 @@
  *             that SQLite refused: the same, but behind a savepoint going back heals it. CORRUPT: of the file, or an
  *             fsync failed: sma_state_is_fatal() is true from now on and the program must end. CORRUPT without
  *             is_fatal: this row alone cannot be read; nothing else is the worse for it.
- * Slices handed to callbacks live until the callback returns. `get` functions, each_open, each_outbox_open and
- * each_author give copies after the read is over: their callbacks may read anything again and, inside a transaction,
- * change it. The callbacks of the other `each` functions see a row under its
- * statement: they copy, and may read other things, but changing anything or starting the same function again is
+ * Slices handed to callbacks live until the callback returns. Callbacks that get messages, steps, results, deliveries,
+ * turns and authors get copies after the read is over (state_read.h): they may read anything again and, inside a
+ * transaction, change it. Those of access records, contacts, waits, learned and usage see a row under its statement:
+ * they copy, and may read other things, but changing anything or starting the same function again is
  * asserted against. A callback returns OK to go on; any other value ends the iteration and is returned.
  */
 #ifndef SMA_CHAT_STATE_H

@@ -415,26 +415,3 @@ enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *
     free(seqs);
     return err;
 }
-
-enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each,
-                                      void *user)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_MESSAGE_LINES);
-    if (stmt == NULL)
-        return state->error.code;
-    bind_int(stmt, 1, state->history_flushed);
-    enum sma_err err = SMA_ERR_OK;
-    int rc = SQLITE_ROW;
-    state->live_reads++;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        struct sma_state_message message;
-        err = sma_state_message_row(state, stmt, &message);
-        if (err == SMA_ERR_OK)
-            err = each(user, &message);
-    }
-    state->live_reads--;
-    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
-        err = sma_state_fail(state, rc, "read history lines");
-    sma_state_done(stmt);
-    return err;
-}

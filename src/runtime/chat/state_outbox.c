@@ -167,27 +167,3 @@ enum sma_err sma_state_each_outbox_open(struct sma_state *state, sma_state_deliv
     free(ids.items);
     return err;
 }
-
-enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
-                                     sma_state_delivery_fn *each, void *user)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_OUTBOX_RUN);
-    if (stmt == NULL)
-        return state->error.code;
-    bind_int(stmt, 1, seq << 16);
-    bind_int(stmt, 2, (seq + 1) << 16);
-    enum sma_err err = SMA_ERR_OK;
-    int rc = SQLITE_ROW;
-    state->live_reads++;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        struct sma_state_delivery delivery;
-        err = sma_state_delivery_row(state, stmt, &delivery);
-        if (err == SMA_ERR_OK)
-            err = each(user, &delivery);
-    }
-    state->live_reads--;
-    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
-        err = sma_state_fail(state, rc, "read deliveries");
-    sma_state_done(stmt);
-    return err;
-}

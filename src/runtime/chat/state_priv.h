@@ -69,9 +69,6 @@
     X(MESSAGE_GET,                                                                                 \
       "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "      \
       "FROM messages WHERE seq=?1")                                                                \
-    X(MESSAGE_LINES,                                                                               \
-      "SELECT seq,chat,kind,state,attempt,generation,place,run,body,event,person,line,facts "      \
-      "FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq")                             \
     X(MESSAGE_LINE_NEXT,                                                                           \
       "SELECT seq FROM messages WHERE seq>?1 AND place IS NOT NULL ORDER BY seq LIMIT 1")          \
     X(MESSAGE_TAIL, "SELECT seq,chat,kind,state,event FROM messages WHERE seq>=?1 ORDER BY seq")   \

@@ -452,3 +452,45 @@ enum sma_err sma_state_places_read(struct sma_state *state, uint64_t first_id, u
     *ret_places = list;
     return err;
 }
+
+/* -- with callbacks --------------------------------------------------------------------------------------------- */
+/* For those who are called for each row: of copies as well, so that they may do what they like. */
+enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each,
+                                      void *user)
+{
+    uint64_t after = state->history_flushed;
+    enum sma_err err = SMA_ERR_OK;
+    while (err == SMA_ERR_OK) {
+        SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+        struct sma_state_message message = {.seq = after};
+        err = sma_state_unflushed_next(state, after, &rows, &message);
+        if (err == SMA_ERR_NOTFOUND)
+            return SMA_ERR_OK;
+        after = message.seq;
+        if (err == SMA_ERR_OK)
+            err = each(user, &message);
+    }
+    return err;
+}
+
+enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each,
+                                 void *user)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_steps steps;
+    enum sma_err err = sma_state_steps_read(state, seq, &rows, &steps);
+    for (size_t i = 0; err == SMA_ERR_OK && i < steps.count; i++)
+        err = each(user, steps.items[i].number, steps.items[i].kind, steps.items[i].data);
+    return err;
+}
+
+enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,
+                                     sma_state_delivery_fn *each, void *user)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_deliveries deliveries;
+    enum sma_err err = sma_state_deliveries_read(state, seq, &rows, &deliveries);
+    for (size_t i = 0; err == SMA_ERR_OK && i < deliveries.count; i++)
+        err = each(user, &deliveries.items[i]);
+    return err;
+}

@@ -85,25 +85,6 @@ enum sma_err sma_state_steps_usage(struct sma_state *state, uint64_t seq, struct
     return err;
 }
 
-enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each,
-                                 void *user)
-{
-    sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_EACH, seq);
-    if (stmt == NULL)
-        return state->error.code;
-    enum sma_err err = SMA_ERR_OK;
-    int rc = SQLITE_ROW;
-    state->live_reads++;
-    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        err = each(user, (uint32_t)(sqlite3_column_int64(stmt, 0) & SMA_STATE_STEP_NUMBER_MAX),
-                   (uint8_t)sqlite3_column_int(stmt, 1), sma_state_column(stmt, 2));
-    state->live_reads--;
-    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
-        err = sma_state_fail(state, rc, "read steps");
-    sma_state_done(stmt);
-    return err;
-}
-
 enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq, uint32_t *ret_number)
 {
     sqlite3_stmt *stmt = bind_run(state, SMA_SQL_STEP_LAST, seq);
