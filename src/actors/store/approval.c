@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #define KEY_MARK "approval.key"
+#define SLICE_NS UINT64_C(4000000) /* of files, and of lists, between two batches */
 
 /* -- the key of the buttons ------------------------------------------------------------------------------------- */
 static bool read_hex(const char *text, uint8_t *bytes, size_t count)
@@ -48,12 +49,6 @@ enum sma_err sma_store_load_approval_key(struct sma_store *store)
     if (sma_state_is_in_transaction(store->state))
         sma_state_rollback(store->state);
     return err == SMA_ERR_NOSPACE ? SMA_ERR_OK : err; /* the next start makes another one */
-}
-
-enum sma_err sma_store_sweep_approvals(struct sma_store *store)
-{
-    int64_t before_ms = store->sys->wall_ms(store->sys->self) - STORE_APPROVAL_KEPT_MS;
-    return sma_state_approvals_forget(store->state, before_ms);
 }
 
 /* -- reading the rows ------------------------------------------------------------------------------------------- */
@@ -164,6 +159,7 @@ static void fini(struct sma_store *store)
     free(consent->judgements);
     free(consent->out);
     free(consent->projected);
+    sma_store_drop_lists(store);
     free(consent);
 }
 
@@ -176,7 +172,15 @@ static void forget(struct sma_store *store, const struct store_marks *to)
 static void follow(struct sma_store *store)
 {
     sma_store_send_judgements(store);
-    sma_store_project(store);
+    sma_store_project(store, SLICE_NS);
+    sma_store_list_slice(store, SLICE_NS);
+}
+
+static uint64_t wake(const struct sma_store *store)
+{
+    const struct store_consent *consent = store->consent;
+    bool has_slice = consent->lists != NULL || consent->projected_at < consent->projected_count;
+    return has_slice ? 0 : sma_store_clock_wake(store);
 }
 
 const struct store_part sma_store_consent_part = {.name = "consent",
@@ -186,7 +190,7 @@ const struct store_part sma_store_consent_part = {.name = "consent",
                                                   .expire = sma_store_expire_approvals,
                                                   .settle = sma_store_drop_kept_clocks,
                                                   .follow = follow,
-                                                  .wake = sma_store_clock_wake,
+                                                  .wake = wake,
                                                   .fini = fini};
 
 const uint8_t *sma_store_approval_key(const struct sma_store *store)

@@ -19,8 +19,6 @@ struct store_approval;
 SMA_CHECKED enum sma_err sma_store_load_approval_key(struct sma_store *store);
 /** SMA_CARD_KEY_BYTES that buttons are signed with. */
 const uint8_t *sma_store_approval_key(const struct sma_store *store);
-/** Forget who decided long ago; in the open transaction. */
-SMA_CHECKED enum sma_err sma_store_sweep_approvals(struct sma_store *store);
 /** Drop what was made from the rows, and make it again. */
 void sma_store_forget_consent(struct sma_store *store);
 SMA_CHECKED enum sma_err sma_store_load_consent(struct sma_store *store);
@@ -109,11 +107,10 @@ void sma_store_drop_judgement(struct sma_store *store, uint64_t seq);
 /** The permissions that hold in this chat now, oldest first. What cannot be read permits nothing, and is logged. */
 void sma_store_grants_read(struct sma_store *store, const struct store_chat *chat,
                            struct sma_state_rows *rows, struct sma_state_grants *ret_grants);
-void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key);
-void sma_store_project(struct sma_store *store);     /* after the commit */
-void sma_store_project_all(struct sma_store *store); /* at start */
-void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json,
-                             struct sma_str chat_key);
+/** At start: look at all files of requests, by and by. */
+void sma_store_project_all(struct sma_store *store);
+/** Answer a QUERY of APPROVALS or GRANTS in slices between batches. Takes *question. */
+void sma_store_list(struct sma_store *store, struct sma_msg **question);
 /** {"id","type","description","data":{...}} of the first open item. */
 void sma_store_put_pending(const struct store_case *it, struct sma_buf *json);
 

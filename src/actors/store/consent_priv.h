@@ -14,7 +14,6 @@
 #define STORE_JUDGEMENT_COUNT_MAX 256 /* messages that the agent reads; further ones are ordinary */
 #define STORE_CONDEMNED_COUNT_MAX 64
 #define STORE_CARD_BYTES_MAX ((size_t)8 * 1024 * 1024)
-#define STORE_APPROVAL_KEPT_MS (INT64_C(30) * 86400000) /* who decided is known for so long */
 
 /* A chat in which a request is shown, one of its list there. */
 struct store_sight
@@ -40,6 +39,7 @@ struct store_approval
     uint32_t judged_count; /* messages that the agent reads: the clock stands */
     uint32_t clock_place;  /* in the heap of clocks, from 1 on; 0 = not in it */
     bool is_told;          /* the chat knows that it waits */
+    bool is_touched;       /* its file waits to be looked at */
     bool is_broken;        /* its rows cannot be used: it is given up with the next batch */
     bool is_stuck;         /* ... and cannot be ended: it is left alone */
     struct store_approval *broken_next;
@@ -94,7 +94,8 @@ struct store_consent
     uint32_t judgement_count, judgement_cap, out_count, out_cap;
     char (*projected)[SMA_STATE_APPROVAL_ID_BYTES +
                       1]; /* whose files are to be made anew, or to go */
-    uint32_t projected_count, projected_cap;
+    uint32_t projected_at, projected_count, projected_cap;
+    struct store_list *lists; /* that somebody waits for */
 };
 
 /* -- requests.c ------------------------------------------------------------------------------------------------- */
@@ -225,6 +226,13 @@ struct store_grant_facts
 SMA_CHECKED enum sma_err sma_store_add_grant(struct sma_store *store,
                                              const struct store_grant_facts *facts);
 void sma_store_revoke(struct sma_store *store, struct sma_msg **question);
+/** Append the object of one that a list shows. */
+void sma_store_put_grant(struct sma_buf *json, const struct sma_state_grant *grant);
+void sma_store_put_case(const struct store_case *it, struct sma_buf *json);
+/** Some of the lists and files that wait, for about so long; between transactions. */
+void sma_store_list_slice(struct sma_store *store, uint64_t budget_ns);
+void sma_store_project(struct sma_store *store, uint64_t budget_ns);
+void sma_store_drop_lists(struct sma_store *store); /* the end */
 /** The file of this request is to be made anew, or to go, after the commit. */
 void sma_store_touch_projection(struct sma_store *store, const char *id);
 

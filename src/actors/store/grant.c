@@ -167,9 +167,9 @@ static void put_time(struct sma_buf *json, const char *key, int64_t wall_ms)
     sma_buf_put_char(json, '"');
 }
 
-static void put_grant(struct sma_buf *json, const struct sma_state_grant *grant, bool is_first)
+void sma_store_put_grant(struct sma_buf *json, const struct sma_state_grant *grant)
 {
-    sma_buf_put_text(json, is_first ? "{" : ",{");
+    sma_buf_put_char(json, '{');
     sma_buf_put_json_member(json, "id", grant->id);
     sma_buf_put_json_member(json, "tool", grant->tool);
     sma_buf_put_json_member(json, "rule", grant->rule);
@@ -178,27 +178,4 @@ static void put_grant(struct sma_buf *json, const struct sma_state_grant *grant,
     sma_buf_put_json_member(json, "by", grant->by);
     put_time(json, "created", grant->created_ms);
     sma_buf_put_char(json, '}');
-}
-
-void sma_store_put_grants(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key)
-{
-    int64_t now_ms = sma_ctx_wall(store->ctx);
-    struct sma_state_rows rows = {0};
-    struct sma_state_grants list = {NULL, 0};
-    const struct sma_state_chat *chat =
-        chat_key.len > 0 ? sma_state_chat_get(store->state, chat_key) : NULL;
-    bool is_first = true;
-    enum sma_err err = chat_key.len == 0
-                           ? sma_state_grants_next(store->state, 0, UINT32_MAX, &rows, &list)
-                           : sma_state_grants_read(store->state, chat, &rows, &list);
-    sma_buf_put_text(json, "{\"grants\":[");
-    for (size_t i = 0; i < list.count && err == SMA_ERR_OK; i++) {
-        const struct sma_state_grant *at = &list.items[i];
-        if (!holds(at, now_ms))
-            continue;
-        put_grant(json, at, is_first);
-        is_first = false;
-    }
-    sma_buf_put_text(json, "]}");
-    sma_state_rows_free(&rows);
 }

@@ -1,7 +1,8 @@
 /*
- * Requests as JSON: the list that is asked for, the pending part of a result, and `.ship/approvals/<id>.json` (reference
+ * Requests as JSON: for the list that is asked for, the pending part of a result, and `.ship/approvals/<id>.json` (reference
  * §10.4) for people and old tools. The files are a projection: written after the commit, gone when the request is over,
- * made again at start, never read back. A lost one costs nothing, so nobody waits for the disk.
+ * looked at again after a start, never believed. A lost one costs nothing, so nobody waits for the disk: they are made in
+ * slices between batches.
  */
 #include "consent.h"
 #include "consent_priv.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LIST_BYTES_MAX ((size_t)8 * 1024 * 1024)
 #define FILE_BYTES_MAX ((size_t)64 * 1024 * 1024)
 #define FOREIGN_LISTED_COUNT 5
 
@@ -96,7 +96,7 @@ static void put_meta(struct sma_buf *json, const struct store_case *it)
     sma_buf_put_text(json, "\"}");
 }
 
-static void put_case(struct sma_buf *json, const struct store_case *it)
+void sma_store_put_case(const struct store_case *it, struct sma_buf *json)
 {
     if (it->request.item_count == 0)
         return;
@@ -137,51 +137,37 @@ void sma_store_put_pending(const struct store_case *it, struct sma_buf *json)
     sma_buf_put_text(json, "}}");
 }
 
-void sma_store_put_approvals(struct sma_store *store, struct sma_buf *json, struct sma_str chat_key)
-{
-    const struct sma_state_chat *chat =
-        chat_key.len > 0 ? sma_state_chat_get(store->state, chat_key) : NULL;
-    bool is_first = true, is_cut = false;
-    struct sma_buf one;
-    sma_buf_init(&one, FILE_BYTES_MAX);
-    sma_buf_put_text(json, "{\"approvals\":[");
-    for (struct store_approval *at = store->consent->first; at != NULL; at = at->next) {
-        struct store_case it;
-        if ((chat_key.len > 0 && at->chat->state != chat) ||
-            sma_store_case_open(store, at, &it) != SMA_ERR_OK)
-            continue;
-        sma_buf_clear(&one);
-        put_case(&one, &it);
-        sma_store_case_fini(&it);
-        is_cut = one.err != SMA_ERR_OK || json->len + one.len + 64 > LIST_BYTES_MAX;
-        if (is_cut)
-            break;
-        if (!is_first)
-            sma_buf_put_char(json, ',');
-        is_first = false;
-        sma_buf_put_str(json, sma_buf_str(&one));
-    }
-    sma_buf_fini(&one);
-    sma_buf_put_text(json, is_cut ? "],\"isCut\":true}" : "]}");
-}
-
 /* -- files ------------------------------------------------------------------------------------------------------ */
 void sma_store_touch_projection(struct sma_store *store, const char *id)
 {
-    for (uint32_t i = 0; i < store->consent->projected_count; i++)
-        if (strcmp(store->consent->projected[i], id) == 0)
-            return;
-    if (!sma_store_grow(&store->consent->projected, store->consent->projected_count,
-                        &store->consent->projected_cap, sizeof *store->consent->projected))
+    struct store_consent *consent = store->consent;
+    struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
+    if (approval != NULL && approval->is_touched)
+        return;
+    if (!sma_store_grow(&consent->projected, consent->projected_count, &consent->projected_cap,
+                        sizeof *consent->projected))
         return; /* the next start makes it again */
-    snprintf(store->consent->projected[store->consent->projected_count++],
-             sizeof *store->consent->projected, "%s", id);
+    if (approval != NULL)
+        approval->is_touched = true;
+    snprintf(consent->projected[consent->projected_count++], sizeof *consent->projected, "%s", id);
 }
 
 static bool make_path(const struct sma_store *store, const char *name, char *path, size_t cap)
 {
     int len = snprintf(path, cap, "%s/approvals/%s", store->config->state_dir, name);
     return len > 0 && (size_t)len < cap;
+}
+
+static bool stands_there(struct sma_store *store, const char *path, struct sma_str json)
+{
+    char *bytes = NULL;
+    size_t len = 0;
+    struct sma_error error = {0};
+    bool is_same =
+        sma_sys_read_file(store->sys, path, json.len + 1, &bytes, &len, &error) == SMA_ERR_OK &&
+        sma_str_is_equal((struct sma_str){bytes, len}, json);
+    free(bytes);
+    return is_same;
 }
 
 static void write_file(struct sma_store *store, struct store_approval *approval, const char *path)
@@ -192,10 +178,10 @@ static void write_file(struct sma_store *store, struct store_approval *approval,
     if (sma_store_case_open(store, approval, &it) != SMA_ERR_OK)
         return;
     sma_buf_init(&json, FILE_BYTES_MAX);
-    put_case(&json, &it);
+    sma_store_put_case(&it, &json);
     sma_buf_put_char(&json, '\n');
     enum sma_err err = json.err;
-    if (err == SMA_ERR_OK)
+    if (err == SMA_ERR_OK && !stands_there(store, path, sma_buf_str(&json)))
         err = sma_sys_write_file_unsynced(store->sys, path, sma_buf_str(&json), 0600, &error);
     if (err != SMA_ERR_OK)
         sma_store_boot_line(store, SMA_LOG_WARN, "%s was not written: %s", path,
@@ -218,11 +204,21 @@ static void project_one(struct sma_store *store, const char *id)
                             path);
 }
 
-void sma_store_project(struct sma_store *store)
+void sma_store_project(struct sma_store *store, uint64_t budget_ns)
 {
-    for (uint32_t i = 0; i < store->consent->projected_count; i++)
-        project_one(store, store->consent->projected[i]);
-    store->consent->projected_count = 0;
+    struct store_consent *consent = store->consent;
+    uint64_t begun = store->sys->now_ns(store->sys->self);
+    while (consent->projected_at < consent->projected_count) {
+        char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
+        snprintf(id, sizeof id, "%s", consent->projected[consent->projected_at++]);
+        struct store_approval *approval = sma_store_approval_by_id(store, sma_str(id));
+        if (approval != NULL)
+            approval->is_touched = false;
+        project_one(store, id);
+        if (store->sys->now_ns(store->sys->self) - begun >= budget_ns)
+            return;
+    }
+    consent->projected_at = consent->projected_count = 0;
 }
 
 /* Ours are named by 32 hex digits; the older program's by 8. */
@@ -240,7 +236,7 @@ static void look_at_file(struct sma_store *store, const char *name, struct sma_b
         char id[SMA_STATE_APPROVAL_ID_BYTES + 1];
         snprintf(id, sizeof id, "%.*s", SMA_STATE_APPROVAL_ID_BYTES, name);
         if (sma_store_approval_by_id(store, sma_str(id)) == NULL)
-            project_one(store, id);
+            sma_store_touch_projection(store, id);
     } else if (len > 5 && strcmp(name + len - 5, ".json") == 0) {
         if ((*foreign_count)++ < FOREIGN_LISTED_COUNT) {
             sma_buf_put_text(foreign, foreign->len > 0 ? ", " : "");
@@ -274,5 +270,5 @@ void sma_store_project_all(struct sma_store *store)
             foreign_count, path, foreign.ptr);
     sma_buf_fini(&foreign);
     for (struct store_approval *at = store->consent->first; at != NULL; at = at->next)
-        project_one(store, at->id);
+        sma_store_touch_projection(store, at->id);
 }

@@ -145,6 +145,10 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         enqueue_search(store, msg);
         return;
     }
+    if (query->kind == SMA_QUERY_APPROVALS || query->kind == SMA_QUERY_GRANTS) {
+        sma_store_list(store, msg);
+        return;
+    }
     if (query->kind == SMA_QUERY_CURSOR) {
         answer_cursor(store, *msg, query->chat_key);
         return;
@@ -158,17 +162,11 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     case SMA_QUERY_PAIRINGS:
         sma_store_put_pairings(store, &buf);
         break;
-    case SMA_QUERY_APPROVALS:
-        sma_store_put_approvals(store, &buf, query->chat_key);
-        break;
     case SMA_QUERY_USAGE:
         sma_store_put_usage(store, &buf, query);
         break;
     case SMA_QUERY_TRACE:
         sma_store_put_trace(store, &buf, query->chat_key);
-        break;
-    case SMA_QUERY_GRANTS:
-        sma_store_put_grants(store, &buf, query->chat_key);
         break;
     default:
         put_status(store, &buf);

@@ -3,7 +3,6 @@
  * synced, import what an older program left, find the open runs and deliveries again. Everything found damaged or
  * repaired is noted and logged when the actor starts.
  */
-#include "consent.h"
 #include "intake.h"
 #include "outbox.h"
 #include "people.h"
@@ -220,8 +219,6 @@ static SMA_CHECKED enum sma_err mark_started(struct sma_store *store, struct sma
     enum sma_err err = sma_state_begin(store->state);
     if (err == SMA_ERR_OK)
         err = sma_state_meta_set(store->state, SMA_STR("store.started"), sma_str(now));
-    if (err == SMA_ERR_OK)
-        err = sma_store_sweep_approvals(store);
     if (err == SMA_ERR_OK)
         err = sma_state_waits_sweep(store->state);
     if (err == SMA_ERR_OK)

@@ -1,5 +1,6 @@
 /* keep.c — the table of retention. Its numbers are retention.* of ship.json. */
 #include "runtime/chat/keep.h"
+#include "runtime/chat/state_grants.h"
 
 #define HOUR_MS INT64_C(3600000)
 #define DAY_MS (24 * HOUR_MS)
@@ -71,6 +72,15 @@ static enum sma_err keep_requests(const struct sma_keep *keep, struct sma_state 
                                     max, ret_removed);
 }
 
+/* They are given to nobody from their end on; a day later a clock that is put right does not bring them back. */
+static enum sma_err keep_grants(const struct sma_keep *keep, struct sma_state *state, uint32_t max,
+                                uint32_t *ret_removed)
+{
+    return keep->now_ms == 0
+               ? SMA_ERR_OK
+               : sma_state_grants_forget(state, keep->now_ms - DAY_MS, max, ret_removed);
+}
+
 static enum sma_err keep_usage(const struct sma_keep *keep, struct sma_state *state, uint32_t max,
                                uint32_t *ret_removed)
 {
@@ -90,6 +100,7 @@ static const struct rule
     [SMA_KEEP_MESSAGES] = {"texts of messages", keep_messages},
     [SMA_KEEP_DELIVERIES] = {"deliveries", keep_deliveries},
     [SMA_KEEP_REQUESTS] = {"decided requests", keep_requests},
+    [SMA_KEEP_GRANTS] = {"permissions that ended", keep_grants},
     [SMA_KEEP_USAGE] = {"sums of usage", keep_usage},
 };
 

@@ -18,6 +18,7 @@ enum sma_keep_kind
     SMA_KEEP_MESSAGES, /* texts and facts; the claim stays */
     SMA_KEEP_DELIVERIES,
     SMA_KEEP_REQUESTS,
+    SMA_KEEP_GRANTS, /* permissions that have ended */
     SMA_KEEP_USAGE,
     SMA_KEEP_KIND_COUNT,
 };
