@@ -21,7 +21,7 @@ bool sma_store_is_aside(const struct sma_store *store, const struct sma_state_ch
 }
 
 /* What has no room in the list stands with its last one; a damaged name is a name, too. */
-static struct store_aside *find_aside(struct sma_store *store, struct sma_str channel)
+static struct store_missing_channel *find_aside(struct sma_store *store, struct sma_str channel)
 {
     struct store_outbox *outbox = store->outbox;
     if (channel.len >= STORE_CHANNEL_SHOWN_BYTES)
@@ -31,8 +31,8 @@ static struct store_aside *find_aside(struct sma_store *store, struct sma_str ch
             return &outbox->asides[i];
     if (outbox->aside_count == STORE_ASIDE_COUNT)
         return &outbox->asides[STORE_ASIDE_COUNT - 1];
-    struct store_aside *aside = &outbox->asides[outbox->aside_count++];
-    *aside = (struct store_aside){0};
+    struct store_missing_channel *aside = &outbox->asides[outbox->aside_count++];
+    *aside = (struct store_missing_channel){0};
     if (channel.len > 0)
         memcpy(aside->channel, channel.ptr, channel.len);
     return aside;
@@ -41,7 +41,7 @@ static struct store_aside *find_aside(struct sma_store *store, struct sma_str ch
 void sma_store_set_row_aside(struct sma_store *store, struct store_row *row, struct sma_str channel)
 {
     struct store_outbox *outbox = store->outbox;
-    struct store_aside *aside = find_aside(store, channel);
+    struct store_missing_channel *aside = find_aside(store, channel);
     SMA_ASSERT(row->aside == 0);
     row->aside = (uint8_t)(aside - outbox->asides + 1);
     aside->deliveries++;
@@ -78,7 +78,7 @@ void sma_store_forget_aside_messages(struct sma_store *store)
 }
 
 /* -- saying so -------------------------------------------------------------------------------------------------- */
-static void tell(struct sma_store *store, struct store_aside *aside)
+static void tell(struct sma_store *store, struct store_missing_channel *aside)
 {
     char what[320];
     bool is_newer = aside->channel[0] == '\0';
@@ -104,7 +104,7 @@ static void tell(struct sma_store *store, struct store_aside *aside)
 void sma_store_tell_asides(struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->outbox->aside_count; i++) {
-        struct store_aside *aside = &store->outbox->asides[i];
+        struct store_missing_channel *aside = &store->outbox->asides[i];
         bool is_empty = aside->messages + aside->deliveries == 0;
         if (is_empty == !aside->is_told)
             continue;
@@ -123,7 +123,7 @@ void sma_store_put_asides(const struct sma_store *store, struct sma_buf *json)
     sma_buf_put_json_key(json, "waitingForPlatform");
     sma_buf_put_char(json, '[');
     for (uint32_t i = 0; i < store->outbox->aside_count; i++) {
-        const struct store_aside *aside = &store->outbox->asides[i];
+        const struct store_missing_channel *aside = &store->outbox->asides[i];
         if (aside->messages + aside->deliveries == 0)
             continue;
         sma_buf_put_text(json, is_any ? ",{" : "{");

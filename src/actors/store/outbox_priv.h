@@ -65,7 +65,7 @@ struct store_lane
 #define STORE_ASIDE_COUNT (SMA_ADAPTER_COUNT_MAX + 1)
 #define STORE_CHANNEL_SHOWN_BYTES 48
 /* What waits for something that only another start can bring: a platform, or a newer version. */
-struct store_aside
+struct store_missing_channel
 {
     char channel[STORE_CHANNEL_SHOWN_BYTES]; /* "": of a newer version */
     uint32_t messages, deliveries;
@@ -87,7 +87,7 @@ struct store_outbox
     uint64_t held_wake_ns; /* none is due before it */
     uint64_t *lost;        /* ids of rows that cannot be read: to be ended */
     uint32_t lost_count, lost_cap;
-    struct store_aside asides[STORE_ASIDE_COUNT];
+    struct store_missing_channel asides[STORE_ASIDE_COUNT];
     uint32_t aside_count;   /* used ones */
     uint32_t aside_rows;    /* deliveries of all of them */
     int64_t aside_first_ms; /* none of these is older */
