@@ -278,6 +278,28 @@ static void a_failed_commit_changes_nothing_of_a_request(void)
     sma_state_vfs_set_hook(NULL);
 }
 
+/* The store looks at the clock with the end of a batch; a press of that batch comes too late all the same. */
+static void a_press_after_the_time_decides_nothing(void)
+{
+    for (int i = 0; i < 4; i++) {
+        char id[64];
+        open_people(&w);
+        uint64_t seq = park(&w, "a", "1", one_command, 1);
+        deliver_card(CHAT_A);
+        snprintf(id, sizeof id, "%s", open_id(&w));
+        (void)say_as(&w, TEST,
+                     &(struct saying){.chat = "a",
+                                      .user = "boss",
+                                      .id = "p",
+                                      .text = button(&w, id, 0, SMA_CARD_APPROVE),
+                                      .kind = SMA_EVENT_CALLBACK});
+        sma_sim_advance(w.system, 3700 * SECOND);
+        run(&w);
+        CHECK_TEXT("0:no:expired;", resumed(&w, seq));
+        end_world(&w);
+    }
+}
+
 static void a_failed_expiry_is_tried_again(void)
 {
     sma_state_vfs_set_hook(fail_at);
@@ -418,6 +440,7 @@ int main(void)
     RUN(what_was_handed_out_is_not_handed_out_as_fresh_again);
     RUN(a_run_parks_again);
     RUN(a_failed_commit_changes_nothing_of_a_request);
+    RUN(a_press_after_the_time_decides_nothing);
     RUN(a_failed_expiry_is_tried_again);
     RUN(a_damaged_request_is_given_up);
     RUN(files_of_others_are_left_alone);
