@@ -21,7 +21,7 @@ static uint64_t clock_ns(const struct sma_store *store)
 }
 
 /* -- which there are -------------------------------------------------------------------------------------------- */
-struct store_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id)
+struct store_file_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id)
 {
     return store->record->aside_count == 0 ? NULL
                                            : sma_store_map_get(&store->record->aside_map, chat_id);
@@ -29,7 +29,7 @@ struct store_aside *sma_store_aside(const struct sma_store *store, uint32_t chat
 
 bool sma_store_is_placeless(const struct sma_store *store, uint32_t chat_id)
 {
-    const struct store_aside *aside = sma_store_aside(store, chat_id);
+    const struct store_file_aside *aside = sma_store_aside(store, chat_id);
     return aside != NULL && aside->state != STORE_ASIDE_SYNCS;
 }
 
@@ -45,7 +45,7 @@ bool sma_store_is_file_aside(const struct sma_store *store, uint32_t chat_id)
 
 bool sma_store_is_history_stuck(const struct sma_store *store)
 {
-    for (const struct store_aside *aside = store->record->asides; aside != NULL;
+    for (const struct store_file_aside *aside = store->record->asides; aside != NULL;
          aside = aside->next) {
         if (aside->is_disk && aside->state != STORE_ASIDE_SYNCS)
             return true;
@@ -53,11 +53,11 @@ bool sma_store_is_history_stuck(const struct sma_store *store)
     return false;
 }
 
-static struct store_aside *add(struct sma_store *store, const struct sma_state_chat *chat,
-                               uint64_t from_seq)
+static struct store_file_aside *add(struct sma_store *store, const struct sma_state_chat *chat,
+                                    uint64_t from_seq)
 {
     struct store_record *record = store->record;
-    struct store_aside *aside = calloc(1, sizeof *aside + chat->key.len + 1);
+    struct store_file_aside *aside = calloc(1, sizeof *aside + chat->key.len + 1);
     if (aside == NULL || !sma_store_map_put(&record->aside_map, chat->id, aside)) {
         free(aside);
         return NULL;
@@ -71,10 +71,10 @@ static struct store_aside *add(struct sma_store *store, const struct sma_state_c
     return aside;
 }
 
-static void drop(struct sma_store *store, struct store_aside *aside)
+static void drop(struct sma_store *store, struct store_file_aside *aside)
 {
     struct store_record *record = store->record;
-    struct store_aside **link = &record->asides;
+    struct store_file_aside **link = &record->asides;
     while (*link != aside)
         link = &(*link)->next;
     *link = aside->next;
@@ -91,7 +91,7 @@ void sma_store_free_asides(struct sma_store *store)
 }
 
 /* The trouble of this chat has a name and a remedy until it is healed; that of the disk is told as such. */
-static void tell(struct sma_store *store, const struct store_aside *aside)
+static void tell(struct sma_store *store, const struct store_file_aside *aside)
 {
     char what[400];
     if (aside->is_disk) {
@@ -117,7 +117,7 @@ static void tell(struct sma_store *store, const struct store_aside *aside)
 void sma_store_set_aside(struct sma_store *store, const struct sma_state_chat *chat,
                          enum sma_err err, const char *reason)
 {
-    struct store_aside *aside = sma_store_aside(store, chat->id);
+    struct store_file_aside *aside = sma_store_aside(store, chat->id);
     bool is_new = aside == NULL || aside->state == STORE_ASIDE_SYNCS;
     if (aside == NULL)
         aside = add(store, chat, sma_state_history_flushed(store->state));
@@ -158,7 +158,7 @@ enum sma_err sma_store_read_asides(struct sma_store *store)
             sma_state_chat_by_id(store->state, list.items[i].chat_id);
         if (chat == NULL)
             continue;
-        struct store_aside *aside = add(store, chat, list.items[i].from_seq);
+        struct store_file_aside *aside = add(store, chat, list.items[i].from_seq);
         if (aside == NULL)
             return SMA_ERR_NOMEM;
         aside->is_recorded = true;
@@ -169,7 +169,8 @@ enum sma_err sma_store_read_asides(struct sma_store *store)
 
 void sma_store_check_asides(struct sma_store *store)
 {
-    for (struct store_aside *aside = store->record->asides, *next; aside != NULL; aside = next) {
+    for (struct store_file_aside *aside = store->record->asides, *next; aside != NULL;
+         aside = next) {
         next = aside->next;
         const struct sma_state_chat *chat = sma_state_chat_by_id(store->state, aside->chat_id);
         if (!aside->is_recorded &&
@@ -238,7 +239,7 @@ static void fail_on_sync(struct sma_store *store, enum sma_err err, const struct
 }
 
 /* Can its file be used? */
-static void try_again(struct sma_store *store, struct store_aside *aside)
+static void try_again(struct sma_store *store, struct store_file_aside *aside)
 {
     struct sma_state_chat *chat = sma_state_chat_by_id(store->state, aside->chat_id);
     struct sma_error error = {0};
@@ -270,7 +271,7 @@ static void begin_healing(struct sma_store *store, uint64_t now)
 {
     struct store_record *record = store->record;
     record->heal_seq = UINT64_MAX;
-    for (struct store_aside *aside = record->asides; aside != NULL; aside = aside->next) {
+    for (struct store_file_aside *aside = record->asides; aside != NULL; aside = aside->next) {
         if (aside->state == STORE_ASIDE_WAITS && aside->next_ns <= now)
             try_again(store, aside);
         if (aside->state != STORE_ASIDE_HEALS)
@@ -335,7 +336,7 @@ static SMA_CHECKED enum sma_err next_line(struct sma_store *store, uint64_t unti
             record->heal_seq = ret_message->seq;
         if (err != SMA_ERR_OK && err != SMA_ERR_CORRUPT)
             return err;
-        const struct store_aside *aside =
+        const struct store_file_aside *aside =
             err == SMA_ERR_OK ? sma_store_aside(store, ret_message->chat->id) : NULL;
         if (aside != NULL && aside->state == STORE_ASIDE_HEALS &&
             ret_message->seq > aside->from_seq)
@@ -351,7 +352,7 @@ static void end_healing(struct sma_store *store)
 {
     struct store_record *record = store->record;
     record->is_healing = false;
-    for (struct store_aside *aside = record->asides; aside != NULL; aside = aside->next) {
+    for (struct store_file_aside *aside = record->asides; aside != NULL; aside = aside->next) {
         if (aside->state != STORE_ASIDE_HEALS)
             continue;
         aside->state = STORE_ASIDE_SYNCS;
@@ -383,7 +384,8 @@ static void commit_places(struct sma_store *store, enum sma_err err, uint64_t be
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
     sma_store_forget_lines(store, 0);
     store->record->heal_seq = begun_seq;
-    for (struct store_aside *aside = store->record->asides; aside != NULL; aside = aside->next) {
+    for (struct store_file_aside *aside = store->record->asides; aside != NULL;
+         aside = aside->next) {
         if (aside->state == STORE_ASIDE_HEALS)
             sma_store_set_aside(store, sma_state_chat_by_id(store->state, aside->chat_id), err,
                                 sma_state_error(store->state)->text);
@@ -430,7 +432,7 @@ uint64_t sma_store_asides_wake(const struct sma_store *store)
     uint64_t wake = UINT64_MAX;
     if (store->record->is_healing)
         return 0;
-    for (const struct store_aside *aside = store->record->asides; aside != NULL;
+    for (const struct store_file_aside *aside = store->record->asides; aside != NULL;
          aside = aside->next) {
         if (aside->state == STORE_ASIDE_WAITS && aside->next_ns < wake)
             wake = aside->next_ns;
@@ -441,11 +443,11 @@ uint64_t sma_store_asides_wake(const struct sma_store *store)
 /* -- with the flush --------------------------------------------------------------------------------------------- */
 void sma_store_asides_begin_flush(struct sma_store *store)
 {
-    for (struct store_aside *aside = store->record->asides; aside != NULL; aside = aside->next)
+    for (struct store_file_aside *aside = store->record->asides; aside != NULL; aside = aside->next)
         aside->is_in_flush = aside->state == STORE_ASIDE_SYNCS;
 }
 
-static bool is_over(const struct store_aside *aside)
+static bool is_over(const struct store_file_aside *aside)
 {
     return aside->state == STORE_ASIDE_SYNCS && aside->is_in_flush;
 }
@@ -457,7 +459,7 @@ bool sma_store_asides_end_flush(struct sma_store *store)
     if (store->record->aside_count == 0)
         return true;
     enum sma_err err = sma_state_begin(store->state);
-    for (struct store_aside *aside = store->record->asides; err == SMA_ERR_OK && aside != NULL;
+    for (struct store_file_aside *aside = store->record->asides; err == SMA_ERR_OK && aside != NULL;
          aside = aside->next) {
         if (is_over(aside) && aside->is_recorded)
             err = sma_state_aside_drop(store->state, aside->chat_id);
@@ -473,7 +475,8 @@ bool sma_store_asides_end_flush(struct sma_store *store)
         sma_ctx_fatal(store->ctx, "state.db: %s", sma_state_error(store->state)->text);
     if (err != SMA_ERR_OK)
         return false;
-    for (struct store_aside *aside = store->record->asides, *next; aside != NULL; aside = next) {
+    for (struct store_file_aside *aside = store->record->asides, *next; aside != NULL;
+         aside = next) {
         next = aside->next;
         aside->is_recorded = true;
         if (is_over(aside))

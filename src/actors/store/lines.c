@@ -149,7 +149,7 @@ void sma_store_write_lines(struct sma_store *store)
                    record->lines[last - 1].offset + record->lines[last - 1].len)
             last++;
         chat->line_count -= last - first;
-        const struct store_aside *aside = sma_store_aside(store, chat->id);
+        const struct store_file_aside *aside = sma_store_aside(store, chat->id);
         if (aside == NULL || aside->state != STORE_ASIDE_WAITS)
             write_run(store, first, last);
     }

@@ -33,9 +33,9 @@ enum store_aside_state
     STORE_ASIDE_HEALS, /* its lines are being written; new ones still wait behind them */
     STORE_ASIDE_SYNCS, /* all are written: it is over when they are durable */
 };
-struct store_aside
+struct store_file_aside
 {
-    struct store_aside *next;
+    struct store_file_aside *next;
     uint32_t chat_id, tries;
     enum store_aside_state state;
     uint64_t from_seq, next_ns;
@@ -63,7 +63,7 @@ struct store_record
     struct store_line *lines;
     uint32_t line_count, line_cap;
     struct sma_buf line_bytes;
-    struct store_aside *asides;
+    struct store_file_aside *asides;
     struct store_map aside_map; /* chat id -> aside */
     uint32_t aside_count;
     bool has_lost_aside; /* no memory for one, at start */
@@ -99,7 +99,7 @@ void sma_store_forget_lines(struct sma_store *store, uint32_t count);
 void sma_store_report_damage(struct sma_store *store, uint64_t seq, struct sma_str chat_key);
 
 /* -- asides.c --------------------------------------------------------------------------------------------------- */
-struct store_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id);
+struct store_file_aside *sma_store_aside(const struct sma_store *store, uint32_t chat_id);
 /** New lines of this chat have no place now. */
 bool sma_store_is_placeless(const struct sma_store *store, uint32_t chat_id);
 /** The file of this chat cannot be used now. err: NOSPACE = the disk's fault; GONE = try at once. */
