@@ -2,11 +2,12 @@
  * One event comes in: is it known, is it allowed, is there room; then its row, its history line and its cursor go into
  * the open transaction, and its answer is kept until that is durable.
  */
-#include "batch_priv.h"
+#include "batch.h"
 #include "consent.h"
 #include "facts.h"
 #include "intake.h"
 #include "intake_priv.h"
+#include "item.h"
 #include "map.h"
 #include "people.h"
 #include "record.h"
@@ -665,6 +666,60 @@ static struct sma_str find_obstacle(struct sma_store *store, const struct sma_in
     return (struct sma_str){NULL, 0};
 }
 
+struct taking
+{
+    struct sma_msg **msg;
+    struct sma_str reason; /* why nothing was taken */
+};
+
+static enum sma_err take_one(struct sma_store *store, void *ctx)
+{
+    struct taking *taking = ctx;
+    const struct sma_ingress *in = SMA_MSG_BODY(*taking->msg, struct sma_ingress);
+    struct store_chat *chat = NULL;
+    struct sma_state_head head;
+    enum sma_err err = find_known(store, in, &chat, &head);
+    if (err == SMA_ERR_OK)
+        return answer_known(store, chat, taking->msg, &head);
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
+    taking->reason = find_obstacle(store, in);
+    if (taking->reason.len > 0)
+        return SMA_ERR_OK;
+    return accept_new(store, taking->msg);
+}
+
+/* Something that is damaged stands in its way, for good. Refused it would come again and again, and with it everything behind it
+ * on its platform; so it is passed over, and the trouble is named. */
+static enum sma_err pass_over_damage(struct sma_store *store, void *ctx)
+{
+    const struct taking *taking = ctx;
+    enum sma_err err = sma_store_begin(store);
+    return err == SMA_ERR_OK ? pass_over(store, *taking->msg) : err;
+}
+
+static void take(struct sma_store *store, struct sma_msg **msg)
+{
+    struct taking taking = {.msg = msg};
+    const struct sma_route *route = &SMA_MSG_BODY(*msg, struct sma_ingress)->route;
+    struct store_item item = {.step = take_one,
+                              .on_damage = pass_over_damage,
+                              .ctx = &taking,
+                              .name = "incoming message",
+                              .remedy =
+                                  "it was not taken: send it again under another id; if there "
+                                  "are more of these, look at the disk",
+                              .chat_key = route->chat_key};
+    enum sma_err err = sma_store_item(store, &item);
+    if (err !=
+        SMA_ERR_OK) /* its answer is held last, so it has none yet; the others are refused with it */
+        sma_store_fail_batch(store, err);
+    if (err != SMA_ERR_OK || item.is_stuck)
+        taking.reason = SMA_STR("the message could not be stored; please try again");
+    if (taking.reason.len > 0)
+        refuse_now(store, *msg, STORE_RETRY_MS, taking.reason);
+}
+
 void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
 {
     struct sma_ingress *in = SMA_MSG_BODY(*msg, struct sma_ingress);
@@ -680,29 +735,10 @@ void sma_store_ingress(struct sma_store *store, struct sma_msg **msg)
     }
     if (in->kind == SMA_EVENT_NOTE && in->migrated_from.len > 0)
         sma_store_migrate(store, in, &reason);
-    if (reason.len > 0) {
+    if (reason.len > 0)
         refuse_now(store, *msg, STORE_RETRY_MS, reason);
-        return;
-    }
-    struct store_chat *chat = NULL;
-    struct sma_state_head head;
-    enum sma_err err = find_known(store, in, &chat, &head);
-    if (err == SMA_ERR_OK) {
-        err = answer_known(store, chat, msg, &head);
-    } else if (err == SMA_ERR_NOTFOUND) {
-        reason = find_obstacle(store, in);
-        if (reason.len > 0) {
-            refuse_now(store, *msg, STORE_RETRY_MS, reason);
-            return;
-        }
-        err = accept_new(store, msg);
-    }
-    if (err == SMA_ERR_OK)
-        return;
-    /* The answer is held last, so this message has none yet; the others of the batch are refused with it. */
-    sma_store_fail_batch(store, err);
-    refuse_now(store, *msg, STORE_RETRY_MS,
-               SMA_STR("the message could not be stored; please try again"));
+    else
+        take(store, msg);
 }
 
 /* -- the part --------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "store_support.h"
 
 #include "actors/store/batch_priv.h"
+#include "actors/store/trouble.h"
 #include "runtime/chat/state_vfs.h"
 
 #include <errno.h>
@@ -373,6 +374,35 @@ static void what_found_the_lane_full_leaves_by_itself(void)
     CHECK(was_deferred); /* some of the seeds let the store go first */
 }
 
+/* One person's record is damaged: what he says is passed over, named; the others of the batch are accepted, and nothing is
+ * brought again and again. */
+static void what_is_damaged_refuses_no_batch_mate(void)
+{
+    static char endless[300 * 1024];
+    make_world(&w);
+    open_world(&w);
+    memset(endless, 'x', sizeof endless);
+    CHECK_OK(sma_store_begin(w.store));
+    CHECK_OK(sma_state_access_set(w.store->state, SMA_STR("person/test/eve"),
+                                  (struct sma_str){endless, sizeof endless}));
+    sma_store_end_batch(w.store);
+    say(&w, "a", "1", "before it");
+    (void)say_as(&w, TEST,
+                 &(struct saying){.chat = "e", .user = "eve", .id = "2", .text = "x", .cursor = 7});
+    say(&w, "b", "3", "behind it");
+    run(&w);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    CHECK(sma_store_has_trouble(w.store, "incoming message", SMA_STR("test:chat:e")));
+    uint64_t seq = run_seq(&w);
+    CHECK(seq != 0);
+    done(&w, seq, "", NULL, 0); /* what was begun in the same batch goes on */
+    run(&w);
+    CHECK(run_seq(&w) != 0);
+    end_world(&w);
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -380,6 +410,7 @@ int main(void)
     RUN(a_failed_commit_keeps_open_work_as_it_was);
     RUN(a_nearly_full_disk_refuses_intake_first);
     RUN(what_is_too_large_is_refused_alone);
+    RUN(what_is_damaged_refuses_no_batch_mate);
     RUN(history_that_finds_no_room_is_written_later);
     RUN(cursors_are_saved_with_the_commit);
     RUN(what_waited_for_disk_starts_by_itself);
