@@ -77,6 +77,8 @@ struct store_intake
     uint32_t group_count;
     struct sma_buf audit;  /* lines of the open batch */
     uint64_t full_told_ns; /* when it was last logged that no more may wait; 0 = never */
+    bool
+        is_absence_told; /* it was logged that messages wait for a platform that is not configured */
 };
 
 /** The message that came (taken when it is kept) may have to wait; that is known only at the end of the batch. */

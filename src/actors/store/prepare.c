@@ -213,6 +213,20 @@ static SMA_CHECKED enum sma_err hold_damaged(struct sma_store *store,
     return err;
 }
 
+/* Its platform is not configured now: an answer would find no way. It waits for a start that has the platform again. */
+static bool is_platform_absent(struct sma_store *store, const struct sma_route *route)
+{
+    if (sma_access_is_trusted_channel(route->channel) || sma_store_adapter_of(store, route) >= 0)
+        return false;
+    if (!store->intake->is_absence_told)
+        sma_store_boot_line(store, SMA_LOG_WARN,
+                            "messages of %.*s wait, which is not configured: they are answered "
+                            "when it is again",
+                            (int)route->channel.len, route->channel.ptr);
+    store->intake->is_absence_told = true;
+    return true;
+}
+
 enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_state_message *message,
                                   bool *ret_is_held)
 {
@@ -223,6 +237,9 @@ enum sma_err sma_store_hold_again(struct sma_store *store, const struct sma_stat
         SMA_ERR_OK) /* of others the run will say it */
         return is_control ? hold_damaged(store, message) : SMA_ERR_OK;
     bool has_question = facts.preparation.len > 0 || facts.wants_role || facts.may_answer;
+    *ret_is_held = !is_control && is_platform_absent(store, &facts.route);
+    if (*ret_is_held)
+        return SMA_ERR_OK;
     if (!has_question && !facts.is_judged && facts.group_key.len == 0)
         return SMA_ERR_OK;
     struct store_chat *chat = sma_store_chat(store, message->chat);

@@ -320,6 +320,50 @@ static void a_damaged_command_is_ended_with_the_next_start(void)
     end_world(&world);
 }
 
+/* -- a platform that is away ------------------------------------------------------------------------------------ */
+static const struct sma_adapter_ops other_adapter = {.name = "other", .channel = "other"};
+
+static void restart_with(struct world *world, const struct sma_adapter_ops *ops)
+{
+    stop_world(world);
+    close_system(world);
+    world->adapters[0].ops = ops;
+    open_world(world);
+}
+
+/* Accepted and told so, then the platform is taken out of ship.json: nothing is run into the void. */
+static void messages_of_a_platform_that_is_not_configured_wait_for_it(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, WITH("a", "1")); /* holds its chat */
+    say(&world, "a", "2", "waits");
+    run(&world);
+    (void)say_as(&world, API, &(struct saying){.chat = "z", .id = "9", .text = "has the slot"});
+    run(&world);
+    say(&world, "b", "3", "waits for the slot");
+    run(&world);
+    CHECK_INT(3, (int)run_seq(&world));
+    restart_with(&world, &other_adapter);
+    CHECK_INT(3, (int)run_seq(&world)); /* of a platform that is there */
+    done(&world, 3, "", NULL, 0);
+    run_for(&world, 200 * SECOND);
+    CHECK(run_seq(&world) == 0);
+    restart_with(&world, &other_adapter);
+    CHECK(run_seq(&world) == 0);
+    restart_with(&world, &test_adapter);
+    CHECK_INT(4, (int)run_seq(&world));
+    CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "") == 1);
+    done(&world, 4, "", NULL, 0);
+    run(&world);
+    CHECK_INT(1, (int)run_seq(&world));
+    done(&world, 1, "", NULL, 0);
+    run(&world);
+    CHECK_INT(2, (int)run_seq(&world));
+    end_world(&world);
+}
+
 static void stopping_leaves_it_for_the_next_start(void)
 {
     struct world world;
@@ -351,6 +395,7 @@ int main(void)
     RUN(a_damaged_row_holds_up_nobody_who_is_asked_for);
     RUN(what_is_answered_for_a_damaged_row_refuses_no_batch_mate);
     RUN(a_damaged_command_is_ended_with_the_next_start);
+    RUN(messages_of_a_platform_that_is_not_configured_wait_for_it);
     RUN(stopping_leaves_it_for_the_next_start);
     return check_summary();
 }
