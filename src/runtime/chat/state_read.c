@@ -365,6 +365,8 @@ enum sma_err sma_state_approvals_open_read(struct sma_state *state, struct sma_s
     return stmt == NULL ? state->error.code : read_ids(state, stmt, rows, ret_list);
 }
 
+#define ASKED_LEFT_MS_MAX (INT64_C(3660) * 86400000) /* ten years: nobody is asked for longer */
+
 static struct sma_state_asked asked_of(struct sma_state *state, sqlite3_stmt *stmt)
 {
     static const int types[] = {SQLITE_TEXT, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER,
@@ -385,6 +387,7 @@ static struct sma_state_asked asked_of(struct sma_state *state, sqlite3_stmt *st
     asked.is_lost = chat == NULL || sqlite3_column_int64(stmt, 6) != SMA_ROW_PARKED;
     asked.step = (uint32_t)step;
     asked.left_ms = sqlite3_column_int64(stmt, 4);
+    asked.is_damaged = asked.is_damaged || asked.left_ms < -1 || asked.left_ms > ASKED_LEFT_MS_MAX;
     return asked;
 }
 

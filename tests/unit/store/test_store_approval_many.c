@@ -161,7 +161,7 @@ static void requests_of_others_cost_nobody_anything(void)
 }
 
 /* -- damage ----------------------------------------------------------------------------------------------------- */
-/* Each ends in the number of the run. */
+/* Each ends in the number of the run. Decided, stopped and expired take turns. */
 static const char *const damages[] = {
     "UPDATE approvals SET request=x'00' WHERE run=",
     "UPDATE approvals SET doc='{[' WHERE run=",
@@ -186,6 +186,8 @@ static const char *const damages[] = {
     "UPDATE messages SET facts=x'01' WHERE seq=",
     "UPDATE messages SET facts=NULL WHERE seq=",
     "UPDATE steps SET data=x'ffff' WHERE id>>10=",
+    "UPDATE steps SET id=id+1 WHERE id>>10=",
+    "UPDATE steps SET id=id+1 WHERE id>>10=",
     "UPDATE steps SET id=id+1 WHERE id>>10=",
     "UPDATE outbox SET route=x'00' WHERE id>>16=",
     "UPDATE outbox SET chat=99 WHERE id>>16=",
@@ -220,9 +222,12 @@ static void damage_of_a_request_is_its_runs_alone(void)
         drop_kept(&w.test);
         /* Whatever anybody does about it ends for him, and nothing else stands still. */
         const struct store_approval *asked = sma_store_approval_of_run(w.store, bad);
-        if (asked != NULL)
+        if (asked != NULL && i % 3 == 0)
             (void)decide_all(&w, asked->id, true);
-        say(&w, "a", "w", "yes");
+        if (i % 3 == 1)
+            command(&w, "a", "t", SMA_CONTROL_STOP); /* else its time ends it */
+        if (i % 3 == 0)
+            say(&w, "a", "w", "yes");
         run(&w);
         (void)finish_all(0);
         drop_kept(&w.test);
