@@ -190,7 +190,7 @@ static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct s
     bool was_clean = sma_state_was_clean(store->state);
     sma_store_set_cautious(store, !was_clean);
     if (!was_clean)
-        err = sma_state_each_open(store->state, note_suspect, store);
+        err = sma_store_each_open(store, note_suspect, store);
     if (err == SMA_ERR_OK)
         err = sma_store_load_parts(store);
     if (err != SMA_ERR_OK)

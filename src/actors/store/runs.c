@@ -9,9 +9,13 @@
 #include "consent.h"
 #include "facts.h"
 #include "intake.h"
+#include "item.h"
 #include "outbox.h"
 #include "runs_priv.h"
 #include "store.h"
+#include "trouble.h"
+
+#include "runtime/chat/state_read.h"
 
 #include <stdlib.h>
 
@@ -529,12 +533,42 @@ static enum sma_err queue_row(void *user, const struct sma_state_message *messag
     return sma_store_add_orphan(store, message->run_seq, message->seq);
 }
 
+static void tell_unreadable(struct sma_store *store, uint64_t seq)
+{
+    char what[120];
+    snprintf(what, sizeof what, "message %llu cannot be read and is left alone",
+             (unsigned long long)seq);
+    sma_store_trouble(store,
+                      &(struct store_trouble){
+                          .name = "message",
+                          .what = what,
+                          .remedy = "its author may send it again; if there are more, restore "
+                                    ".ship/state.db from a backup",
+                          .is_over = true});
+}
+
+enum sma_err sma_store_each_open(struct sma_store *store, sma_state_message_fn *each, void *user)
+{
+    for (uint64_t seq = 0; (seq = sma_state_open_next(store->state, seq)) != 0;) {
+        SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+        struct sma_state_message message;
+        enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
+        if (err == SMA_ERR_OK)
+            err = each(user, &message);
+        if (sma_store_is_damage(store, err))
+            tell_unreadable(store, seq);
+        else if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
 static enum sma_err load(struct sma_store *store)
 {
     sma_queue_clear(store->queue);
     store->runs->orphan_count = 0;
     enum sma_err err = sma_store_load_waits(store);
-    return err == SMA_ERR_OK ? sma_state_each_open(store->state, queue_row, store) : err;
+    return err == SMA_ERR_OK ? sma_store_each_open(store, queue_row, store) : err;
 }
 
 void sma_store_publish_runs(struct sma_store *store)

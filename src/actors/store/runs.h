@@ -33,6 +33,9 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
 /** Start a just accepted message: RUN leaves at once. */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq);
+/** Every open message, in order of acceptance. One whose row cannot be read is named and left alone. */
+SMA_CHECKED enum sma_err sma_store_each_open(struct sma_store *store, sma_state_message_fn *each,
+                                             void *user);
 struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
 /** The run is over in this transaction: frees credit and chat. */
 void sma_store_run_end(struct sma_store *store, struct store_run *run);

@@ -152,6 +152,16 @@ static enum sma_err load_open_list(struct sma_state *state, const char *bytes, s
     return err;
 }
 
+static bool are_marks_sound(const char *bytes, size_t len)
+{
+    if (len < 8 * MARK_FIXED_COUNT ||
+        len != 8 * (MARK_FIXED_COUNT + get_u64(bytes + 8 * MARK_OPEN_COUNT)))
+        return false;
+    uint64_t next = get_u64(bytes + 8 * MARK_NEXT_SEQ);
+    return next > 0 && next <= SMA_STATE_SEQ_MAX / 2 && get_u64(bytes + 8 * MARK_LOW) <= next &&
+           get_u64(bytes + 8 * MARK_HISTORY_FLUSHED) < next;
+}
+
 static enum sma_err load_marks(struct sma_state *state)
 {
     char bytes[8 * (MARK_FIXED_COUNT + SMA_STATE_OPEN_LIST_MAX)];
@@ -162,9 +172,8 @@ static enum sma_err load_marks(struct sma_state *state)
         return SMA_ERR_OK; /* nothing was committed yet, or not enough to need marks */
     if (err != SMA_ERR_OK)
         return err;
-    if (len < 8 * MARK_FIXED_COUNT ||
-        len != 8 * (MARK_FIXED_COUNT + get_u64(bytes + 8 * MARK_OPEN_COUNT)))
-        return sma_state_fail(state, SQLITE_CORRUPT, "read the marks");
+    if (!are_marks_sound(bytes, len))
+        return SMA_ERR_OK; /* damaged: as if there were none. All rows are read, all lines looked at */
     state->uptime_base_ms = get_u64(bytes + 8 * MARK_UPTIME_MS);
     state->next_seq = get_u64(bytes + 8 * MARK_NEXT_SEQ);
     state->history_flushed = get_u64(bytes + 8 * MARK_HISTORY_FLUSHED);

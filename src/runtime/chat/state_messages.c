@@ -110,6 +110,8 @@ enum sma_err sma_state_tail_load(struct sma_state *state, uint64_t low, uint64_t
     int rc = SQLITE_ROW;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         uint64_t seq = (uint64_t)sqlite3_column_int64(stmt, 0);
+        if (seq > SMA_STATE_SEQ_MAX / 2)
+            continue; /* damaged: no program gets so far, and the next one is not to begin behind it */
         int row_state = sqlite3_column_int(stmt, 3);
         struct sma_str event = sma_state_column(stmt, 4);
         if (seq >= low && sma_row_is_open(row_state))

@@ -95,7 +95,7 @@ static SMA_CHECKED enum sma_err link_moved(struct sma_state *state, const record
         struct sma_state_chat_entry *record = records->items[i], *to = NULL;
         enum sma_err err = sma_state_chat_record(state, record->moved_id, &to);
         if (err == SMA_ERR_NOTFOUND || to == record)
-            return sma_state_fail(state, SQLITE_CORRUPT, "read chats: one went nowhere");
+            continue; /* damaged: it went nowhere, so it is where it was */
         if (err != SMA_ERR_OK)
             return err;
         record->moved_to = to;
@@ -103,6 +103,8 @@ static SMA_CHECKED enum sma_err link_moved(struct sma_state *state, const record
     for (size_t i = 0; i < records->count; i++) {
         struct sma_state_chat_entry *record = records->items[i], *chat = record;
         size_t steps = 0;
+        if (record->moved_to == NULL)
+            continue;
         while (chat->moved_to != NULL && steps++ <= records->count)
             chat = chat->moved_to;
         if (chat->moved_to != NULL)

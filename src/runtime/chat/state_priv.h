@@ -94,7 +94,7 @@
                    "(SELECT seq FROM turns WHERE chat=?1 LIMIT ?2)")                               \
     X(CONTACT_OF_CHAT, "SELECT id,name FROM contacts WHERE key=?1 LIMIT 1")                        \
     X(CONTACT_DELETE, "DELETE FROM contacts WHERE id=?1")                                          \
-    X(CHAT_LAST, "SELECT max(id) FROM chats")                                                      \
+    X(CHAT_LAST, "SELECT max(id) FROM chats WHERE id<2147483648")                                  \
     X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \
     X(CHAT_ROTATING,                                                                               \
       "SELECT id FROM chats INDEXED BY chats_rotating WHERE length(rotation)>0 AND id>?1 "         \
