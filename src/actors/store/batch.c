@@ -11,7 +11,6 @@
 #include "query.h"
 #include "record.h"
 #include "runs.h"
-#include "runs_priv.h"
 #include "store.h"
 #include "trouble.h"
 
@@ -223,7 +222,10 @@ static void send_accepted(struct sma_store *store)
         struct store_effect *effect = &store->batch->effects[i];
         if (effect->is_answer && effect->msg->kind == SMA_MSG_ACCEPTED) {
             count_accepted(effect, now);
-            sma_store_log_accepted(store, effect, now);
+            sma_store_log_accepted(store, &(struct store_accepted_log){.answer = effect->msg,
+                                                                       .to = effect->to,
+                                                                       .read_ns = effect->read_ns,
+                                                                       .now = now});
             sma_ctx_answer_to(store->ctx, effect->to, effect->ask_id, &effect->msg);
         } else {
             store->batch->effects[kept++] = *effect;

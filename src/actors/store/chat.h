@@ -16,8 +16,7 @@ struct store_chat
     struct sma_state_chat *state;
     struct store_chat *prev, *next; /* all of them */
     uint32_t id;
-    struct store_run *run; /* open in the agent, not ending */
-    bool has_ending;       /* a run of it ends in the open transaction */
+    struct store_run *run; /* open in the agent */
     struct store_row *first,
         *last; /* open deliveries in order; finished ones until the batch is settled */
     uint32_t row_count;

@@ -52,15 +52,22 @@ static SMA_CHECKED enum sma_err cancel_one(struct sma_store *store, struct store
     return SMA_ERR_OK;
 }
 
+static struct store_run *find_run(struct sma_store *store, const struct store_chat *chat,
+                                  uint64_t mark)
+{
+    for (uint32_t i = 0; i < store->runs->open_count; i++)
+        if (store->runs->entries[i]->chat == chat && store->runs->entries[i]->seq < mark)
+            return store->runs->entries[i];
+    return NULL;
+}
+
 static SMA_CHECKED enum sma_err cancel_run(struct sma_store *store, struct store_chat *chat,
                                            uint64_t mark, uint32_t *count)
 {
     enum sma_err err = SMA_ERR_OK;
-    for (uint32_t i = 0; i < store->runs->count && chat->run != NULL && err == SMA_ERR_OK; i++) {
-        struct store_run *run = store->runs->entries[i];
-        if (run->chat == chat && !run->is_ending && run->seq < mark)
-            err = cancel_one(store, run, count);
-    }
+    for (struct store_run *run;
+         err == SMA_ERR_OK && chat->run != NULL && (run = find_run(store, chat, mark)) != NULL;)
+        err = cancel_one(store, run, count);
     return err;
 }
 

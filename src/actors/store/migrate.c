@@ -140,16 +140,6 @@ static SMA_CHECKED enum sma_err take_key(struct store_chat *chat)
     return SMA_ERR_OK;
 }
 
-static void merge_runs(struct sma_store *store, struct store_chat *chat, struct store_chat *other)
-{
-    sma_store_runs_move(store, other, chat);
-    chat->has_twins =
-        chat->has_twins || other->has_twins || (chat->run != NULL && other->run != NULL);
-    if (chat->run == NULL)
-        chat->run = other->run;
-    other->run = NULL;
-}
-
 /* Everything that hangs on the other record hangs on the chat from now on. */
 static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat *chat,
                                       struct store_chat *other)
@@ -159,7 +149,6 @@ static SMA_CHECKED enum sma_err merge(struct sma_store *store, struct store_chat
     sma_store_groups_reset(store, true);
     if (other != NULL) {
         sma_store_merge_rows(store, chat, other);
-        merge_runs(store, chat, other);
         sma_store_drop_rotation(store, other);
         SMA_ASSERT(!other->is_dirty && other->line_count == 0 && other->held_count == 0);
         other->state->user = NULL;

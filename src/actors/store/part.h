@@ -16,6 +16,7 @@ struct store_marks
 {
     uint32_t effects, finished; /* batch */
     uint32_t lines;             /* record */
+    uint32_t ended;             /* runs */
     uint32_t busy;              /* intake */
     uint32_t deliveries;        /* outbox: what becomes of those that the dispatcher has */
     size_t audit;

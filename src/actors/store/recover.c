@@ -174,25 +174,11 @@ static SMA_CHECKED enum sma_err repair_history(struct sma_store *store, struct s
 }
 
 /* -- open work -------------------------------------------------------------------------------------------------- */
-static enum sma_err note_suspect(void *user, const struct sma_state_message *message)
-{
-    struct sma_store *store = user;
-    if (message->state != SMA_ROW_RUNNING || message->run_seq != 0 ||
-        sma_store_is_aside(store, message->chat))
-        return SMA_ERR_OK;
-    sma_store_add_suspect(store, message->seq);
-    return SMA_ERR_OK;
-}
-
 static SMA_CHECKED enum sma_err find_open_work(struct sma_store *store, struct sma_error *error)
 {
-    enum sma_err err = SMA_ERR_OK;
     bool was_clean = sma_state_was_clean(store->state);
     sma_store_set_cautious(store, !was_clean);
-    if (!was_clean)
-        err = sma_store_each_open(store, note_suspect, store);
-    if (err == SMA_ERR_OK)
-        err = sma_store_load_parts(store);
+    enum sma_err err = sma_store_load_parts(store);
     if (err != SMA_ERR_OK)
         return fail(store, error, err, "open messages cannot be read");
     uint32_t waiting = sma_queue_waiting(store->queue);

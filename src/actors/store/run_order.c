@@ -12,6 +12,8 @@
 #include "runs_priv.h"
 #include "store.h"
 
+#include "runtime/chat/state_read.h"
+
 #include "runtime/approval/card.h"
 
 #include <stdlib.h>
@@ -31,10 +33,9 @@ struct load
     uint32_t collected_count;
     enum sma_standing standing; /* the least so far */
     struct step_item *steps;
-    uint32_t step_count, step_cap;
+    uint32_t step_count;
     struct sma_step_delivery_state *deliveries;
-    uint32_t delivery_count, delivery_cap;
-    struct store_facts *facts_to; /* where the next message goes */
+    uint32_t delivery_count;
 };
 
 /* -- what its author may do ------------------------------------------------------------------------------------- */
@@ -122,11 +123,16 @@ static struct sma_str keep(struct load *load, struct sma_str text)
     return (struct sma_str){(const char *)at, text.len};
 }
 
-static enum sma_err load_message(void *user, const struct sma_state_message *message)
+static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
+                                             struct store_facts *to)
 {
-    struct load *load = user;
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_message copy;
+    const struct sma_state_message *message = &copy;
     struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    enum sma_err err = sma_state_message_read(load->store->state, seq, &rows, &copy);
+    if (err == SMA_ERR_OK)
+        err = sma_store_facts_get(message->facts, &facts);
     if (err != SMA_ERR_OK)
         return err;
     struct store_chat *chat = sma_store_chat(load->store, message->chat);
@@ -136,7 +142,6 @@ static enum sma_err load_message(void *user, const struct sma_state_message *mes
         standing_of(load->store, chat, &facts.route, facts.is_group, facts.is_admin);
     if (standing < load->standing)
         load->standing = standing;
-    struct store_facts *to = load->facts_to;
     *to = (struct store_facts){.wall_ms = facts.wall_ms};
     to->route.chat_key = keep(load, message->chat->key);
     to->route.channel = keep(load, facts.route.channel);
@@ -160,39 +165,58 @@ static enum sma_err load_message(void *user, const struct sma_state_message *mes
     return err;
 }
 
-static enum sma_err load_step(void *user, uint32_t number, uint8_t kind, struct sma_str data)
+static SMA_CHECKED enum sma_err load_steps(struct load *load, uint64_t seq)
 {
-    struct load *load = user;
-    if (!sma_store_grow(&load->steps, load->step_count, &load->step_cap, sizeof *load->steps))
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_steps list;
+    enum sma_err err = sma_state_steps_read(load->store->state, seq, &rows, &list);
+    if (err != SMA_ERR_OK || list.count == 0)
+        return err;
+    load->steps = calloc(list.count, sizeof *load->steps);
+    if (load->steps == NULL)
         return SMA_ERR_NOMEM;
-    load->steps[load->step_count++] =
-        (struct step_item){.number = number, .kind = kind, .data = keep(load, data)};
+    for (size_t i = 0; i < list.count; i++)
+        load->steps[load->step_count++] =
+            (struct step_item){.number = list.items[i].number,
+                               .kind = list.items[i].kind,
+                               .data = keep(load, list.items[i].data)};
     return load->buf->err;
 }
 
-static enum sma_err load_delivery(void *user, const struct sma_state_delivery *delivery)
+/* No call of the run made the store's own. */
+static bool is_of_run(const struct sma_state_delivery *delivery)
 {
-    struct load *load = user;
-    /* The store's own: no call of the run made them. */
-    if (sma_state_outbox_step(delivery->outbox_id) == STORE_NOTICE_STEP ||
-        sma_state_outbox_call(delivery->outbox_id) >= STORE_CARD_CALL)
-        return SMA_ERR_OK;
-    if (!sma_store_grow(&load->deliveries, load->delivery_count, &load->delivery_cap,
-                        sizeof *load->deliveries))
+    return sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP &&
+           sma_state_outbox_call(delivery->outbox_id) < STORE_CARD_CALL;
+}
+
+static SMA_CHECKED enum sma_err load_deliveries(struct load *load, uint64_t seq)
+{
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_deliveries list;
+    enum sma_err err = sma_state_deliveries_read(load->store->state, seq, &rows, &list);
+    if (err != SMA_ERR_OK || list.count == 0)
+        return err;
+    load->deliveries = calloc(list.count, sizeof *load->deliveries);
+    if (load->deliveries == NULL)
         return SMA_ERR_NOMEM;
-    bool is_error =
-        delivery->state == SMA_DELIVERY_FAILED || delivery->state == SMA_DELIVERY_UNKNOWN;
-    load->deliveries[load->delivery_count++] = (struct sma_step_delivery_state){
-        .step = sma_state_outbox_step(delivery->outbox_id),
-        .call = sma_state_outbox_call(delivery->outbox_id),
-        .outbox_id = delivery->outbox_id,
-        .state = delivery->state,
-        .error = keep(load, is_error ? delivery->error : SMA_STR(""))};
+    for (size_t i = 0; i < list.count; i++) {
+        const struct sma_state_delivery *from = &list.items[i];
+        bool is_error = from->state == SMA_DELIVERY_FAILED || from->state == SMA_DELIVERY_UNKNOWN;
+        if (is_of_run(from))
+            load->deliveries[load->delivery_count++] = (struct sma_step_delivery_state){
+                .step = sma_state_outbox_step(from->outbox_id),
+                .call = sma_state_outbox_call(from->outbox_id),
+                .outbox_id = from->outbox_id,
+                .state = from->state,
+                .error = keep(load, is_error ? from->error : SMA_STR(""))};
+    }
     return load->buf->err;
 }
 
-static SMA_CHECKED enum sma_err load_collected(struct load *load, const struct store_run *run)
+static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_order *order)
 {
+    const struct store_run *run = order->run;
     if (run->collected_count == 0)
         return SMA_ERR_OK;
     load->collected = calloc(run->collected_count, sizeof *load->collected);
@@ -200,11 +224,11 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, const struct s
         return SMA_ERR_NOMEM;
     for (uint32_t i = 0; i < run->collected_count; i++) {
         struct store_facts facts;
-        load->facts_to = &facts;
-        enum sma_err err =
-            sma_state_message_get(load->store->state, run->collected[i], load_message, load);
-        if (err != SMA_ERR_OK)
+        enum sma_err err = load_message(load, run->collected[i], &facts);
+        if (err != SMA_ERR_OK) {
+            order->blamed_seq = run->collected[i];
             return err;
+        }
         load->collected[load->collected_count++] =
             (struct sma_collected){.seq = run->collected[i],
                                    .wall_ms = facts.wall_ms,
@@ -217,17 +241,17 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, const struct s
     return SMA_ERR_OK;
 }
 
-static SMA_CHECKED enum sma_err load_all(struct load *load, const struct store_order *order)
+static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *order)
 {
-    struct sma_state *state = load->store->state;
-    load->facts_to = &load->main;
-    enum sma_err err = sma_state_message_get(state, order->run->seq, load_message, load);
+    uint64_t seq = order->run->seq;
+    order->blamed_seq = seq;
+    enum sma_err err = load_message(load, seq, &load->main);
     if (err == SMA_ERR_OK)
-        err = load_collected(load, order->run);
+        err = load_collected(load, order);
     if (err == SMA_ERR_OK && order->is_resumed)
-        err = sma_state_each_step(state, order->run->seq, load_step, load);
+        err = load_steps(load, seq);
     if (err == SMA_ERR_OK && order->is_resumed)
-        err = sma_state_each_delivery(state, order->run->seq, load_delivery, load);
+        err = load_deliveries(load, seq);
     return err;
 }
 
@@ -309,7 +333,7 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
     return msg;
 }
 
-enum sma_err sma_store_order_from_rows(struct sma_store *store, const struct store_order *order,
+enum sma_err sma_store_order_from_rows(struct sma_store *store, struct store_order *order,
                                        struct sma_msg **ret_msg)
 {
     struct load load = {.store = store, .buf = &store->load_buf, .standing = SMA_STANDING_OWNER};

@@ -9,23 +9,23 @@
 #define STORE_COLLECT_COUNT_MAX 64 /* messages one run answers together */
 #define STORE_GIVEN_UP_CALL 1u     /* ... of the notice that a run was given up */
 
-/* A run in the agent: one credit. */
+/* A run in the agent: one credit. The row has the rest. */
 struct store_run
 {
+    struct store_run *next; /* while the rows are read again */
     uint64_t seq;
     struct store_chat *chat;
     struct sma_stamps stamps;
     uint64_t started_ns;
-    bool is_committed;                     /* its message and its start are durable */
-    bool is_sent;                          /* RUN has left */
-    bool is_ending;                        /* ended by the open transaction */
-    bool is_suspect;                       /* begun before an unclean exit, no step since */
-    uint8_t end;                           /* is_ending: enum store_run_end, for the log */
-    struct sma_usage usage, usage_durable; /* of its steps; as of the last commit */
-    uint32_t delivery_count;
-    uint32_t last_step, last_step_durable; /* stored ones, with and without the open batch */
+    bool is_sent;           /* RUN has left: the agent holds it */
+    bool is_suspect;        /* begun before an unclean exit, no step since */
+    uint8_t end;            /* how it left: enum store_run_end, for the log */
+    struct sma_usage usage; /* of its steps */
+    uint32_t last_step;     /* stored ones */
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];
+    uint32_t key_len;
+    char key[]; /* of its chat, as RUN says it; NUL-terminated */
 };
 
 /** May a message of this chat start before its commit? */
@@ -33,9 +33,6 @@ bool sma_store_may_start_now(const struct sma_store *store, const struct store_c
 /** Start a just accepted message: RUN leaves at once. */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq);
-/** Every open message, in order of acceptance. One whose row cannot be read is named and left alone. */
-SMA_CHECKED enum sma_err sma_store_each_open(struct sma_store *store, sma_state_message_fn *each,
-                                             void *user);
 struct store_run *sma_store_run_find(struct sma_store *store, uint64_t seq);
 /** The run is over in this transaction: frees credit and chat. */
 void sma_store_run_end(struct sma_store *store, struct store_run *run);
@@ -53,13 +50,8 @@ void sma_store_note_asks(struct store_run *run);
 bool sma_store_has_room(const struct sma_store *store);
 void sma_store_step(struct sma_store *store, struct sma_msg **msg);
 void sma_store_done(struct sma_store *store, struct sma_msg **msg);
-/** Begun before an unclean exit: it resumes alone, its attempt written down first. More than there is room for are ordinary. */
-void sma_store_add_suspect(struct sma_store *store, uint64_t seq);
 /** Nothing starts before its commit until a run has made a step. */
 void sma_store_set_cautious(struct sma_store *store, bool is_cautious);
-/** The runs of one chat are the other's from now on. */
-void sma_store_runs_move(struct sma_store *store, const struct store_chat *from,
-                         struct store_chat *to);
 struct store_run_counts
 {
     uint32_t open, suspects, waiting_for_model;
@@ -102,6 +94,14 @@ void sma_store_put_usage(struct sma_store *store, struct sma_buf *buf,
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);
 /** Append "usageToday":{...} to an object that is open. */
 void sma_store_put_usage_today(struct sma_store *store, struct sma_buf *json);
+struct store_accepted_log
+{
+    struct sma_msg *answer; /* ACCEPTED */
+    uint8_t to;
+    uint64_t read_ns, now;
+};
+/** What became of a message: the answer to its INGRESS. Counted and logged. */
+void sma_store_log_accepted(struct sma_store *store, const struct store_accepted_log *accepted);
 /** A message of this adapter was refused: it comes again. */
 void sma_store_count_refused(const struct sma_store *store, unsigned actor);
 

@@ -4,12 +4,12 @@
 #ifndef SMA_STORE_RUNS_PRIV_H
 #define SMA_STORE_RUNS_PRIV_H
 
-#include "batch_priv.h"
 #include "map.h"
 #include "runs.h"
 #include "runtime/chat/state_model.h"
 
 #define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
+#define STORE_QUARANTINE_S 10 /* a suspect without a step stops nobody else after it */
 
 struct store_orphan
 {
@@ -27,17 +27,29 @@ struct store_wait
     bool is_due;               /* in the queue: waits for a slot only */
 };
 
+/* A run that was begun before an unclean exit: it may be what ended the program. */
+struct store_suspect
+{
+    uint64_t seq;
+    bool is_let_go; /* in the queue it is held until its turn */
+    bool is_over;   /* by the open transaction: it made a step, or is over */
+};
+
 struct store_runs
 {
-    struct store_run *entries[SMA_CONCURRENCY_MAX];
-    uint32_t count;      /* entries of runs, ending ones included */
-    uint32_t open_count; /* without the ending ones: credits in use */
-    uint64_t suspects[STORE_SUSPECT_COUNT_MAX];
+    struct store_run *entries[SMA_CONCURRENCY_MAX]; /* open: credits in use */
+    uint32_t open_count;
+    struct store_run **ended; /* by the open transaction: the agent has them until its commit */
+    uint32_t ended_count, ended_cap;
+    struct store_run *kept; /* between forget and load: what may be in the agent */
+    struct store_suspect suspects[STORE_SUSPECT_COUNT_MAX];
     uint32_t suspect_count;
-    struct store_run *suspect_run; /* the one that has to prove itself now */
+    uint64_t quarantine_ns; /* until then nothing runs beside a suspect; 0 = none has begun */
     bool
         is_cautious; /* the last exit was unclean and no step was made since: nothing starts before its commit */
-    bool has_run_change;
+    bool is_loaded;
+    uint64_t *stuck; /* rows that can neither be used nor ended */
+    uint32_t stuck_count, stuck_cap;
     struct store_orphan *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
     struct store_wait *wait_first, *wait_last;
@@ -47,6 +59,31 @@ struct store_runs
     bool has_taught;        /* the agent has heard what targets refuse */
 };
 
+/* -- runs_load.c ------------------------------------------------------------------------------------------------ */
+enum sma_err sma_store_load_runs(struct sma_store *store);
+void sma_store_forget_runs(struct sma_store *store, const struct store_marks *to);
+void sma_store_free_kept_runs(struct sma_store *store);
+/** An open run that is new, or found again. Its chat's. */
+void sma_store_enter_run(struct sma_store *store, struct store_run *run, struct store_chat *chat);
+/** This row can neither be used nor ended: it is passed over in this life. */
+void sma_store_set_stuck(struct sma_store *store, uint64_t seq, struct sma_str chat_key,
+                         const char *why);
+
+/** The same of an open run: its slot is free, its row stays. */
+void sma_store_leave_stuck(struct sma_store *store, uint64_t seq);
+
+/* -- suspect.c -------------------------------------------------------------------------------------------------- */
+/** More than there is room for are ordinary. */
+void sma_store_add_suspect(struct sma_store *store, uint64_t seq);
+struct store_suspect *sma_store_find_suspect(const struct sma_store *store, uint64_t seq);
+/** Nothing may start beside it yet. */
+bool sma_store_is_quarantined(const struct sma_store *store);
+/** The next suspect's turn. */
+void sma_store_let_suspect_go(struct sma_store *store);
+void sma_store_settle_suspects(struct sma_store *store);
+uint64_t sma_store_suspects_wake(const struct sma_store *store);
+
+void sma_store_drop_orphan(struct sma_store *store, uint64_t seq);
 uint32_t sma_store_count_orphans(const struct sma_store *store, uint64_t run_seq);
 void sma_store_forget_suspect(struct sma_store *store, uint64_t seq);
 /** The turn of a run that was ended by /stop comes. Errors fail the batch. */
@@ -56,16 +93,10 @@ void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *do
 /** Finish its row and those it answers besides; the run is over in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run,
                                               struct sma_state_finish *finish);
-struct store_sent_texts
-{
-    struct sma_buf *buf;
-    const struct sma_state_chat *chat;
-    bool is_any;
-};
 /** What the run has sent to its own chat, or will, into text_buf; otherwise its final text. */
-SMA_CHECKED enum sma_err sma_store_collect_output(struct sma_store *store, struct store_run *run,
-                                                  struct sma_str otherwise,
-                                                  struct store_sent_texts *sent);
+SMA_CHECKED enum sma_err sma_store_collect_output(struct sma_store *store,
+                                                  const struct store_run *run,
+                                                  struct sma_str otherwise, bool *ret_is_sent);
 /** End a run that cannot go on, with a notice unless its person has the answer. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_give_up_run(struct sma_store *store, struct store_run *run,
                                                const char *why);
@@ -78,10 +109,11 @@ struct store_order
     const struct store_run *run;
     bool is_resumed, is_decided;
     uint32_t attempt;
+    uint64_t blamed_seq; /* out: whose row cannot be used; 0 = the run's own */
 };
 /** Load what the run needs from state.db. @return OK | CORRUPT | NOTFOUND (its row cannot be used) | IO | NOMEM */
 SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
-                                                   const struct store_order *order,
+                                                   struct store_order *order,
                                                    struct sma_msg **ret_msg);
 
 /* -- wait.c ----------------------------------------------------------------------------------------------------- */
@@ -117,9 +149,6 @@ enum store_run_end
     STORE_END_ASKS,  /* parked: people are asked */
     STORE_END_WAITS, /* parked: for a model */
 };
-/** What became of a message: the answer to its INGRESS. Counted and logged. */
-void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
-                            uint64_t now);
 /** A run has ended, or waits; run->end says which. */
 void sma_store_log_end(struct sma_store *store, const struct store_run *run);
 /** Append the answer to /usage: this chat today and this month; in private to the owner's side of all chats, too. */

@@ -1,5 +1,4 @@
-/* store_seen.c — see store_seen.h. */
-#include "batch_priv.h"
+/* What is seen of messages and runs from outside: counters, lines of traffic, sums of what was used. */
 #include "intake.h"
 #include "people.h"
 #include "runs.h"
@@ -35,8 +34,7 @@ void sma_store_count_refused(const struct sma_store *store, unsigned actor)
 }
 
 /* Traffic that is not answered is of interest to who looks for it: DEBUG. */
-void sma_store_log_accepted(struct sma_store *store, const struct store_effect *effect,
-                            uint64_t now)
+void sma_store_log_accepted(struct sma_store *store, const struct store_accepted_log *log)
 {
     static const char *const words[] = {
         [SMA_VERDICT_ACCEPTED] = "accepted", [SMA_VERDICT_DUPLICATE] = "duplicate",
@@ -46,8 +44,8 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_effect *
         [SMA_VERDICT_ACCEPTED] = MESSAGE_ACCEPTED,  [SMA_VERDICT_DUPLICATE] = MESSAGE_DUPLICATE,
         [SMA_VERDICT_IGNORED] = MESSAGE_IGNORED,    [SMA_VERDICT_BUSY] = MESSAGE_BUSY,
         [SMA_VERDICT_CONFLICT] = MESSAGE_DUPLICATE, [SMA_VERDICT_REFUSED] = MESSAGE_REFUSED};
-    const struct sma_accepted *accepted = SMA_MSG_BODY(effect->msg, struct sma_accepted);
-    count_message(store, effect->to, (enum message_word)counts[accepted->verdict]);
+    const struct sma_accepted *accepted = SMA_MSG_BODY(log->answer, struct sma_accepted);
+    count_message(store, log->to, (enum message_word)counts[accepted->verdict]);
     bool is_usual =
         accepted->verdict == SMA_VERDICT_ACCEPTED || accepted->verdict == SMA_VERDICT_BUSY;
     struct sma_traffic line;
@@ -58,7 +56,7 @@ void sma_store_log_accepted(struct sma_store *store, const struct store_effect *
     sma_traffic_str(&line, "verdict", sma_str(words[accepted->verdict]));
     if (accepted->position > 0)
         sma_traffic_u64(&line, "position", accepted->position);
-    sma_traffic_ms(&line, "ms", effect->read_ns, now);
+    sma_traffic_ms(&line, "ms", log->read_ns, log->now);
     sma_traffic_end(&line);
 }
 

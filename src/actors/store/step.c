@@ -3,11 +3,14 @@
  */
 #include "consent.h"
 #include "facts.h"
+#include "item.h"
 #include "outbox.h"
 #include "record.h"
 #include "runs.h"
 #include "runs_priv.h"
 #include "store.h"
+
+#include "runtime/chat/state_read.h"
 
 static struct sma_msg *make_answer(struct sma_store *store, unsigned kind, uint64_t seq,
                                    uint32_t number, uint32_t delivery_count)
@@ -48,7 +51,6 @@ static SMA_CHECKED enum sma_err deliver_all(struct sma_store *store, struct stor
         enum sma_err err = sma_store_deliver(store, &facts, &deliveries[i], &done->deliveries[i]);
         if (err != SMA_ERR_OK)
             return err;
-        run->delivery_count++;
     }
     return SMA_ERR_OK;
 }
@@ -58,7 +60,6 @@ static SMA_CHECKED enum sma_err clear_suspicion(struct sma_store *store, struct 
     enum sma_err err = sma_state_set_attempt(store->state, run->seq, 0);
     if (err == SMA_ERR_OK) {
         run->is_suspect = false;
-        store->runs->suspect_run = NULL;
         sma_store_forget_suspect(store, run->seq);
     }
     return err;
@@ -80,7 +81,6 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     } else if (err == SMA_ERR_OK) {
         SMA_METRIC_ADD(steps_total, 1);
         run->last_step = step->number;
-        store->runs->has_run_change = true;
         err = sma_store_count_usage(store, run, &step->usage, step->target);
     }
     if (err == SMA_ERR_OK)
@@ -103,6 +103,68 @@ static SMA_CHECKED enum sma_err write_step(struct sma_store *store, struct store
     return sma_store_give_up_run(store, run, "its request for consent cannot be read");
 }
 
+/* -- as items: what cannot be stored is its run's end ----------------------------------------------------------- */
+struct report
+{
+    uint64_t seq;
+    const struct sma_step *step; /* or */
+    const struct sma_done *done;
+    struct sma_step_done *answer;
+};
+
+static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store_run *run,
+                                           const struct sma_done *done,
+                                           struct sma_step_done *answer);
+
+static enum sma_err write_report(struct sma_store *store, void *ctx)
+{
+    const struct report *report = ctx;
+    struct store_run *run = sma_store_run_find(store, report->seq);
+    if (run == NULL)
+        return SMA_ERR_NOTFOUND;
+    return report->step != NULL ? write_step(store, run, report->step, report->answer)
+                                : write_done(store, run, report->done, report->answer);
+}
+
+static enum sma_err give_up_reporter(struct sma_store *store, void *ctx)
+{
+    const struct report *report = ctx;
+    struct store_run *run = sma_store_run_find(store, report->seq);
+    return run == NULL ? SMA_ERR_OK
+                       : sma_store_give_up_run(store, run, "what it did cannot be stored");
+}
+
+/* Write it, and answer: as it says, STOPPED when the run is over by that, NO_DISK when everything failed. */
+static void carry_out(struct sma_store *store, const struct sma_msg *question,
+                      struct report *report, struct sma_msg **answer)
+{
+    unsigned kind = (*answer)->kind;
+    const struct store_run *run = sma_store_run_find(store, report->seq);
+    struct store_item item = {.step = write_report,
+                              .on_damage = give_up_reporter,
+                              .ctx = report,
+                              .name = "run",
+                              .number = report->seq,
+                              .chat_key = {run->key, run->key_len},
+                              .remedy = "its person may send the message again"};
+    char key[SMA_CHAT_KEY_BYTES_MAX + 1];
+    memcpy(key, run->key, run->key_len);
+    item.chat_key.ptr = key; /* the run may be gone when it is told */
+    enum sma_err err = sma_store_item(store, &item);
+    if (err == SMA_ERR_OK && item.damage == SMA_ERR_OK) {
+        sma_store_mark(store, report->step != NULL ? STORE_MARK_STEP : STORE_MARK_DONE);
+        sma_store_answer_later(store, question, answer, 0);
+        return;
+    }
+    sma_msg_destroyp(answer);
+    if (err != SMA_ERR_OK)
+        sma_store_fail_batch(store, err);
+    else if (item.is_stuck)
+        sma_store_leave_stuck(store, report->seq);
+    answer_verdict(store, question, kind, report->seq,
+                   err != SMA_ERR_OK ? SMA_STEP_NO_DISK : SMA_STEP_STOPPED);
+}
+
 void sma_store_step(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_step *step = SMA_MSG_BODY(*msg, struct sma_step);
@@ -120,64 +182,37 @@ void sma_store_step(struct sma_store *store, struct sma_msg **msg)
     }
     struct sma_msg *answer =
         make_answer(store, SMA_MSG_STEP_DONE, step->seq, step->number, step->delivery_count);
-    enum sma_err err = write_step(store, run, step, SMA_MSG_BODY(answer, struct sma_step_done));
-    if (err == SMA_ERR_OK) {
-        sma_store_mark(store, STORE_MARK_STEP);
-        sma_store_answer_later(store, *msg, &answer, 0);
-        return;
-    }
-    sma_msg_destroy(answer);
-    sma_store_fail_batch(store, err);
-    answer_verdict(store, *msg, SMA_MSG_STEP_DONE, step->seq, SMA_STEP_NO_DISK);
+    struct report report = {
+        .seq = step->seq, .step = step, .answer = SMA_MSG_BODY(answer, struct sma_step_done)};
+    carry_out(store, *msg, &report, &answer);
 }
 
-struct run_message
-{
-    struct sma_store *store;
-    const struct sma_done *done;
-    struct sma_str *message_id;
-    bool wants_line;
-};
-
 /* Channel api: a result that nobody "sent" is written to the history like an answer (reference §4.3). */
-static SMA_CHECKED enum sma_err write_result_line(struct run_message *wanted,
-                                                  const struct sma_state_message *message,
-                                                  const struct store_facts *facts)
+static SMA_CHECKED enum sma_err write_result_line(struct sma_store *store,
+                                                  const struct sma_done *done,
+                                                  const struct sma_state_message *message)
 {
-    struct sma_store *store = wanted->store;
-    bool is_success = wanted->done->outcome == SMA_OUTCOME_OK;
+    struct store_facts facts;
+    enum sma_err err = sma_store_facts_get(message->facts, &facts);
+    int adapter = err == SMA_ERR_OK ? sma_store_adapter_of(store, &facts.route) : -1;
+    if (adapter < 0 || !store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
+        return SMA_ERR_OK;
     struct store_chat *chat = sma_store_chat(store, message->chat);
     return sma_store_add_line(store, chat,
                               &(struct sma_history_entry){
                                   .wall_ms = sma_ctx_wall(store->ctx),
-                                  .channel = facts->route.channel,
-                                  .chat_id = facts->route.chat_id,
+                                  .channel = facts.route.channel,
+                                  .chat_id = facts.route.chat_id,
                                   .chat_key = message->chat->key,
                                   .user_id = SMA_STR("bot"),
                                   .message_id = message->event_key,
                                   .role = SMA_STR("assistant"),
                                   .text = sma_buf_str(&store->text_buf),
-                                  .meta_json = is_success ? SMA_STR("{\"success\":true}")
-                                                          : SMA_STR("{\"success\":false}"),
+                                  .meta_json = done->outcome == SMA_OUTCOME_OK
+                                                   ? SMA_STR("{\"success\":true}")
+                                                   : SMA_STR("{\"success\":false}"),
                               },
                               message->seq);
-}
-
-static enum sma_err look_at_message(void *user, const struct sma_state_message *message)
-{
-    struct run_message *wanted = user;
-    sma_buf_clear(&wanted->store->facts_buf);
-    sma_buf_put_str(&wanted->store->facts_buf, message->event_key);
-    *wanted->message_id = sma_buf_str(&wanted->store->facts_buf);
-    if (!wanted->wants_line)
-        return wanted->store->facts_buf.err;
-    struct store_facts facts;
-    enum sma_err err = sma_store_facts_get(message->facts, &facts);
-    int adapter = err == SMA_ERR_OK ? sma_store_adapter_of(wanted->store, &facts.route) : -1;
-    if (adapter < 0 ||
-        !wanted->store->adapters[adapter].adapter->ops->capabilities.is_stored_delivery)
-        return wanted->store->facts_buf.err;
-    return write_result_line(wanted, message, &facts);
 }
 
 static enum sma_row_state row_state_of(uint8_t outcome)
@@ -198,9 +233,10 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                            const struct sma_done *done,
                                            struct sma_step_done *answer)
 {
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
+    struct sma_state_message message = {0};
     uint32_t last = 0;
-    struct store_sent_texts sent;
-    struct sma_str message_id = {NULL, 0};
+    bool is_sent = false;
     enum sma_err err = sma_store_begin(store);
     if (err == SMA_ERR_OK && done->delivery_count > 0)
         err = sma_state_step_last(store->state, run->seq, &last);
@@ -209,14 +245,11 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
     if (err == SMA_ERR_OK)
         err = sma_store_count_usage(store, run, &done->usage, done->target);
     if (err == SMA_ERR_OK)
-        err = sma_store_collect_output(store, run, done->output, &sent);
-    if (err != SMA_ERR_OK)
-        return err;
-    struct run_message wanted = {.store = store,
-                                 .done = done,
-                                 .message_id = &message_id,
-                                 .wants_line = !sent.is_any && store->text_buf.len > 0};
-    err = sma_state_message_get(store->state, run->seq, look_at_message, &wanted);
+        err = sma_store_collect_output(store, run, done->output, &is_sent);
+    if (err == SMA_ERR_OK)
+        err = sma_state_message_read(store->state, run->seq, &rows, &message);
+    if (err == SMA_ERR_OK && !is_sent && store->text_buf.len > 0)
+        err = write_result_line(store, done, &message);
     if (err != SMA_ERR_OK)
         return err;
     return sma_store_finish_run(
@@ -229,7 +262,7 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                    .tool_calls_json = done->tool_calls_json,
                                    .wire = done->wire,
                                    .turn = done->turn,
-                                   .message_id = message_id,
+                                   .message_id = message.event_key,
                                    .trace = done->trace});
 }
 
@@ -247,17 +280,10 @@ void sma_store_done(struct sma_store *store, struct sma_msg **msg)
         answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_NO_DISK);
         return;
     }
-    uint64_t started_ns = run->started_ns;
+    SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - run->started_ns);
     struct sma_msg *answer =
         make_answer(store, SMA_MSG_DONE_DONE, done->seq, 0, done->delivery_count);
-    enum sma_err err = write_done(store, run, done, SMA_MSG_BODY(answer, struct sma_step_done));
-    if (err == SMA_ERR_OK) {
-        sma_store_mark(store, STORE_MARK_DONE);
-        SMA_METRIC_TIME(run_total, sma_ctx_now(store->ctx) - started_ns);
-        sma_store_answer_later(store, *msg, &answer, 0);
-        return;
-    }
-    sma_msg_destroy(answer);
-    sma_store_fail_batch(store, err);
-    answer_verdict(store, *msg, SMA_MSG_DONE_DONE, done->seq, SMA_STEP_NO_DISK);
+    struct report report = {
+        .seq = done->seq, .done = done, .answer = SMA_MSG_BODY(answer, struct sma_step_done)};
+    carry_out(store, *msg, &report, &answer);
 }

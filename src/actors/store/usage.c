@@ -45,7 +45,6 @@ enum sma_err sma_store_count_usage(struct sma_store *store, struct store_run *ru
     if (sma_usage_is_empty(usage))
         return SMA_ERR_OK;
     sma_usage_add(&run->usage, usage);
-    store->runs->has_run_change = true;
     return sma_store_count_usage_of(store, run->seq, usage, target);
 }
 

@@ -216,7 +216,7 @@ static void two_chats_become_one(void)
     run(&w);
     step(&w, two, 1, (struct delivery[]){{.key = "test:chat:new", .text = "from new"}}, 1);
     note("n1");
-    CHECK_INT(2, w.store->runs->count);
+    CHECK_INT(2, w.store->runs->open_count);
     finish(one);
     CHECK(run_seq(&w) == 0); /* the other of the two runs is still on */
     step(&w, two, 2, NULL, 0);

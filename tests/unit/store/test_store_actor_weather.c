@@ -514,7 +514,7 @@ static void act(void)
 static bool is_all_done(void)
 {
     bool is_done = run_count == 0 && row_count == 0 && sma_queue_waiting(w.store->queue) == 0 &&
-                   w.store->runs->count == 0 && w.store->outbox->open_count == 0 &&
+                   w.store->runs->open_count == 0 && w.store->outbox->open_count == 0 &&
                    w.store->consent->count == 0;
     for (uint32_t i = 0; i < event_count; i++)
         is_done = is_done && events[i].is_accepted;
@@ -581,8 +581,9 @@ static void check_books(void)
     check_no_files();
     for (const struct store_chat *chat = w.store->chats; chat != NULL; chat = chat->next)
         CHECK(chat->approval_count == 0 && chat->run == NULL && chat->first == NULL &&
-              !chat->has_ending && !chat->line_count);
-    CHECK(w.store->outbox->lanes[0].waiting_first == NULL && w.store->runs->suspect_run == NULL);
+              !chat->line_count);
+    CHECK(w.store->outbox->lanes[0].waiting_first == NULL);
+    CHECK(w.store->runs->ended_count == 0 && w.store->runs->kept == NULL);
     CHECK_INT(SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX,
               sma_ctx_ask_room(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE));
     CHECK_INT(SMA_ASK_STORE_COUNT_MAX,
