@@ -125,8 +125,13 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all)
             if (group->recorded[i] <= durable)
                 group->recorded[kept++] = group->recorded[i];
         group->recorded_count = group->piece_count = kept;
-        /* One that has a leader is made again from the rows. */
-        if (is_all || group->leader != 0 || kept == 0)
+        /* A leader is made again from the rows, with an album of its own; where its row was undone it comes again, and finds
+         * what was recorded before it. */
+        if (group->leader != 0)
+            sma_store_map_remove(&store->intake->leaders, group->leader);
+        group->leader = 0;
+        group->question_count = 0;
+        if (is_all || kept == 0)
             sma_store_group_drop(store, group);
     }
 }
@@ -184,8 +189,7 @@ enum sma_err sma_store_group_lead(struct sma_store *store, struct store_group *g
         if (err != SMA_ERR_OK)
             return err;
     }
-    group->recorded_count = 0;
-    return SMA_ERR_OK;
+    return SMA_ERR_OK; /* they stay in the list: the leader may be undone */
 }
 
 enum sma_err sma_store_group_join(struct sma_store *store, struct store_group *group, uint64_t seq)

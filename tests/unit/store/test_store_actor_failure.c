@@ -5,6 +5,7 @@
 #include "store_support.h"
 
 #include "actors/store/batch_priv.h"
+#include "actors/store/runs_priv.h"
 #include "actors/store/trouble.h"
 #include "runtime/chat/state_vfs.h"
 
@@ -403,6 +404,105 @@ static void what_is_damaged_refuses_no_batch_mate(void)
     end_world(&w);
 }
 
+/* A person whose record is too large to be read. */
+static void damage_eve(void)
+{
+    static char endless[300 * 1024];
+    memset(endless, 'x', sizeof endless);
+    CHECK_OK(sma_store_begin(w.store));
+    CHECK_OK(sma_state_access_set(w.store->state, SMA_STR("person/test/eve"),
+                                  (struct sma_str){endless, sizeof endless}));
+    sma_store_end_batch(w.store);
+}
+
+/* A damaged message in the batch in which a run makes a step, and in the one in which it ends. */
+static void what_is_damaged_leaves_steps_and_ends_of_its_batch(void)
+{
+    make_world(&w);
+    open_world(&w);
+    damage_eve();
+    say(&w, "a", "1", "first");
+    say(&w, "b", "2", "second");
+    run(&w);
+    uint64_t one = accepted(&w.test).seq, two = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == one);
+    step(&w, one, 1, NULL, 0);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "e", .user = "eve", .id = "3", .text = "x"});
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    step(&w, one, 2, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    done(&w, one, "", NULL, 0);
+    (void)say_as(&w, TEST, &(struct saying){.chat = "e", .user = "eve", .id = "4", .text = "x"});
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
+    CHECK(run_seq(&w) == two); /* the slot is free */
+    CHECK_INT(1, (int)w.store->runs->open_count);
+    done(&w, two, "", NULL, 0);
+    run(&w);
+    say(&w, "a", "5", "third"); /* and so is the chat */
+    run(&w);
+    CHECK(run_seq(&w) != 0);
+    end_world(&w);
+}
+
+/* The step of a suspect is undone with its batch and comes again: it clears the attempts then. */
+static void an_undone_step_leaves_its_run_a_suspect(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == seq);
+    crash_world(&w);
+    CHECK(run_seq(&w) == seq);
+    is_full = true;
+    step(&w, seq, 1, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
+    CHECK_INT(1, (int)w.store->runs->suspect_count);
+    CHECK(w.store->runs->entries[0]->is_suspect);
+    is_full = false;
+    run_for(&w, 2 * SECOND);
+    step(&w, seq, 1, NULL, 0);
+    run(&w);
+    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    struct sma_state_head head;
+    CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
+    CHECK_INT(0, (int)head.attempt);
+    CHECK_INT(0, (int)w.store->runs->suspect_count);
+    end_world(&w);
+}
+
+/* Giving up is undone: no fourth attempt is made in its place. */
+static void an_undone_giving_up_is_no_fourth_attempt(void)
+{
+    make_world(&w);
+    open_world(&w);
+    say(&w, "a", "1", "x");
+    run(&w);
+    uint64_t seq = accepted(&w.test).seq;
+    CHECK(run_seq(&w) == seq);
+    for (int i = 0; i < 2; i++) {
+        crash_world(&w);
+        CHECK(run_seq(&w) == seq);
+    }
+    sma_sim_crash(w.system);
+    close_system(&w);
+    open_world_only(&w);
+    is_full = true;
+    run(&w);
+    is_full = false;
+    run_for(&w, 3 * SECOND);
+    CHECK(run_seq(&w) == 0);
+    CHECK_INT(0, (int)sma_state_open_count(w.store->state));
+    end_world(&w);
+}
+
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
@@ -418,5 +518,8 @@ int main(void)
     RUN(after_a_crash_nothing_starts_before_its_commit_until_a_step);
     RUN(what_a_failed_commit_held_up_starts_by_itself);
     RUN(what_found_the_lane_full_leaves_by_itself);
+    RUN(what_is_damaged_leaves_steps_and_ends_of_its_batch);
+    RUN(an_undone_step_leaves_its_run_a_suspect);
+    RUN(an_undone_giving_up_is_no_fourth_attempt);
     return check_summary();
 }

@@ -3,10 +3,22 @@
 
 #include "actors/store/intake_priv.h"
 #include "actors/store/runs_priv.h"
+#include "runtime/chat/state_vfs.h"
+
 #define PIECE(number, ...) \
     (&(struct saying){     \
         .chat = "a", .id = (number), .text = "piece " number, .group_key = "album", __VA_ARGS__})
 #define MS UINT64_C(1000000)
+
+static bool is_full;
+
+static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
+                                                enum sma_state_vfs_call call, bool is_wal)
+{
+    (void)role;
+    return is_full && is_wal && call == SMA_STATE_VFS_WRITE ? SMA_STATE_VFS_FAIL_FULL
+                                                            : SMA_STATE_VFS_PASS;
+}
 
 /* The next RUN as text: "<seq>:<collected> <collected>" */
 static const char *order(struct world *world)
@@ -273,8 +285,31 @@ static void undone_batch_leaves_no_piece(void)
     end_world(&world);
 }
 
+/* The addressed piece comes in a batch that fails, and again: what was recorded before it joins all the same. */
+static void an_undone_leader_leaves_what_was_recorded(void)
+{
+    struct world world;
+    make_world(&world);
+    open_world(&world);
+    (void)say_as(&world, TEST, PIECE("1", .is_group = true, .addressed = SMA_ADDRESSED_NONE));
+    run(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
+    is_full = true;
+    (void)say_as(&world, TEST, PIECE("2", .is_group = true, .addressed = SMA_ADDRESSED_MENTION));
+    run(&world);
+    is_full = false;
+    CHECK_INT(SMA_VERDICT_REFUSED, accepted(&world.test).verdict);
+    (void)say_as(&world, TEST, PIECE("2", .is_group = true, .addressed = SMA_ADDRESSED_MENTION));
+    run_for(&world, 3 * SECOND);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    CHECK_ORDER("2:1", &world);
+    CHECK_INT(0, (int)world.store->intake->group_count);
+    end_world(&world);
+}
+
 int main(void)
 {
+    sma_state_vfs_set_hook(fail_when_full);
     RUN(pieces_run_together_after_the_quiet_time);
     RUN(message_between_pieces_keeps_its_place);
     RUN(recorded_pieces_join_an_addressed_one);
@@ -284,5 +319,6 @@ int main(void)
     RUN(full_album_starts_and_the_rest_is_the_next);
     RUN(collect_takes_whole_albums);
     RUN(undone_batch_leaves_no_piece);
+    RUN(an_undone_leader_leaves_what_was_recorded);
     return check_summary();
 }
