@@ -80,6 +80,13 @@ static void answer_all(void)
     }
 }
 
+/* Retention looks once an hour, also at rest: whoever waits for longer than anything else does, waits for that. */
+#define REST_NS (UINT64_C(540) * 1000000000)
+static bool step_before_rest(void)
+{
+    return sma_sim_run(world.system, 1, sma_sim_now(world.system) + REST_NS) > 0;
+}
+
 /* Until everything was acknowledged and nothing moves any more. */
 static void rest(void)
 {
@@ -90,7 +97,7 @@ static void rest(void)
         }
         answer_all();
         do {
-            while (sma_sim_step(world.system) && ++steps < REST_STEPS_MAX)
+            while (step_before_rest() && ++steps < REST_STEPS_MAX)
                 answer_all();
         } while (consent_decide(&world) && ++steps < REST_STEPS_MAX);
         world.step_count++;
