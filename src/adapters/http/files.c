@@ -40,6 +40,29 @@ enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *er
     return err;
 }
 
+void http_service_file_later(struct sma_http *http)
+{
+    http->service_file_ns = http_now(http) + HTTP_SERVICE_FILE_PAUSE_NS;
+    if (http->service_file_ns < http->wake_ns) {
+        http->wake_ns = http->service_file_ns;
+        sma_ctx_wake_at(http->ctx, http->wake_ns);
+    }
+}
+
+void http_service_file_retry(struct sma_http *http, uint64_t now_ns)
+{
+    if (http->service_file_ns == 0 || now_ns < http->service_file_ns)
+        return;
+    http->service_file_ns = 0;
+    if (http->is_closing)
+        return;
+    struct sma_error error = {0};
+    if (http_service_file_write(http, &error) != SMA_ERR_OK)
+        http_service_file_later(http);
+    else
+        sma_ctx_log(http->ctx, SMA_LOG_INFO, "%s/service.json is written", http->config->state_dir);
+}
+
 void http_service_file_remove(struct sma_http *http)
 {
     char path[PATH_BYTES];

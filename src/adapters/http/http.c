@@ -134,6 +134,23 @@ int sma_http_port(const void *state)
 
 /* -- life ------------------------------------------------------------------------------------------------------- */
 
+/* A full disk keeps nobody out: who knows the port is served, and the file follows when there is room. */
+static enum sma_err write_service_file(struct sma_http *http, struct sma_error *error)
+{
+    struct sma_error reason = {0};
+    enum sma_err err = http_service_file_write(http, &reason);
+    if (err != SMA_ERR_NOSPACE) {
+        *error = err == SMA_ERR_OK ? *error : reason;
+        return err;
+    }
+    sma_ctx_log(http->ctx, SMA_LOG_WARN,
+                "%s/service.json is not written: %s; `shipmyagent status` finds the service when "
+                "there is room on the disk",
+                http->config->state_dir, reason.text);
+    http_service_file_later(http);
+    return SMA_ERR_OK;
+}
+
 static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
 {
     struct sma_http *http = state;
@@ -147,7 +164,7 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
     if (err == SMA_ERR_OK)
         err = http_auth_load(http, error);
     if (err == SMA_ERR_OK)
-        err = http_service_file_write(http, error);
+        err = write_service_file(http, error);
     if (err != SMA_ERR_OK) {
         http_server_stop_listening(http);
         return err;

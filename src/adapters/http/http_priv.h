@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#define HTTP_SERVICE_FILE_PAUSE_NS UINT64_C(1000000000)
 #define HTTP_REFUSAL_COUNT_MAX 32 /* connections over the limit that may hear a 503 at one time */
 #define HTTP_SLOT_COUNT(connections) ((connections) + HTTP_REFUSAL_COUNT_MAX * 2)
 #define HTTP_BUFFERED_BYTES_MAX \
@@ -170,6 +171,7 @@ struct sma_http
     bool is_loopback;
     atomic_int port;
     uint64_t request_deadline_ns, webhook_deadline_ns, wake_ns;
+    uint64_t service_file_ns; /* when it is tried again; 0 = it is there */
     uint32_t connection_count_max;
     struct http_conn **conns;
     uint32_t conn_count, open_count, refusal_count, free_conn;
@@ -327,6 +329,9 @@ void http_execute_fini(struct http_execute_body *body);
 
 /* -- files.c: service.json, the token, the public folder -------------------------------------------------------- */
 SMA_CHECKED enum sma_err http_service_file_write(struct sma_http *http, struct sma_error *error);
+/** The disk was full: try again in a while, until it is written. */
+void http_service_file_later(struct sma_http *http);
+void http_service_file_retry(struct sma_http *http, uint64_t now_ns);
 void http_service_file_remove(struct sma_http *http);
 /** <state>/api-token: read, or made from 256 random bits with mode 0600. */
 SMA_CHECKED enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_token,

@@ -435,6 +435,7 @@ void http_server_tick(struct sma_http *http)
 {
     uint64_t now = http_now(http), next = UINT64_MAX;
     http->wake_ns = UINT64_MAX;
+    http_service_file_retry(http, now);
     for (uint32_t i = 0; i < http->conn_count; i++) {
         struct http_conn *conn = http->conns[i];
         if (conn->state != HTTP_FREE && conn->deadline_ns <= now)
@@ -443,6 +444,8 @@ void http_server_tick(struct sma_http *http)
     for (uint32_t i = 0; i < http->conn_count; i++)
         if (http->conns[i]->state != HTTP_FREE && http->conns[i]->deadline_ns < next)
             next = http->conns[i]->deadline_ns;
+    if (http->service_file_ns != 0 && http->service_file_ns < next)
+        next = http->service_file_ns;
     http->wake_ns = next;
     sma_ctx_wake_at(http->ctx, next);
 }

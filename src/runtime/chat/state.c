@@ -73,9 +73,18 @@ enum sma_err sma_state_fail_change(struct sma_state *state, enum sma_err err)
     return err;
 }
 
+/* SQLite says FULL only of a write that met ENOSPC: a quota, or no room for the -shm, is an error of input and output to it. */
+static bool is_no_room(const struct sma_state *state, int rc)
+{
+    int os_errno = state->db == NULL ? 0 : sqlite3_system_errno(state->db);
+    return (rc & 0xff) == SQLITE_IOERR && (os_errno == ENOSPC || os_errno == EDQUOT);
+}
+
 enum sma_err sma_state_fail(struct sma_state *state, int rc, const char *what)
 {
     enum sma_err err = classify(rc);
+    if (err == SMA_ERR_IO && is_no_room(state, rc))
+        err = SMA_ERR_NOSPACE;
     const char *remedy = "";
     if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
         remedy = "; the file is damaged: move it and its -wal and -shm away and start again, "

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -133,6 +134,9 @@ static SMA_CHECKED enum sma_err compact(struct compacting *self,
 enum sma_err sma_state_compact(const char *path, struct sma_state_compacted *ret_result,
                                struct sma_error *error)
 {
+    char real[PATH_MAX]; /* the file that a link leads to is made smaller, and stays where it is */
+    if (realpath(path, real) != NULL)
+        path = real;
     struct compacting self = {.path = path,
                               .copy = join(path, ".compact"),
                               .wal = join(path, "-wal"),

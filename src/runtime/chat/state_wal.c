@@ -43,7 +43,7 @@ static enum sma_err write_zeros(int fd, uint64_t from, uint64_t to)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return errno == ENOSPC ? SMA_ERR_NOSPACE : SMA_ERR_IO;
+            return errno == ENOSPC || errno == EDQUOT ? SMA_ERR_NOSPACE : SMA_ERR_IO;
         from += (uint64_t)written;
     }
     return fsync(fd) == 0 ? SMA_ERR_OK : SMA_ERR_IO;

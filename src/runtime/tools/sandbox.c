@@ -151,16 +151,21 @@ static bool join(char *path, const char *dir, const char *name)
     return len > 0 && len < PATH_MAX;
 }
 
-static bool make_file(const char *path, const char *text, mode_t mode)
+static bool make_file(const char *path, const char *text, mode_t mode, bool may_be_empty)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return false;
     size_t len = strlen(text);
     bool is_written = write(fd, text, len) == (ssize_t)len;
+    int write_errno = errno;
+    /* On a full disk an empty one does as well where its text is for people only: the service starts all the same. */
+    if (!is_written && may_be_empty)
+        is_written = ftruncate(fd, 0) == 0;
     close(fd);
     if (!is_written)
-        (void)unlink(path); /* the disk is full: then it is missing, which is refused */
+        (void)unlink(path); /* then it is missing, which is refused */
+    errno = write_errno;
     return is_written;
 }
 
@@ -170,7 +175,7 @@ static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *p
     struct stat facts;
     if (lstat(path, &facts) == 0)
         return SMA_ERR_OK;
-    if (make_file(path, text, 0600))
+    if (make_file(path, text, 0600, which == SMA_PLACEHOLDER_ENV))
         plan->placeholders |= which;
     else if (errno != EEXIST)
         return sma_fail_os(error, errno, "%s cannot be kept from commands", path);
@@ -311,7 +316,7 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
         snprintf(project.ship, PATH_MAX, "%s", config->state_dir) >= PATH_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
     struct stat facts;
-    if (!make_file(project.empty, "", 0400) &&
+    if (!make_file(project.empty, "", 0400, true) &&
         (lstat(project.empty, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0))
         return sma_fail_os(error, errno, "%s cannot be made", project.empty);
     enum sma_err err = put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error);
@@ -356,7 +361,9 @@ void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned p
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-        if (len == (ssize_t)strlen(rows[i].text) && memcmp(bytes, rows[i].text, (size_t)len) == 0)
+        bool is_empty = len == 0 && rows[i].which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
+        if (is_empty ||
+            (len == (ssize_t)strlen(rows[i].text) && memcmp(bytes, rows[i].text, (size_t)len) == 0))
             (void)unlink(path); /* gone already: as well */
         if (fd >= 0)
             close(fd);

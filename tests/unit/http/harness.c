@@ -412,7 +412,7 @@ static struct harness *make(const struct harness_options *options)
         .name = "http", .is_enabled = true, .json = options->json == NULL ? "" : options->json};
     harness->store.runs = calloc(RUN_COUNT_MAX, sizeof *harness->store.runs);
     harness->stop_fd = eventfd(0, EFD_CLOEXEC);
-    harness->system = sma_system_create(&(struct sma_system_options){0});
+    harness->system = sma_system_create(&(struct sma_system_options){.sys = options->sys});
     CHECK(harness->store.runs != NULL && harness->system != NULL && harness->stop_fd >= 0);
     struct sma_error error = {0};
     CHECK_OK(

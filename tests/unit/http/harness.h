@@ -38,6 +38,7 @@ struct harness_options
     const char *permissions; /* JSON, NULL = none */
     int port;                /* 0 = any */
     bool has_webhook;        /* with the fake platform adapter */
+    const struct sma_sys *sys; /* NULL = real */
 };
 struct harness;
 

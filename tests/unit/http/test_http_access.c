@@ -1,8 +1,11 @@
 /* test_http_access.c — who gets in: token, Host, Origin; what listening says when it cannot. */
 #include "harness.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TOKEN "correct-horse-battery-staple"
@@ -301,6 +304,37 @@ static void foreign_origins_are_refused(void)
     harness_stop(harness);
 }
 
+static atomic_bool is_disk_full;
+
+static int open_on_full_disk(void *self, const char *path, int flags, mode_t mode)
+{
+    if (atomic_load(&is_disk_full) && strstr(path, "service.json") != NULL) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return sma_sys_real()->open(self, path, flags, mode);
+}
+
+/* After a crash on a full disk the service starts and answers; the file comes by itself. */
+static void a_full_disk_keeps_nobody_out(void)
+{
+    struct sma_sys sys = *sma_sys_real();
+    sys.open = open_on_full_disk;
+    atomic_store(&is_disk_full, true);
+    struct harness *harness = harness_start(&(struct harness_options){.sys = &sys});
+    char path[128];
+    snprintf(path, sizeof path, "%s/.ship/service.json", harness_dir(harness));
+    CHECK(access(path, F_OK) != 0);
+    CHECK_INT(200, ask(harness, ""));
+    CHECK(access(path, F_OK) != 0);
+    atomic_store(&is_disk_full, false);
+    time_t until = time(NULL) + 30;
+    while (access(path, F_OK) != 0 && time(NULL) < until)
+        usleep(5000);
+    CHECK(access(path, F_OK) == 0);
+    harness_stop(harness);
+}
+
 static void service_file_tells_the_port(void)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
@@ -353,6 +387,7 @@ int main(void)
     RUN(foreign_hosts_are_refused);
     RUN(foreign_origins_are_refused);
     RUN(service_file_tells_the_port);
+    RUN(a_full_disk_keeps_nobody_out);
     RUN(wrong_addresses_and_options_say_so);
     return check_summary();
 }

@@ -371,6 +371,27 @@ static void a_compacted_file_is_smaller_and_whole(void)
     fixture_fini(&f);
 }
 
+/* Somebody keeps state.db on another disk: that file is made smaller, the link stays one. */
+static void a_link_is_compacted_where_it_leads(void)
+{
+    struct fixture f;
+    struct sma_state_compacted result;
+    struct sma_error error = {0};
+    fill_and_empty(&f);
+    char link[200];
+    struct stat before, after;
+    snprintf(link, sizeof link, "%s.link", f.path);
+    CHECK_INT(0, stat(f.path, &before));
+    CHECK_INT(0, symlink(f.path, link));
+    CHECK_OK(sma_state_compact(link, &result, &error));
+    CHECK(lstat(link, &after) == 0 && S_ISLNK(after.st_mode));
+    CHECK_INT(0, stat(f.path, &after));
+    CHECK(after.st_size < before.st_size && result.bytes_after == (uint64_t)after.st_size);
+    CHECK_INT(0, unlink(link));
+    check_filled(&f);
+    fixture_fini(&f);
+}
+
 /* One of 4096-byte pages, as versions before made it, is used as it is and gets today's by compacting. */
 static void pages_of_the_version_before_are_kept_until_compacted(void)
 {
@@ -490,6 +511,7 @@ int main(void)
     RUN(requests_and_sums_go_by_their_time);
     RUN(sizes_are_about_true);
     RUN(a_compacted_file_is_smaller_and_whole);
+    RUN(a_link_is_compacted_where_it_leads);
     RUN(a_file_in_use_is_not_compacted);
     RUN(pages_of_the_version_before_are_kept_until_compacted);
     RUN(a_small_commit_writes_little);

@@ -3,6 +3,7 @@
  */
 #include "world.h"
 
+#include "runtime/tools/sandbox.h"
 #include "sma/metrics.h"
 
 #include <arpa/inet.h>
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -130,6 +132,35 @@ static void what_comes_later_is_invisible_too(void)
                           "echo '{\"permissions\":{}}' > ship.json; mv Agent.md old; rm ship.json");
     CHECK(!world_has_file(world, ".env") && !world_has_file(world, "ship.json"));
     CHECK_TEXT("# agent\n", world_get_file(world, "Agent.md"));
+    world_destroy(world);
+}
+
+/* On a full disk (here: no file may grow) the placeholder is an empty file, which hides as well and goes as well. */
+static void a_full_disk_takes_no_placeholder_away(void)
+{
+    struct world *world = world_create(REQUIRE);
+    struct sma_sandbox sandbox = {.is_on = true, .path = "/usr/bin/bwrap"};
+    struct sma_sandbox_limits limits = {.cpu_s = 10};
+    struct sma_exec_options options = {.is_possible = true};
+    struct sma_sandbox_plan plan;
+    struct sma_error error = {0};
+    struct rlimit old, none;
+    world_put_file(world, "ship.json", "{}\n");
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
+    CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+    enum sma_err err = sma_sandbox_plan_create(world_config(world), &options, &sandbox, &limits,
+                                               "true", &plan, &error);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    (void)signal(SIGXFSZ, handler);
+    if (err != SMA_ERR_OK)
+        fprintf(stderr, "%s\n", error.text);
+    CHECK_OK(err);
+    CHECK_TEXT("", world_get_file(world, ".env"));
+    sma_sandbox_remove_placeholders(world_config(world), plan.placeholders);
+    CHECK(!world_has_file(world, ".env"));
+    sma_sandbox_plan_fini(&plan);
     world_destroy(world);
 }
 
@@ -559,6 +590,7 @@ int main(int argc, char **argv)
     RUN(other_chats_are_invisible);
     RUN(a_link_cannot_be_exchanged);
     RUN(what_comes_later_is_invisible_too);
+    RUN(a_full_disk_takes_no_placeholder_away);
     RUN(a_replaced_secret_ends_the_command);
     RUN(only_the_project_is_writable);
     RUN(what_is_an_owners_is_not_written);
