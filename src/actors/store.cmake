@@ -2,7 +2,7 @@
 sma_library(sma_actor_store
     SOURCES store/store.c store/part.c store/batch.c store/item.c store/trouble.c store/chat.c store/map.c store/facts.c
             store/lines.c store/asides.c store/flush.c store/recover.c store/import.c
-            store/access.c store/people.c store/people_keep.c store/pairing.c store/paired.c store/known.c store/let_in.c store/stranger.c
+            store/access.c store/people.c store/people_keep.c store/pairing.c store/paired.c store/known.c store/let_in.c store/stranger.c store/strangers_keep.c
             store/approval.c store/requests.c store/clock.c store/case.c store/park.c store/decide.c store/answer.c store/meant.c store/grant.c store/project.c store/list.c
             store/runs.c store/step.c store/run_order.c store/control.c store/wait.c store/learned.c store/usage.c store/trace.c store/seen.c
             store/runs_load.c store/suspect.c

@@ -277,6 +277,7 @@ static enum sma_err create(struct sma_store *store)
     sma_buf_init(&store->people->key, 16 * 1024);
     sma_buf_init(&store->people->value, 256 * 1024);
     sma_buf_init(&store->people->round.after, 16 * 1024);
+    sma_buf_init(&store->people->leaving.after, 16 * 1024);
     return SMA_ERR_OK;
 }
 
@@ -290,6 +291,7 @@ static void fini(struct sma_store *store)
     sma_buf_fini(&store->people->key);
     sma_buf_fini(&store->people->value);
     sma_buf_fini(&store->people->round.after);
+    sma_buf_fini(&store->people->leaving.after);
     free(store->people);
 }
 

@@ -52,6 +52,18 @@ static bool is_chat_idle(const struct sma_store *store, const struct store_chat 
            now - chat->refusal_notice_ns > interval && now - chat->unclear_notice_ns > interval;
 }
 
+bool sma_store_let_go_chat(struct sma_store *store, struct sma_state_chat *state_chat)
+{
+    struct store_chat *chat = state_chat->user;
+    if (chat == NULL)
+        return true;
+    if (!is_chat_idle(store, chat, sma_ctx_now(store->ctx)))
+        return false;
+    state_chat->user = NULL;
+    sma_store_chat_free(store, chat);
+    return true;
+}
+
 /* Between batches only: nothing points to an idle chat then. */
 void sma_store_sweep_chats(struct sma_store *store)
 {

@@ -37,6 +37,8 @@ struct store_chat
 struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat *state_chat);
 /** Between batches: records of chats in which nothing goes on are dropped. */
 void sma_store_sweep_chats(struct sma_store *store);
+/** Between batches: drop the record of this chat, if nothing goes on in it. @return there is none now */
+bool sma_store_let_go_chat(struct sma_store *store, struct sma_state_chat *state_chat);
 /** Chats that were made by an undone transaction exist no more. */
 void sma_store_drop_undone_chats(struct sma_store *store);
 void sma_store_chat_free(struct sma_store *store, struct store_chat *chat);

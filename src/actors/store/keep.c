@@ -7,6 +7,7 @@
  * a clock that has jumped is not believed for a day: until then only bytes count.
  */
 #include "batch.h"
+#include "people.h"
 #include "record.h"
 #include "upkeep_priv.h"
 
@@ -141,6 +142,8 @@ static SMA_CHECKED enum sma_err one_slice(struct sma_store *store, bool *ret_is_
     switch ((enum store_keep_stage)store->upkeep->keep.stage) {
     case STORE_KEEP_ROWS:
         return remove_some(store, ret_is_over);
+    case STORE_KEEP_STRANGERS:
+        return sma_store_strangers_slice(store, ret_is_over);
     case STORE_KEEP_ARCHIVES:
         *ret_is_over = remove_archives(store);
         break;
@@ -168,6 +171,7 @@ void sma_store_keep_slice(struct sma_store *store)
         return;
     if (!keep->is_passing) {
         sma_keep_begin(&keep->pass, &store->config->retention, trusted_wall(store, now));
+        sma_store_strangers_begin(store, keep->pass.now_ms);
         keep->is_passing = true;
         keep->stage = STORE_KEEP_ROWS;
         keep->archives_removed = keep->logs_removed = 0;

@@ -78,6 +78,8 @@ static SMA_CHECKED enum sma_err let_in(struct sma_store *store, const struct sto
 {
     bool is_whole = false;
     enum sma_err err = release_kept(store, pairing, &is_whole);
+    if (err == SMA_ERR_OK && !pairing->is_group)
+        err = sma_store_stranger_stays(store, pairing->route.chat_key);
     if (err == SMA_ERR_OK && standing >= SMA_ACCESS_ADMIN && !pairing->is_group)
         err = sma_store_note_home(store, &pairing->route);
     if (err != SMA_ERR_OK)

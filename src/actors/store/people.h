@@ -87,8 +87,14 @@ void sma_store_bound_stranger(struct sma_store *store, const struct sma_ingress 
 /** Was it written by a stranger as above? @return OK | IO | CORRUPT | NOMEM */
 SMA_CHECKED enum sma_err sma_store_is_stranger(struct sma_store *store,
                                                const struct sma_ingress *in, bool *ret_is_stranger);
-/** May a chat that is not known get a record? Counted. */
+/** May a chat that is not known get a record? Counted. A private one of a stranger is noted as such, in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_may_open_chat(struct sma_store *store,
                                                  const struct sma_ingress *in, bool *ret_may);
+
+/* -- strangers_keep.c: people who were never paired leave (retention.strangerDays, retention.strangers) ------------ */
+/** The stage of a pass begins. now_ms: wall clock; 0 = not believed: nobody leaves. */
+void sma_store_strangers_begin(struct sma_store *store, int64_t now_ms);
+/** A slice between batches, in transactions of its own. @return OK | IO | NOMEM | NOSPACE: the pass is given up */
+SMA_CHECKED enum sma_err sma_store_strangers_slice(struct sma_store *store, bool *ret_is_over);
 
 #endif

@@ -8,6 +8,7 @@
  *   group/<channel>/<chat id>    a group of which an owner or administrator has said something: {"via","by","since"}; via:
  *                                "paired" "spoke" "history" (let in), "rejected"
  *   grouping/<channel>/<chat id> the code of that group
+ *   stranger/<chat key>          a private chat that a stranger began: {"channel","userId",...}; until he is paired, or leaves
  *
  * They change with the open transaction and are undone with it. Persons and homes that were read are remembered in
  * memory: a change forgets the one, an undo forgets all.
@@ -58,6 +59,21 @@ struct store_people_round
     bool has_owner, is_owner_told;
 };
 
+#define STORE_SILENT_DAYS 1024 /* days of silence that are told apart */
+
+/* Strangers who leave: where the stage of the pass is. */
+struct store_strangers_pass
+{
+    unsigned phase; /* of strangers_keep.c */
+    uint32_t today; /* days since 1970 */
+    struct sma_buf after; /* the last key that was looked at; empty: a phase begins */
+    uint32_t silent[STORE_SILENT_DAYS]; /* how many wrote so many days ago */
+    uint32_t limit_day; /* who wrote before this many days is one too many ... */
+    uint64_t limit_left; /* ... and of those who did then, so many */
+    uint64_t removed;
+    bool is_told; /* that a history could not be removed */
+};
+
 struct store_people
 {
     struct sma_access_rules *default_rules, *rules[SMA_ADAPTER_COUNT_MAX]; /* as store->adapters */
@@ -69,6 +85,7 @@ struct store_people
     uint64_t told_ns; /* when owners were last told of a new code */
     struct sma_buf key, value;
     struct store_people_round round;
+    struct store_strangers_pass leaving;
 };
 
 /** Read a person's record; a STRANGER when there is none. @return OK | IO | CORRUPT | NOMEM */
@@ -113,6 +130,12 @@ bool sma_store_find_role(const struct sma_store *store, const struct store_chat 
 const struct sma_access_rules *sma_store_rules_of(const struct sma_store *store,
                                                   const struct sma_route *route);
 void sma_store_free_strangers(struct sma_store *store);
+/* -- strangers_keep.c */
+/** He began a private chat. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_stranger_note(struct sma_store *store,
+                                                 const struct sma_route *route);
+/** He is paired: his chat stays. Likewise. */
+SMA_CHECKED enum sma_err sma_store_stranger_stays(struct sma_store *store, struct sma_str chat_key);
 /* -- people_keep.c */
 SMA_CHECKED enum sma_err sma_store_people_expire(struct sma_store *store);
 uint64_t sma_store_people_wake(const struct sma_store *store);

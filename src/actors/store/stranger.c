@@ -155,5 +155,5 @@ enum sma_err sma_store_may_open_chat(struct sma_store *store, const struct sma_i
     *ret_may = today == NULL || ++today->chat_count <= SMA_STRANGERS_CHAT_COUNT_MAX;
     if (!*ret_may)
         tell_once(store, today);
-    return SMA_ERR_OK;
+    return *ret_may && !in->is_group ? sma_store_stranger_note(store, &in->route) : SMA_ERR_OK;
 }

@@ -13,6 +13,7 @@
 enum store_keep_stage
 {
     STORE_KEEP_ROWS,
+    STORE_KEEP_STRANGERS,
     STORE_KEEP_ARCHIVES,
     STORE_KEEP_LOGS, /* when the disk is short */
     STORE_KEEP_STAGE_COUNT,

@@ -257,6 +257,15 @@ void sma_history_move_format(struct sma_buf *buf, const struct sma_history_move 
 SMA_CHECKED enum sma_err sma_history_move_parse(struct sma_str json,
                                                 struct sma_history_move *ret_move);
 
+/* -- removing --------------------------------------------------------------------------------------------------- */
+/**
+ * Remove a chat's files: archives, what was torn off, and at last the main file. Safe to repeat; none there is OK. The next
+ * line of the chat begins a new main file. Readers that are open read on.
+ * @return OK | BUSY (lines are promised, or not synced) | IO | NOMEM | TOOBIG
+ */
+SMA_CHECKED enum sma_err sma_history_remove(struct sma_history *history, struct sma_str chat_key,
+                                            struct sma_error *error);
+
 /* -- reading: recent lines and search --------------------------------------------------------------------------- */
 /* A place that may have moved into an archive since; translated by the archives made after its generation. */
 struct sma_history_place
