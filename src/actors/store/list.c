@@ -1,9 +1,10 @@
 /*
- * Lists that somebody asks for, requests and permissions, in slices between batches: nobody's answer waits for them.
+ * Lists that somebody asks for, requests, permissions and usage, in slices between batches: nobody's answer waits for them.
  * Several are made one after the other. What ends meanwhile may be missing or still be in it; nothing is twice.
  */
 #include "consent.h"
 #include "consent_priv.h"
+#include "runs.h"
 #include "store.h"
 
 #include "runtime/approval/consent.h"
@@ -21,8 +22,14 @@ struct store_list
     uint64_t *runs; /* of the requests: those that were open when it began */
     uint32_t run_count, run_at;
     uint64_t grant_at; /* of the permissions: the last one that was looked at */
+    struct store_usage_sum *usage;
     bool has_begun, has_item, is_cut;
 };
+
+static bool is_of_usage(const struct store_list *list)
+{
+    return SMA_MSG_BODY(list->question, struct sma_query)->kind == SMA_QUERY_USAGE;
+}
 
 static bool is_of_grants(const struct store_list *list)
 {
@@ -119,22 +126,38 @@ static void begin(struct sma_store *store, struct store_list *list)
 {
     list->has_begun = true;
     sma_buf_init(&list->json, LIST_BYTES_MAX + 64);
+    if (is_of_usage(list)) {
+        list->usage = sma_store_usage_begin(store, SMA_MSG_BODY(list->question, struct sma_query));
+        return;
+    }
     sma_buf_put_text(&list->json, is_of_grants(list) ? "{\"grants\":[" : "{\"approvals\":[");
     if (!is_of_grants(list))
         note_runs(store, list);
+}
+
+/* @return nothing is left */
+static bool put_some(struct sma_store *store, struct store_list *list)
+{
+    if (is_of_usage(list))
+        return sma_store_usage_next(store, list->usage);
+    return is_of_grants(list) ? put_grants(store, list) : put_request(store, list);
 }
 
 static void free_list(struct store_list *list)
 {
     sma_msg_destroyp(&list->question);
     sma_buf_fini(&list->json);
+    sma_store_usage_end(list->usage);
     free(list->runs);
     free(list);
 }
 
 static void answer(struct sma_store *store, struct store_list *list)
 {
-    sma_buf_put_text(&list->json, list->is_cut ? "],\"isCut\":true}" : "]}");
+    if (is_of_usage(list))
+        sma_store_usage_put(store, &list->json, list->usage);
+    else
+        sma_buf_put_text(&list->json, list->is_cut ? "],\"isCut\":true}" : "]}");
     struct sma_str json = list->json.err == SMA_ERR_OK ? sma_buf_str(&list->json) : SMA_STR("{}");
     struct sma_msg *msg = STORE_MSG(store, QUERY_RESULT, struct sma_query_result, json.len + 1);
     SMA_MSG_BODY(msg, struct sma_query_result)->json = sma_msg_dup(msg, json);
@@ -162,7 +185,7 @@ void sma_store_list_slice(struct sma_store *store, uint64_t budget_ns)
         struct store_list *list = store->consent->lists;
         if (!list->has_begun)
             begin(store, list);
-        if (!(is_of_grants(list) ? put_grants(store, list) : put_request(store, list)))
+        if (!put_some(store, list))
             continue;
         answer(store, list);
         store->consent->lists = list->next;

@@ -145,7 +145,8 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         enqueue_search(store, msg);
         return;
     }
-    if (query->kind == SMA_QUERY_APPROVALS || query->kind == SMA_QUERY_GRANTS) {
+    if (query->kind == SMA_QUERY_APPROVALS || query->kind == SMA_QUERY_GRANTS ||
+        query->kind == SMA_QUERY_USAGE) {
         sma_store_list(store, msg);
         return;
     }
@@ -161,9 +162,6 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
     switch (query->kind) {
     case SMA_QUERY_PAIRINGS:
         sma_store_put_pairings(store, &buf);
-        break;
-    case SMA_QUERY_USAGE:
-        sma_store_put_usage(store, &buf, query);
         break;
     case SMA_QUERY_TRACE:
         sma_store_put_trace(store, &buf, query->chat_key);

@@ -86,9 +86,15 @@ void sma_store_teach(struct sma_store *store);
 void sma_store_learn(struct sma_store *store, const struct sma_learned *learned);
 /** Append {"<target>":["<member>"]}. */
 void sma_store_put_learned(struct sma_store *store, struct sma_buf *buf);
-/** The answer to SMA_QUERY_USAGE. */
-void sma_store_put_usage(struct sma_store *store, struct sma_buf *buf,
-                         const struct sma_query *query);
+/* -- usage_sum.c: the answer to SMA_QUERY_USAGE, made a day at a time */
+struct store_usage_sum;
+struct store_usage_sum *sma_store_usage_begin(struct sma_store *store,
+                                              const struct sma_query *query);
+/** One more day. @return none is left */
+bool sma_store_usage_next(struct sma_store *store, struct store_usage_sum *sum);
+void sma_store_usage_put(struct sma_store *store, struct sma_buf *buf,
+                         const struct store_usage_sum *sum);
+void sma_store_usage_end(struct store_usage_sum *sum); /* NULL: nothing */
 /** Append the life of a run ("17") or of a message as its platform names it ("m:55"): docs/http-api.md; {} when it is not
  *  known. */
 void sma_store_put_trace(struct sma_store *store, struct sma_buf *json, struct sma_str asked);

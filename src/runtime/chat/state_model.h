@@ -84,6 +84,12 @@ typedef enum sma_err sma_state_usage_fn(void *user, int64_t key, struct sma_str 
 SMA_CHECKED enum sma_err sma_state_each_usage(struct sma_state *state,
                                               const struct sma_state_usage_query *query,
                                               sma_state_usage_fn *each, void *user);
+/** The rows of one day, SMA_USAGE_DAY_ROW_COUNT_MAX + 1 at most: for who sums up many days in slices. */
+typedef enum sma_err sma_state_usage_row_fn(void *user, const struct sma_state_usage_key *key,
+                                            const struct sma_usage *usage);
+SMA_CHECKED enum sma_err sma_state_usage_of_day(struct sma_state *state, int64_t day,
+                                                uint32_t chat_id, sma_state_usage_row_fn *each,
+                                                void *user);
 
 /* ---- usage of one run ------------------------------------------------------------------------------------------ */
 

@@ -264,6 +264,10 @@
     X(USAGE_BY_PERSON, "SELECT 0,person," SMA_USAGE_SUMS "GROUP BY person" SMA_USAGE_ORDER)        \
     X(USAGE_BY_PLATFORM, "SELECT 0,platform," SMA_USAGE_SUMS "GROUP BY platform" SMA_USAGE_ORDER)  \
     X(USAGE_BY_TARGET, "SELECT 0,target," SMA_USAGE_SUMS "GROUP BY target" SMA_USAGE_ORDER)        \
+    X(USAGE_OF_DAY,                                                                                \
+      "SELECT chat,person,platform,target,requests,input,cached,written,output,reasoning,cost "    \
+      "FROM usage WHERE day=?1 AND (?2=0 OR chat=?2 OR chat IN "                                   \
+      "(SELECT id FROM chats WHERE moved=?2 AND moved<>0))")                                       \
     X(USAGE_TOTAL, "SELECT 0,''," SMA_USAGE_SUMS "HAVING count(*)>0 LIMIT ?3")                     \
     X(ASIDE_EACH, "SELECT chat,from_seq FROM asides ORDER BY chat")                                \
     X(ASIDE_GET, "SELECT from_seq FROM asides WHERE chat=?1")                                      \

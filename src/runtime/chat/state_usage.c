@@ -157,3 +157,33 @@ enum sma_err sma_state_each_usage(struct sma_state *state,
     sma_state_done(stmt);
     return err;
 }
+
+enum sma_err sma_state_usage_of_day(struct sma_state *state, int64_t day, uint32_t chat_id,
+                                    sma_state_usage_row_fn *each, void *user)
+{
+    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_USAGE_OF_DAY);
+    if (stmt == NULL)
+        return state->error.code;
+    (void)sqlite3_bind_int64(stmt, 1, day);
+    bind_int(stmt, 2, chat_id);
+    enum sma_err err = SMA_ERR_OK;
+    int rc = SQLITE_ROW;
+    state->live_reads++;
+    while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        uint64_t numbers[NUMBER_COUNT];
+        for (int i = 0; i < NUMBER_COUNT; i++)
+            numbers[i] = (uint64_t)sqlite3_column_int64(stmt, 4 + i);
+        struct sma_usage usage = gather(numbers);
+        struct sma_state_usage_key key = {.day = day,
+                                          .chat_id = (uint32_t)sqlite3_column_int64(stmt, 0),
+                                          .person = sma_state_column(stmt, 1),
+                                          .platform = sma_state_column(stmt, 2),
+                                          .target = sma_state_column(stmt, 3)};
+        err = each(user, &key, &usage);
+    }
+    state->live_reads--;
+    if (err == SMA_ERR_OK && rc != SQLITE_DONE)
+        err = sma_state_fail(state, rc, "read sums of usage");
+    sma_state_done(stmt);
+    return err;
+}

@@ -553,6 +553,52 @@ static void usage_is_summed_once(void)
     end_world(&w);
 }
 
+/* Sums over a year are made between batches: who says something meanwhile is answered before them. */
+static void a_year_of_usage_holds_nobody_up(void)
+{
+    begin_world();
+    struct sma_state_chat *chats[3];
+    int64_t today = sma_ctx_wall(sma_system_ctx(w.system, TEST)) / 86400000;
+    CHECK_OK(sma_store_begin(w.store));
+    for (int i = 0; i < 3; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "test:chat:y%d", i);
+        CHECK_OK(sma_state_chat_open(w.store->state, sma_str(key), SMA_STR("test"), &chats[i]));
+    }
+    for (int day = 0; day < SMA_USAGE_DAYS; day++)
+        for (int i = 0; i < 30; i++) {
+            char person[16];
+            snprintf(person, sizeof person, "test:p%d", i);
+            CHECK_OK(sma_state_usage_add(
+                w.store->state,
+                &(struct sma_state_usage_key){.day = today - SMA_USAGE_DAYS + 1 + day,
+                                              .chat_id = chats[i % 3]->id,
+                                              .person = sma_str(person),
+                                              .platform = SMA_STR("test"),
+                                              .target = SMA_STR("t")},
+                &(struct sma_usage){.request_count = 1, .input = 2, .cost_nano = (uint64_t)i}));
+        }
+    sma_store_end_batch(w.store);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, 16);
+    SMA_MSG_BODY(msg, struct sma_query)->kind = SMA_QUERY_USAGE;
+    SMA_MSG_BODY(msg, struct sma_query)->limit = SMA_USAGE_DAYS;
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, TEST), SMA_ACTOR_STORE, &msg, 0, NULL));
+    say(&w, "a", "1", "behind it");
+    run_for(&w, 5 * SECOND);
+    CHECK(w.test.count >= 2 && w.test.msgs[0]->kind == SMA_MSG_ACCEPTED);
+    msg = take(&w.test, SMA_MSG_QUERY_RESULT);
+    CHECK(msg != NULL);
+    struct sma_str json = SMA_MSG_BODY(msg, struct sma_query_result)->json;
+    char *text = strndup(json.ptr, json.len);
+    CHECK(strstr(text, "\"total\":{" SUM(12000, 24000, 174000)) != NULL);
+    CHECK(strstr(text, "\"chats\":[{\"chatKey\":\"test:chat:y2\"," SUM(4000, 8000, 62000)) != NULL);
+    CHECK(strstr(text, "\"persons\":[{\"person\":\"test:p29\"," SUM(400, 800, 11600)) != NULL);
+    CHECK_INT(SMA_USAGE_DAYS, (int)count_of(text, "\"day\":"));
+    free(text);
+    sma_msg_destroy(msg);
+    end_world(&w);
+}
+
 static void usage_of_a_cut_batch_is_not_counted(void)
 {
     begin_world();
@@ -590,6 +636,7 @@ int main(void)
     RUN(what_targets_refuse_is_known_before_the_first_run);
     RUN(what_was_learned_long_ago_is_tried_again);
     RUN(usage_is_summed_once);
+    RUN(a_year_of_usage_holds_nobody_up);
     RUN(usage_of_a_cut_batch_is_not_counted);
     return check_summary();
 }
