@@ -78,15 +78,34 @@ static void a_newer_schema_is_not_touched(void)
     fixture_fini(&f);
 }
 
-static void damaged_marks_and_claims_are_noticed(void)
+/* Marks are only hints, and a chat that moved nowhere is where it was. */
+static void what_can_be_done_without_stops_nobody(void)
 {
     static const char *const damages[] = {
         "UPDATE meta SET value=x'0102' WHERE name='state.marks'",
+        "UPDATE chats SET moved=9 WHERE id=1",
+        "UPDATE chats SET moved=1 WHERE id=1",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
+        struct fixture f;
+        struct sma_error error = {0};
+        fixture_init(&f);
+        make_database(&f);
+        execute(&f, damages[i]);
+        CHECK_OK(fixture_try_open(&f, &error));
+        CHECK(sma_state_next_seq(f.state) > 1);
+        sma_state_close(f.state, true);
+        f.state = NULL;
+        fixture_fini(&f);
+    }
+}
+
+static void a_damaged_key_and_damaged_claims_are_noticed(void)
+{
+    static const char *const damages[] = {
         "UPDATE meta SET value=x'0102' WHERE name='state.key'",
         "INSERT INTO claims VALUES(1,1,1,x'00112233')",
         "INSERT INTO claims VALUES(1,1,1,zeroblob(14))",
-        "UPDATE chats SET moved=9 WHERE id=1",
-        "UPDATE chats SET moved=1 WHERE id=1",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
         struct fixture f;
@@ -115,7 +134,8 @@ int main(void)
     RUN(a_file_of_something_else_is_named_with_the_remedy);
     RUN(a_damaged_page_is_named_with_the_remedy);
     RUN(a_newer_schema_is_not_touched);
-    RUN(damaged_marks_and_claims_are_noticed);
+    RUN(what_can_be_done_without_stops_nobody);
+    RUN(a_damaged_key_and_damaged_claims_are_noticed);
     RUN(an_unreachable_file_is_an_error);
     return check_summary();
 }
