@@ -171,12 +171,22 @@ void sma_state_blocks_undone(struct sma_state *state)
     state->expiry.is_touched = state->expiry.is_block_done = state->expiry.is_block_removed = false;
 }
 
+/* The whole pairs of a row. What is behind them, or too much, is damage: it claims nothing. */
+static size_t pair_bytes_of(struct sma_str pairs)
+{
+    const size_t max = (size_t)SMA_STATE_BLOCK_COUNT * SMA_STATE_BLOCK_PAIR_BYTES;
+    return pairs.len > max ? max : pairs.len - pairs.len % SMA_STATE_BLOCK_PAIR_BYTES;
+}
+
+static bool is_sound(struct sma_state_pair pair)
+{
+    return pair.seq != 0 && pair.seq <= SMA_STATE_SEQ_MAX;
+}
+
+/* A damaged pair is one event's misfortune: like one whose hash was changed it claims nothing, and stops nobody. */
 static enum sma_err load_block(struct sma_state *state, sqlite3_stmt *stmt, uint64_t *ret_covered)
 {
     struct sma_str pairs = sma_state_column(stmt, 3);
-    if (pairs.len % SMA_STATE_BLOCK_PAIR_BYTES != 0 ||
-        pairs.len > (size_t)SMA_STATE_BLOCK_COUNT * SMA_STATE_BLOCK_PAIR_BYTES)
-        return sma_state_fail(state, SQLITE_CORRUPT, "read claims");
     if (SMA_STATE_RESERVE(state->blocks) != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
     SMA_STATE_PUSH(state->blocks,
@@ -185,10 +195,11 @@ static enum sma_err load_block(struct sma_state *state, sqlite3_stmt *stmt, uint
                                             .uptime_ms = (uint64_t)sqlite3_column_int64(stmt, 2)});
     *ret_covered = state->blocks.items[state->blocks.count - 1].last_seq;
     enum sma_err err = SMA_ERR_OK;
-    for (size_t at = 0; at < pairs.len && err == SMA_ERR_OK; at += SMA_STATE_BLOCK_PAIR_BYTES) {
+    size_t bytes = pair_bytes_of(pairs);
+    for (size_t at = 0; at < bytes && err == SMA_ERR_OK; at += SMA_STATE_BLOCK_PAIR_BYTES) {
         struct sma_state_pair pair = get_pair(pairs.ptr + at);
-        err = pair.seq == 0 ? sma_state_fail(state, SQLITE_CORRUPT, "read claims")
-                            : sma_claims_add(&state->claims, pair.hash, pair.seq);
+        if (is_sound(pair))
+            err = sma_claims_add(&state->claims, pair.hash, pair.seq);
     }
     return err;
 }
@@ -357,7 +368,8 @@ static bool is_kept(const struct sma_state *state, uint64_t seq)
 
 static enum sma_err remove_claim(struct sma_state *state, struct sma_state_pair pair)
 {
-    if (is_kept(state, pair.seq) || !sma_claims_remove(&state->claims, pair.hash, pair.seq))
+    if (!is_sound(pair) || is_kept(state, pair.seq) ||
+        !sma_claims_remove(&state->claims, pair.hash, pair.seq))
         return SMA_ERR_OK;
     enum sma_err err = sma_state_undo_push(
         state,
