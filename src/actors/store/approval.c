@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define KEY_MARK "approval.key"
-#define SLICE_NS UINT64_C(4000000) /* of files, and of lists, between two batches */
+#define SLICE_NS UINT64_C(4000000) /* of files between two batches */
 
 /* -- the key of the buttons ------------------------------------------------------------------------------------- */
 static bool read_hex(const char *text, uint8_t *bytes, size_t count)
@@ -159,7 +159,6 @@ static void fini(struct sma_store *store)
     free(consent->judgements);
     free(consent->out);
     free(consent->projected);
-    sma_store_drop_lists(store);
     free(consent);
 }
 
@@ -173,13 +172,12 @@ static void follow(struct sma_store *store)
 {
     sma_store_send_judgements(store);
     sma_store_project(store, SLICE_NS);
-    sma_store_list_slice(store, SLICE_NS);
 }
 
 static uint64_t wake(const struct sma_store *store)
 {
     const struct store_consent *consent = store->consent;
-    bool has_slice = consent->lists != NULL || consent->projected_at < consent->projected_count;
+    bool has_slice = consent->projected_at < consent->projected_count;
     return has_slice ? 0 : sma_store_clock_wake(store);
 }
 

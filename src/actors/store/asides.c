@@ -78,6 +78,8 @@ static void drop(struct sma_store *store, struct store_file_aside *aside)
     while (*link != aside)
         link = &(*link)->next;
     *link = aside->next;
+    if (record->try_at == aside)
+        record->try_at = aside->next;
     sma_store_map_remove(&record->aside_map, aside->chat_id);
     record->aside_count--;
     free(aside);
@@ -140,11 +142,13 @@ void sma_store_set_aside(struct sma_store *store, const struct sma_state_chat *c
         pause = STORE_ASIDE_PAUSE_MAX_NS;
     aside->next_ns =
         store->ctx == NULL || err == SMA_ERR_GONE ? 0 : sma_ctx_now(store->ctx) + pause;
+    if (aside->next_ns < store->record->aside_due_ns)
+        store->record->aside_due_ns = aside->next_ns;
     snprintf(aside->reason, sizeof aside->reason, "%s", reason);
     sma_history_abandon(store->history, chat->key);
     if (err != SMA_ERR_GONE && (is_new || is_other || !aside->is_disk))
         tell(store, aside);
-    if (store->ctx != NULL)
+    if (store->ctx != NULL && (is_new || is_other))
         sma_store_publish_disk(store);
 }
 
@@ -267,19 +271,38 @@ static void try_again(struct sma_store *store, struct store_file_aside *aside)
     aside->state = STORE_ASIDE_HEALS;
 }
 
-static void begin_healing(struct sma_store *store, uint64_t now)
+static void earliest(uint64_t *time, uint64_t other)
+{
+    if (other < *time)
+        *time = other;
+}
+
+/* A round over all of them, so many files at a time; when it is over, those that can be used heal together. */
+static void try_some(struct sma_store *store, uint64_t now)
 {
     struct store_record *record = store->record;
-    record->heal_seq = UINT64_MAX;
-    for (struct store_file_aside *aside = record->asides; aside != NULL; aside = aside->next) {
-        if (aside->state == STORE_ASIDE_WAITS && aside->next_ns <= now)
-            try_again(store, aside);
-        if (aside->state != STORE_ASIDE_HEALS)
-            continue;
-        record->is_healing = true;
-        if (aside->from_seq < record->heal_seq)
-            record->heal_seq = aside->from_seq;
+    uint32_t tried = 0;
+    if (!record->is_trying) {
+        if (now < record->aside_due_ns)
+            return;
+        record->is_trying = true;
+        record->try_at = record->asides;
+        record->heal_seq = record->aside_due_ns = UINT64_MAX;
     }
+    while (record->try_at != NULL && tried < STORE_ASIDE_TRY_COUNT) {
+        struct store_file_aside *aside = record->try_at;
+        record->try_at = aside->next;
+        if (aside->state == STORE_ASIDE_WAITS && aside->next_ns <= now) {
+            tried++;
+            try_again(store, aside);
+        }
+        if (aside->state == STORE_ASIDE_HEALS)
+            earliest(&record->heal_seq, aside->from_seq);
+        if (aside->state == STORE_ASIDE_WAITS)
+            earliest(&record->aside_due_ns, aside->next_ns);
+    }
+    record->is_trying = record->try_at != NULL;
+    record->is_healing = !record->is_trying && record->heal_seq != UINT64_MAX;
 }
 
 /* A line that has a place. */
@@ -399,7 +422,7 @@ void sma_store_heal_slice(struct sma_store *store, uint64_t now)
     if (record->aside_count == 0)
         return;
     if (!record->is_healing)
-        begin_healing(store, now);
+        try_some(store, now);
     if (!record->is_healing)
         return;
     uint64_t until_ns = clock_ns(store) + SLICE_NS, begun_seq = record->heal_seq;
@@ -429,22 +452,18 @@ void sma_store_heal_slice(struct sma_store *store, uint64_t now)
 
 uint64_t sma_store_asides_wake(const struct sma_store *store)
 {
-    uint64_t wake = UINT64_MAX;
-    if (store->record->is_healing)
+    const struct store_record *record = store->record;
+    if (record->is_healing || record->is_trying)
         return 0;
-    for (const struct store_file_aside *aside = store->record->asides; aside != NULL;
-         aside = aside->next) {
-        if (aside->state == STORE_ASIDE_WAITS && aside->next_ns < wake)
-            wake = aside->next_ns;
-    }
-    return wake;
+    return record->aside_count > 0 ? record->aside_due_ns : UINT64_MAX;
 }
 
 /* -- with the flush --------------------------------------------------------------------------------------------- */
 void sma_store_asides_begin_flush(struct sma_store *store)
 {
+    uint32_t count = 0; /* what is over leaves in one commit: not too many of them */
     for (struct store_file_aside *aside = store->record->asides; aside != NULL; aside = aside->next)
-        aside->is_in_flush = aside->state == STORE_ASIDE_SYNCS;
+        aside->is_in_flush = aside->state == STORE_ASIDE_SYNCS && count++ < STORE_ASIDE_END_COUNT;
 }
 
 static bool is_over(const struct store_file_aside *aside)
@@ -481,6 +500,8 @@ bool sma_store_asides_end_flush(struct sma_store *store)
         aside->is_recorded = true;
         if (is_over(aside))
             drop(store, aside);
+        else if (aside->state == STORE_ASIDE_SYNCS)
+            store->record->has_unflushed = true; /* with the next one */
     }
     sma_store_publish_disk(store);
     return true;

@@ -109,8 +109,6 @@ void sma_store_grants_read(struct sma_store *store, const struct store_chat *cha
                            struct sma_state_rows *rows, struct sma_state_grants *ret_grants);
 /** At start: look at all files of requests, by and by. */
 void sma_store_project_all(struct sma_store *store);
-/** Answer a QUERY of APPROVALS or GRANTS in slices between batches. Takes *question. */
-void sma_store_list(struct sma_store *store, struct sma_msg **question);
 /** {"id","type","description","data":{...}} of the first open item. */
 void sma_store_put_pending(const struct store_case *it, struct sma_buf *json);
 

@@ -95,7 +95,6 @@ struct store_consent
     char (*projected)[SMA_STATE_APPROVAL_ID_BYTES +
                       1]; /* whose files are to be made anew, or to go */
     uint32_t projected_at, projected_count, projected_cap;
-    struct store_list *lists; /* that somebody waits for */
 };
 
 /* -- requests.c ------------------------------------------------------------------------------------------------- */
@@ -229,10 +228,8 @@ void sma_store_revoke(struct sma_store *store, struct sma_msg **question);
 /** Append the object of one that a list shows. */
 void sma_store_put_grant(struct sma_buf *json, const struct sma_state_grant *grant);
 void sma_store_put_case(const struct store_case *it, struct sma_buf *json);
-/** Some of the lists and files that wait, for about so long; between transactions. */
-void sma_store_list_slice(struct sma_store *store, uint64_t budget_ns);
+/** Some of the files that wait, for about so long; between transactions. */
 void sma_store_project(struct sma_store *store, uint64_t budget_ns);
-void sma_store_drop_lists(struct sma_store *store); /* the end */
 /** The file of this request is to be made anew, or to go, after the commit. */
 void sma_store_touch_projection(struct sma_store *store, const char *id);
 

@@ -64,8 +64,6 @@ SMA_CHECKED enum sma_err sma_store_group_move(struct sma_store *store, struct sm
                                               struct sma_str to_chat_id);
 /** At the first start of a version that pairs: whoever was there before is a member. */
 SMA_CHECKED enum sma_err sma_store_import_people(struct sma_store *store, struct sma_error *error);
-/** Append {"pairings":[...],"people":[...]}. */
-void sma_store_put_pairings(struct sma_store *store, struct sma_buf *json);
 /** A message was accepted, in the open transaction: remember where its author can be reached. */
 SMA_CHECKED enum sma_err sma_store_note_person(struct sma_store *store,
                                                const struct store_chat *chat,

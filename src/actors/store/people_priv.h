@@ -1,5 +1,5 @@
 /*
- * people.h — what people.c, pairing.c, paired.c and known.c know of people and groups. Records of state.db (table access):
+ * people.h — what people.c, pairing.c, paired.c, people_list.c and known.c know of people and groups. Records of state.db (table access):
  *
  *   person/<channel>/<user id>   {"standing","via","since"}; via: "paired" "history" "config" "rejected"
  *   home/<channel>/<user id>     where an owner or administrator last wrote in private: {"chatKey","chatId",...}

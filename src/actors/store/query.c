@@ -3,6 +3,7 @@
 #include "batch_priv.h"
 #include "consent.h"
 #include "intake.h"
+#include "lists.h"
 #include "map.h"
 #include "outbox.h"
 #include "people.h"
@@ -21,9 +22,9 @@
 #include <stdlib.h>
 
 #define STATUS_BYTES_MAX (8 * 1024 * 1024)
-#define PEOPLE_BYTES_MAX (8 * 1024 * 1024)
 #define HISTORY_JSON_BYTES_MAX (8 * 1024 * 1024)
 #define SEARCH_TIME_NS UINT64_C(2000000)
+#define LIST_TIME_NS UINT64_C(4000000)
 
 /* -- STATUS ----------------------------------------------------------------------------------------------------- */
 static void put_object(struct sma_buf *buf, const char *key)
@@ -138,6 +139,23 @@ static void enqueue_search(struct sma_store *store, struct sma_msg **msg)
     store->query->search_last = search;
 }
 
+/* Those that may be long. */
+static const struct store_list_kind *list_of(unsigned kind)
+{
+    switch (kind) {
+    case SMA_QUERY_APPROVALS:
+        return &sma_store_list_of_requests;
+    case SMA_QUERY_GRANTS:
+        return &sma_store_list_of_grants;
+    case SMA_QUERY_PAIRINGS:
+        return &sma_store_list_of_people;
+    case SMA_QUERY_USAGE:
+        return &sma_store_list_of_usage;
+    default:
+        return NULL;
+    }
+}
+
 void sma_store_query(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_query *query = SMA_MSG_BODY(*msg, struct sma_query);
@@ -145,31 +163,22 @@ void sma_store_query(struct sma_store *store, struct sma_msg **msg)
         enqueue_search(store, msg);
         return;
     }
-    if (query->kind == SMA_QUERY_APPROVALS || query->kind == SMA_QUERY_GRANTS ||
-        query->kind == SMA_QUERY_USAGE) {
-        sma_store_list(store, msg);
-        return;
-    }
     if (query->kind == SMA_QUERY_CURSOR) {
         answer_cursor(store, *msg, query->chat_key);
         return;
     }
-    struct sma_buf buf;
-    size_t max = query->kind == SMA_QUERY_STATUS     ? STATUS_BYTES_MAX
-                 : query->kind == SMA_QUERY_PAIRINGS ? PEOPLE_BYTES_MAX
-                                                     : HISTORY_JSON_BYTES_MAX;
-    sma_buf_init(&buf, max);
-    switch (query->kind) {
-    case SMA_QUERY_PAIRINGS:
-        sma_store_put_pairings(store, &buf);
-        break;
-    case SMA_QUERY_TRACE:
-        sma_store_put_trace(store, &buf, query->chat_key);
-        break;
-    default:
-        put_status(store, &buf);
-        break;
+    const struct store_list_kind *list = list_of(query->kind);
+    if (list != NULL) {
+        sma_store_list(store, msg, list);
+        return;
     }
+    bool is_trace = query->kind == SMA_QUERY_TRACE;
+    struct sma_buf buf;
+    sma_buf_init(&buf, is_trace ? HISTORY_JSON_BYTES_MAX : STATUS_BYTES_MAX);
+    if (is_trace)
+        sma_store_put_trace(store, &buf, query->chat_key);
+    else
+        put_status(store, &buf);
     answer_json(store, *msg, buf.err == SMA_ERR_OK ? sma_buf_str(&buf) : SMA_STR("{}"));
     sma_buf_fini(&buf);
 }
@@ -570,13 +579,21 @@ static enum sma_err create(struct sma_store *store)
 
 static uint64_t wake(const struct sma_store *store)
 {
-    return store->query->search_first != NULL ? 0 : UINT64_MAX;
+    bool has_slice = store->query->search_first != NULL || store->query->lists != NULL;
+    return has_slice ? 0 : UINT64_MAX;
+}
+
+static void follow(struct sma_store *store)
+{
+    sma_store_answer_asked(store);
+    sma_store_list_slice(store, LIST_TIME_NS);
 }
 
 static void fini(struct sma_store *store)
 {
     if (store->history != NULL)
         sma_store_drop_searches(store);
+    sma_store_drop_lists(store);
     for (uint32_t i = 0; i < store->query->asked_count; i++)
         sma_msg_destroyp(&store->query->asked[i]);
     free(store->query->asked);
@@ -585,8 +602,5 @@ static void fini(struct sma_store *store)
     free(store->query);
 }
 
-const struct store_part sma_store_query_part = {.name = "query",
-                                                .create = create,
-                                                .follow = sma_store_answer_asked,
-                                                .wake = wake,
-                                                .fini = fini};
+const struct store_part sma_store_query_part = {
+    .name = "query", .create = create, .follow = follow, .wake = wake, .fini = fini};

@@ -30,6 +30,7 @@ struct store_query
     struct store_waiter *waiters;
     uint32_t waiter_count, waiter_cap, waiter_free; /* free list and heads: index + 1, 0 = none */
     struct store_map waiter_heads;                  /* seq -> index + 1 */
+    struct store_list *lists;                       /* lists.h */
     struct store_search *search_first, *search_last;
     uint32_t search_count; /* with an open reader */
 };

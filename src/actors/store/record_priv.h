@@ -48,6 +48,8 @@ struct store_file_aside
 #define STORE_ASIDE_PAUSE_NS \
     UINT64_C(1000000000) /* before a file is tried again; then twice as long ... */
 #define STORE_ASIDE_PAUSE_MAX_NS UINT64_C(300000000000) /* ... up to this */
+#define STORE_ASIDE_TRY_COUNT 16                        /* files that are tried in a slice */
+#define STORE_ASIDE_END_COUNT 256                       /* chats that leave with a flush */
 #define STORE_HEAL_BATCH_COUNT 64 /* lines that get their places in one commit */
 #define STORE_HEAL_BATCH_BYTES (1024 * 1024)
 
@@ -66,8 +68,11 @@ struct store_record
     struct store_file_aside *asides;
     struct store_map aside_map; /* chat id -> aside */
     uint32_t aside_count;
-    bool has_lost_aside; /* no memory for one, at start */
-    bool is_healing;     /* some of them heal: rows above heal_seq are still to be looked at */
+    bool is_trying;                  /* a round over those whose pause is over is under way */
+    struct store_file_aside *try_at; /* ... and has come so far */
+    uint64_t aside_due_ns;           /* no file is to be tried before */
+    bool has_lost_aside;             /* no memory for one, at start */
+    bool is_healing; /* some of them heal: rows above heal_seq are still to be looked at */
     uint64_t heal_seq;
     struct store_chat *dirty_first; /* written since their last sync */
     struct store_chat *flush_first; /* what is left of the flush under way */

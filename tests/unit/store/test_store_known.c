@@ -36,13 +36,15 @@ static enum sma_standing standing_of(const char *channel, const char *user)
 
 static size_t count_people(void)
 {
-    struct sma_buf json;
-    sma_buf_init(&json, 1 << 24);
-    sma_store_put_pairings(w.store, &json);
-    CHECK_OK(json.err);
-    sma_buf_put_char(&json, '\0');
-    size_t count = count_of(json.ptr, "\"role\":\"member\"");
-    sma_buf_fini(&json);
+    struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_QUERY, struct sma_query, 16);
+    SMA_MSG_BODY(msg, struct sma_query)->kind = SMA_QUERY_PAIRINGS;
+    CHECK_OK(sma_ctx_ask(sma_system_ctx(w.system, API), SMA_ACTOR_STORE, &msg, 0, NULL));
+    run(&w);
+    struct sma_msg *answer = take(&w.api, SMA_MSG_QUERY_RESULT);
+    CHECK(answer != NULL);
+    size_t count =
+        count_of(SMA_MSG_BODY(answer, struct sma_query_result)->json.ptr, "\"role\":\"member\"");
+    sma_msg_destroy(answer);
     return count;
 }
 
