@@ -288,22 +288,25 @@ static uint64_t write_strangers(const struct year_plan *plan, const struct year_
 static void write_grants(const struct year_plan *plan)
 {
     sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(db, "INSERT INTO access(key,value) VALUES(?1,?2)", -1, &stmt, NULL) !=
-        SQLITE_OK)
+    if (sqlite3_prepare_v2(db,
+                           "INSERT INTO grants(id,chat,created,until,tool,rule,person) "
+                           "SELECT ?1,id,?3,0,'exec_shell',?4,'telegram:1001' FROM chats "
+                           "WHERE key=?2",
+                           -1, &stmt, NULL) != SQLITE_OK)
         year_die("%s", sqlite3_errmsg(db));
     for (uint64_t i = 0; i < plan->options->grants; i++) {
-        char key[64], value[256];
-        snprintf(key, sizeof key, "grant/%032llx", (unsigned long long)i * 2654435761u);
-        snprintf(value, sizeof value,
-                 "{\"chatKey\":\"telegram:chat:%llu\",\"tool\":\"exec_shell\",\"rule\":\"=git push "
-                 "%llu\",\"by\":\"telegram:1001\",\"until\":0,\"created\":%lld}",
-                 (unsigned long long)(YEAR_ID_FIRST + i % plan->options->chats),
-                 (unsigned long long)(i / plan->options->chats),
-                 (long long)plan->start_ms + (long long)i * 1000);
-        sqlite3_bind_text(stmt, 1, key, -1, SQLITE_TRANSIENT);
-        sqlite3_bind_text(stmt, 2, value, -1, SQLITE_TRANSIENT);
-        if (sqlite3_step(stmt) != SQLITE_DONE)
-            year_die("%s", sqlite3_errmsg(db));
+        char id[40], key[64], rule[64];
+        snprintf(id, sizeof id, "%032llx", (unsigned long long)i * 2654435761u);
+        snprintf(key, sizeof key, "telegram:chat:%llu",
+                 (unsigned long long)(YEAR_ID_FIRST + i % plan->options->chats));
+        snprintf(rule, sizeof rule, "=git push %llu",
+                 (unsigned long long)(i / plan->options->chats));
+        sqlite3_bind_text(stmt, 1, id, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(stmt, 2, key, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_int64(stmt, 3, plan->start_ms + (int64_t)i * 1000);
+        sqlite3_bind_text(stmt, 4, rule, -1, SQLITE_TRANSIENT);
+        if (sqlite3_step(stmt) != SQLITE_DONE || sqlite3_changes(db) != 1)
+            year_die("a permission of %s: %s", key, sqlite3_errmsg(db));
         sqlite3_reset(stmt);
     }
     sqlite3_finalize(stmt);
