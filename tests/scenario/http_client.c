@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX (1024 * 1024)
+#define ANSWER_BYTES_MAX ((size_t)16 * 1024 * 1024) /* the longest list has 8 MiB */
 
 /* -- tokens ----------------------------------------------------------------------------------------------------- */
 #define SERVICE_COUNT_MAX 64 /* of one test at a time; the oldest make room */
