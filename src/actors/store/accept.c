@@ -711,9 +711,8 @@ static void take(struct sma_store *store, struct sma_msg **msg)
                                   "are more of these, look at the disk",
                               .chat_key = route->chat_key};
     enum sma_err err = sma_store_item(store, &item);
-    if (err !=
-        SMA_ERR_OK) /* its answer is held last, so it has none yet; the others are refused with it */
-        sma_store_fail_batch(store, err);
+    if (err != SMA_ERR_OK)
+        sma_store_fail_batch(store, err); /* the others are refused with it */
     if (err != SMA_ERR_OK || item.is_stuck)
         taking.reason = SMA_STR("the message could not be stored; please try again");
     if (taking.reason.len > 0)

@@ -39,8 +39,12 @@ static SMA_CHECKED enum sma_err attempt(struct sma_store *store, store_step_fn *
     if (err == SMA_ERR_OK)
         err = sma_state_savepoint_keep(store->state);
     store->batch->is_in_item = false;
-    if (err == SMA_ERR_OK || !sma_store_is_damage(store, err))
+    if (err == SMA_ERR_OK)
         return err;
+    if (!sma_store_is_damage(store, err)) {
+        sma_store_drop_answers(store, marks.effects); /* the caller fails the batch and answers */
+        return err;
+    }
     *ret_damage = err;
     return go_back(store, &marks);
 }

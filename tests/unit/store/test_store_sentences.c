@@ -206,6 +206,7 @@ static void old_requests_go(void)
     w.sys = &sys;
     w.config.permissions_json = PEOPLE;
     w.config.approvals_expire_s = 3600;
+    w.config.retention.request_days = 30;
     open_world(&w);
     (void)park(&w, "a", "1", one_command, 1);
     snprintf(id, sizeof id, "%s", open_id(&w));
@@ -219,7 +220,7 @@ static void old_requests_go(void)
         close_system(&w);
         open_world_only(&w);
         sma_sim_shift_wall(w.system, days[i] * day_ms);
-        run_for(&w, 60 * SECOND);
+        run_for(&w, 900 * SECOND); /* retention begins ten minutes after a start */
         CHECK_INT(days[i] < 30 ? 409 : 404, decide_all(&w, id, true));
     }
     end_world(&w);
