@@ -148,10 +148,12 @@ struct http_watch
     uint32_t first_conn, next; /* next in bucket or free list */
 };
 
+#define HTTP_TOKEN_DIGEST_WORDS 2 /* 128 bits */
 struct http_auth
 {
     bool is_any_host;
-    unsigned char digests[2][32]; /* of the tokens that let in */
+    uint8_t keys[HTTP_TOKEN_DIGEST_WORDS][16];
+    uint64_t digests[2][HTTP_TOKEN_DIGEST_WORDS]; /* of the tokens that let in */
     size_t digest_count;
     char names[4][256]; /* Host values allowed, without port */
     int port;
