@@ -114,8 +114,8 @@ static void format_facts(struct sma_store *store, const struct sma_ingress *in,
     };
     if (facts.route.message_id.len == 0)
         facts.route.message_id = message_id_of(in);
-    sma_buf_clear(&store->facts_buf);
-    sma_store_facts_put(&store->facts_buf, &facts);
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, &facts);
 }
 
 /* Strangers write no contacts: names are free, and one who bears another's would get what is meant for the other. */
@@ -156,7 +156,7 @@ static SMA_CHECKED enum sma_err place_user_line(struct sma_store *store, struct 
 {
     if (how->is_press || how->is_unkept || (in->text.len == 0 && in->kind != SMA_EVENT_MESSAGE)) {
         *ret_offset = SMA_STATE_NO_LINE;
-        sma_buf_clear(&store->line_buf);
+        sma_buf_clear(&store->scratch.line);
         return SMA_ERR_OK;
     }
     return sma_store_place_line(store, chat,
@@ -192,8 +192,8 @@ enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *cha
     if (err != SMA_ERR_OK)
         return err;
     format_facts(store, in, how);
-    if (store->facts_buf.err != SMA_ERR_OK)
-        return store->facts_buf.err;
+    if (store->scratch.facts.err != SMA_ERR_OK)
+        return store->scratch.facts.err;
     err = sma_state_accept(store->state,
                            &(struct sma_state_message){.chat = chat->state,
                                                        .claim_id = claim_id_of(store, chat, in),
@@ -205,8 +205,8 @@ enum sma_err sma_store_write_row(struct sma_store *store, struct store_chat *cha
                                                        .user_id = in->route.user_id,
                                                        .generation = chat->state->generation,
                                                        .history_offset = offset,
-                                                       .line = sma_buf_str(&store->line_buf),
-                                                       .facts = sma_buf_str(&store->facts_buf)},
+                                                       .line = sma_buf_str(&store->scratch.line),
+                                                       .facts = sma_buf_str(&store->scratch.facts)},
                            ret_seq);
     if (err == SMA_ERR_OK)
         err = remember_person(store, chat, in);
@@ -544,9 +544,9 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
     struct old_row *old = user;
     old->generation = message->generation;
     old->offset = message->history_offset;
-    sma_buf_clear(&old->store->line_buf);
-    sma_buf_put_str(&old->store->line_buf, message->line);
-    return old->store->line_buf.err;
+    sma_buf_clear(&old->store->scratch.line);
+    sma_buf_put_str(&old->store->scratch.line, message->line);
+    return old->store->scratch.line.err;
 }
 
 /* A copy that is addressed to us of something we had only recorded: now it runs. Its line stays where it is. */
@@ -566,8 +566,8 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
     if (err != SMA_ERR_OK)
         return err;
     format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
-    if (store->facts_buf.err != SMA_ERR_OK)
-        return store->facts_buf.err;
+    if (store->scratch.facts.err != SMA_ERR_OK)
+        return store->scratch.facts.err;
     err = sma_state_upgrade(
         store->state,
         &(struct sma_state_message){.seq = seq,
@@ -579,8 +579,8 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
                                     .user_id = in->route.user_id,
                                     .generation = old.generation,
                                     .history_offset = old.offset,
-                                    .line = sma_buf_str(&store->line_buf),
-                                    .facts = sma_buf_str(&store->facts_buf)});
+                                    .line = sma_buf_str(&store->scratch.line),
+                                    .facts = sma_buf_str(&store->scratch.facts)});
     if (err == SMA_ERR_OK && !start.wants_role)
         err = sma_store_admit(store, chat, &in->route, outcome);
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);

@@ -132,14 +132,14 @@ static void put_window_key(struct sma_buf *buf, uint32_t chat_id, struct sma_str
     sma_buf_put_str(buf, user_id);
 }
 
-/* The value of the record whose key is in text_buf, into facts_buf; empty when there is none. */
+/* The value of the record whose key is in scratch.text, into scratch.facts; empty when there is none. */
 static SMA_CHECKED enum sma_err get_record(struct sma_store *store)
 {
-    sma_buf_clear(&store->facts_buf);
-    if (store->text_buf.err != SMA_ERR_OK)
-        return store->text_buf.err;
-    enum sma_err err =
-        sma_state_access_get(store->state, sma_buf_str(&store->text_buf), &store->facts_buf);
+    sma_buf_clear(&store->scratch.facts);
+    if (store->scratch.text.err != SMA_ERR_OK)
+        return store->scratch.text.err;
+    enum sma_err err = sma_state_access_get(store->state, sma_buf_str(&store->scratch.text),
+                                            &store->scratch.facts);
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
@@ -147,12 +147,13 @@ static SMA_CHECKED enum sma_err get_record(struct sma_store *store)
 static SMA_CHECKED enum sma_err has_window(struct sma_store *store, const struct store_chat *chat,
                                            struct sma_str user_id, int64_t length_ms, bool *ret_has)
 {
-    put_window_key(&store->text_buf, chat->id, user_id);
+    put_window_key(&store->scratch.text, chat->id, user_id);
     enum sma_err err = get_record(store);
     int64_t until, now = sma_ctx_wall(store->ctx);
-    *ret_has = err == SMA_ERR_OK &&
-               sma_parse_i64(sma_buf_str(&store->facts_buf), 0, INT64_MAX, &until) == SMA_ERR_OK &&
-               until > now && until - now <= length_ms;
+    *ret_has =
+        err == SMA_ERR_OK &&
+        sma_parse_i64(sma_buf_str(&store->scratch.facts), 0, INT64_MAX, &until) == SMA_ERR_OK &&
+        until > now && until - now <= length_ms;
     return err;
 }
 
@@ -162,15 +163,16 @@ static SMA_CHECKED enum sma_err find_initiator(struct sma_store *store,
                                                struct sma_str user_id,
                                                struct sma_access_facts *facts)
 {
-    put_initiator_key(&store->text_buf, sma_store_chat_key(chat));
+    put_initiator_key(&store->scratch.text, sma_store_chat_key(chat));
     enum sma_err err = get_record(store);
-    if (err != SMA_ERR_OK || store->facts_buf.len == 0)
+    if (err != SMA_ERR_OK || store->scratch.facts.len == 0)
         return err;
-    sma_buf_clear(&store->text_buf);
-    sma_buf_put_json_string(&store->text_buf, user_id);
-    bool is_same = sma_str_is_equal(sma_buf_str(&store->text_buf), sma_buf_str(&store->facts_buf));
-    facts->initiator = is_same ? user_id : sma_buf_str(&store->facts_buf);
-    return store->text_buf.err;
+    sma_buf_clear(&store->scratch.text);
+    sma_buf_put_json_string(&store->scratch.text, user_id);
+    bool is_same =
+        sma_str_is_equal(sma_buf_str(&store->scratch.text), sma_buf_str(&store->scratch.facts));
+    facts->initiator = is_same ? user_id : sma_buf_str(&store->scratch.facts);
+    return store->scratch.text.err;
 }
 
 /* What the owner's side has said of the group. */
@@ -242,10 +244,10 @@ static SMA_CHECKED enum sma_err open_window(struct sma_store *store, const struc
         return SMA_ERR_OK;
     char until[24];
     snprintf(until, sizeof until, "%lld", (long long)(sma_ctx_wall(store->ctx) + length_ms));
-    put_window_key(&store->text_buf, chat->id, route->user_id);
-    if (store->text_buf.err != SMA_ERR_OK)
-        return store->text_buf.err;
-    return sma_state_access_set(store->state, sma_buf_str(&store->text_buf), sma_str(until));
+    put_window_key(&store->scratch.text, chat->id, route->user_id);
+    if (store->scratch.text.err != SMA_ERR_OK)
+        return store->scratch.text.err;
+    return sma_state_access_set(store->state, sma_buf_str(&store->scratch.text), sma_str(until));
 }
 
 enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *chat,
@@ -255,13 +257,14 @@ enum sma_err sma_store_admit(struct sma_store *store, const struct store_chat *c
     enum sma_err err =
         outcome->lets_in ? sma_store_group_say(store, route, "spoke", route) : SMA_ERR_OK;
     if (err == SMA_ERR_OK && outcome->becomes_initiator) {
-        put_initiator_key(&store->text_buf, sma_store_chat_key(chat));
-        sma_buf_clear(&store->facts_buf);
-        sma_buf_put_json_string(&store->facts_buf, route->user_id);
-        err = store->text_buf.err != SMA_ERR_OK ? store->text_buf.err : store->facts_buf.err;
+        put_initiator_key(&store->scratch.text, sma_store_chat_key(chat));
+        sma_buf_clear(&store->scratch.facts);
+        sma_buf_put_json_string(&store->scratch.facts, route->user_id);
+        err = store->scratch.text.err != SMA_ERR_OK ? store->scratch.text.err
+                                                    : store->scratch.facts.err;
         if (err == SMA_ERR_OK)
-            err = sma_state_access_set(store->state, sma_buf_str(&store->text_buf),
-                                       sma_buf_str(&store->facts_buf));
+            err = sma_state_access_set(store->state, sma_buf_str(&store->scratch.text),
+                                       sma_buf_str(&store->scratch.facts));
     }
     if (err == SMA_ERR_OK && outcome->opens_window)
         err = open_window(store, chat, route);

@@ -102,9 +102,9 @@ static SMA_CHECKED enum sma_err tell_refusal(struct sma_store *store, struct sto
 {
     if (!sma_store_may_refuse_again(store, chat))
         return SMA_ERR_OK;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route), notice);
-    return sma_store_tell(store, route, seq, sma_buf_str(&store->text_buf));
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, route), notice);
+    return sma_store_tell(store, route, seq, sma_buf_str(&store->scratch.text));
 }
 
 /* Words that would decide, if it were clear what they mean. it: the one request, if there is one only. */
@@ -177,11 +177,11 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
     if (err != SMA_ERR_OK)
         return err;
     if (is_held) { /* who may is being asked: what comes of it, the card says */
-        sma_buf_clear(&store->text_buf);
-        sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+        sma_buf_clear(&store->scratch.text);
+        sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
                           SMA_NOTICE_BUTTON_TAKEN);
-        snprintf(ruling.text, sizeof ruling.text, "%.*s", (int)store->text_buf.len,
-                 store->text_buf.ptr);
+        snprintf(ruling.text, sizeof ruling.text, "%.*s", (int)store->scratch.text.len,
+                 store->scratch.text.ptr);
     }
     accepted.notice = sma_str(ruling.text);
     sma_store_accept_later(store, msg, &accepted);
@@ -513,11 +513,11 @@ static void end_held(struct held *held)
 static SMA_CHECKED enum sma_err write_facts(struct sma_store *store, uint64_t seq,
                                             const struct store_facts *facts)
 {
-    sma_buf_clear(&store->facts_buf);
-    sma_store_facts_put(&store->facts_buf, facts);
-    enum sma_err err = store->facts_buf.err;
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, facts);
+    enum sma_err err = store->scratch.facts.err;
     return err == SMA_ERR_OK
-               ? sma_state_set_facts(store->state, seq, sma_buf_str(&store->facts_buf))
+               ? sma_state_set_facts(store->state, seq, sma_buf_str(&store->scratch.facts))
                : err;
 }
 

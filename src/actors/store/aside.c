@@ -157,7 +157,7 @@ enum sma_err sma_store_expire_aside_rows(struct sma_store *store)
     if (outbox->aside_rows == 0 || outbox->aside_first_ms >= before_ms)
         return SMA_ERR_OK;
     outbox->is_changed = true;
-    for (struct store_chat *chat = store->chats; chat != NULL; chat = chat->next)
+    for (struct store_chat *chat = store->chats.first; chat != NULL; chat = chat->next)
         for (struct store_row *row = chat->first, *next; row != NULL; row = next) {
             next = row->next;
             if (row->aside == 0 || row->made_ms == 0)

@@ -200,7 +200,7 @@ static SMA_CHECKED enum sma_err resume(struct sma_store *store, struct store_cha
 static void audit_end(struct sma_store *store, const struct store_approval *approval,
                       enum sma_state_approval_state state)
 {
-    struct sma_buf *buf = &store->text_buf;
+    struct sma_buf *buf = &store->scratch.text;
     sma_buf_clear(buf);
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_key(buf, "id");
@@ -269,10 +269,10 @@ static SMA_CHECKED enum sma_err tell_abandoned(struct sma_store *store, uint64_t
     bool is_unknown = err != SMA_ERR_OK && sma_store_is_damage(store, err);
     if (err == SMA_ERR_OK) {
         sma_store_follow_route(message.chat, &facts.route);
-        sma_buf_clear(&store->text_buf);
-        sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+        sma_buf_clear(&store->scratch.text);
+        sma_notice_format(&store->scratch.text, sma_store_language(store, &facts.route),
                           SMA_NOTICE_GIVEN_UP);
-        err = sma_store_tell(store, &facts.route, seq, sma_buf_str(&store->text_buf));
+        err = sma_store_tell(store, &facts.route, seq, sma_buf_str(&store->scratch.text));
     }
     sma_state_rows_free(&rows);
     return is_unknown ? SMA_ERR_OK : err;

@@ -17,11 +17,11 @@ struct store_chat *sma_store_chat(struct sma_store *store, struct sma_state_chat
     chat->key = (char *)(chat + 1);
     chat->key_len = (uint32_t)state_chat->key.len;
     memcpy(chat->key, state_chat->key.ptr, state_chat->key.len);
-    chat->next = store->chats;
-    if (store->chats != NULL)
-        store->chats->prev = chat;
-    store->chats = chat;
-    store->chat_count++;
+    chat->next = store->chats.first;
+    if (store->chats.first != NULL)
+        store->chats.first->prev = chat;
+    store->chats.first = chat;
+    store->chats.count++;
     state_chat->user = chat;
     return chat;
 }
@@ -31,10 +31,10 @@ void sma_store_chat_free(struct sma_store *store, struct store_chat *chat)
     if (chat->prev != NULL)
         chat->prev->next = chat->next;
     else
-        store->chats = chat->next;
+        store->chats.first = chat->next;
     if (chat->next != NULL)
         chat->next->prev = chat->prev;
-    store->chat_count--;
+    store->chats.count--;
     if (chat->has_own_key)
         free(chat->key);
     free(chat);
@@ -67,25 +67,25 @@ bool sma_store_let_go_chat(struct sma_store *store, struct sma_state_chat *state
 /* Between batches only: nothing points to an idle chat then. */
 void sma_store_sweep_chats(struct sma_store *store)
 {
-    if (store->chat_count < store->chat_sweep_at)
+    if (store->chats.count < store->chats.sweep_at)
         return;
     uint64_t now = sma_ctx_now(store->ctx);
-    for (struct store_chat *chat = store->chats, *next; chat != NULL; chat = next) {
+    for (struct store_chat *chat = store->chats.first, *next; chat != NULL; chat = next) {
         next = chat->next;
         if (!is_chat_idle(store, chat, now))
             continue;
         chat->state->user = NULL;
         sma_store_chat_free(store, chat);
     }
-    store->chat_sweep_at = store->chat_count * 2;
-    if (store->chat_sweep_at < STORE_CHAT_KEPT_COUNT)
-        store->chat_sweep_at = STORE_CHAT_KEPT_COUNT;
+    store->chats.sweep_at = store->chats.count * 2;
+    if (store->chats.sweep_at < STORE_CHAT_KEPT_COUNT)
+        store->chats.sweep_at = STORE_CHAT_KEPT_COUNT;
 }
 
 /* Chats that were created in an undone transaction exist no more; after the undo nothing of ours hangs on them. */
 void sma_store_drop_undone_chats(struct sma_store *store)
 {
-    for (struct store_chat *chat = store->chats, *next; chat != NULL; chat = next) {
+    for (struct store_chat *chat = store->chats.first, *next; chat != NULL; chat = next) {
         next = chat->next;
         struct sma_state_chat *there = sma_state_chat_by_id(store->state, chat->id);
         if (there != NULL && there->user == chat &&

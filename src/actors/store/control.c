@@ -205,22 +205,22 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
     if (err != SMA_ERR_OK)
         return err;
     enum sma_language language = sma_store_language(store, &ingress->route);
-    sma_buf_clear(&store->text_buf);
+    sma_buf_clear(&store->scratch.text);
     if (notice == SMA_NOTICE_STATUS)
-        sma_notice_format(&store->text_buf, language, notice,
+        sma_notice_format(&store->scratch.text, language, notice,
                           sma_queue_chat_waiting(store->queue, chat->id),
                           sma_queue_waiting(store->queue), store->runs->wait_count,
                           (unsigned)sma_store_answered_count(store));
     else if (notice == SMA_NOTICE_USAGE)
-        sma_store_put_usage_notice(store, &store->text_buf, chat, ingress);
+        sma_store_put_usage_notice(store, &store->scratch.text, chat, ingress);
     else
-        sma_notice_format(&store->text_buf, language, notice);
-    if (store->text_buf.err != SMA_ERR_OK)
-        return store->text_buf.err;
+        sma_notice_format(&store->scratch.text, language, notice);
+    if (store->scratch.text.err != SMA_ERR_OK)
+        return store->scratch.text.err;
 
     struct sma_step_delivery reply = {.intent = SMA_INTENT_NOTICE,
                                       .route = ingress->route,
-                                      .text = sma_buf_str(&store->text_buf)};
+                                      .text = sma_buf_str(&store->scratch.text)};
     struct sma_step_delivery_state state;
     err = sma_store_deliver(store,
                             &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
@@ -232,7 +232,7 @@ enum sma_err sma_store_control(struct sma_store *store, struct store_chat *chat,
                                                       .state = SMA_ROW_DONE,
                                                       .outcome = SMA_OUTCOME_OK,
                                                       .is_success = true,
-                                                      .output = sma_buf_str(&store->text_buf),
+                                                      .output = sma_buf_str(&store->scratch.text),
                                                       .wall_ms = sma_ctx_wall(store->ctx)});
     if (err == SMA_ERR_OK)
         sma_store_note_finished(store, seq);

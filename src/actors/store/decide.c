@@ -177,7 +177,7 @@ static void audit_item(struct sma_store *store, const struct store_case *it, uin
         {"response", decided->response},
         {"grant", rule},
     };
-    struct sma_buf *buf = &store->text_buf;
+    struct sma_buf *buf = &store->scratch.text;
     sma_buf_clear(buf);
     sma_buf_put_char(buf, '{');
     for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {

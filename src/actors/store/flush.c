@@ -262,15 +262,16 @@ void sma_store_flush_all(struct sma_store *store)
 static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct store_chat *chat,
                                             const struct sma_history_plan *plan)
 {
-    sma_buf_clear(&store->load_buf);
-    sma_history_plan_format(&store->load_buf, plan);
-    enum sma_err err = store->load_buf.err;
+    sma_buf_clear(&store->scratch.load);
+    sma_history_plan_format(&store->scratch.load, plan);
+    enum sma_err err = store->scratch.load.err;
     if (err == SMA_ERR_OK)
         err = sma_state_begin(store->state);
     if (err == SMA_ERR_OK)
         err = sma_state_chat_set_generation(store->state, chat->state, chat->state->generation + 1);
     if (err == SMA_ERR_OK)
-        err = sma_state_chat_set_rotation(store->state, chat->state, sma_buf_str(&store->load_buf));
+        err = sma_state_chat_set_rotation(store->state, chat->state,
+                                          sma_buf_str(&store->scratch.load));
     if (err == SMA_ERR_OK)
         err = sma_state_commit(store->state);
     if (sma_state_is_in_transaction(store->state))

@@ -88,7 +88,7 @@ static struct sma_str key_of(const struct sma_state_grant *grant)
 static void audit_revoked(struct sma_store *store, const struct sma_state_grant *grant,
                           const struct sma_route *route)
 {
-    struct sma_buf *json = &store->text_buf;
+    struct sma_buf *json = &store->scratch.text;
     sma_buf_clear(json);
     sma_buf_put_char(json, '{');
     sma_buf_put_json_member(json, "id", grant->id);

@@ -194,7 +194,7 @@ static enum sma_err import_initiator(void *self, struct sma_str channel, struct 
 {
     (void)channel;
     struct import *import = self;
-    struct sma_buf *key = &import->store->text_buf, *value = &import->store->facts_buf;
+    struct sma_buf *key = &import->store->scratch.text, *value = &import->store->scratch.facts;
     sma_buf_clear(key);
     sma_buf_put_text(key, "initiator:");
     sma_buf_put_str(key, chat_key);

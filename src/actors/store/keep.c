@@ -56,14 +56,14 @@ static void end_pass(struct sma_store *store, uint64_t now)
     keep->is_passing = false;
     keep->due_ns = now + PASS_NS;
     keep->sizes_ns = 0;
-    sma_buf_clear(&store->text_buf);
-    sma_keep_format(&keep->pass, &store->text_buf);
-    if (store->text_buf.len == 0 && keep->archives_removed + keep->logs_removed == 0)
+    sma_buf_clear(&store->scratch.text);
+    sma_keep_format(&keep->pass, &store->scratch.text);
+    if (store->scratch.text.len == 0 && keep->archives_removed + keep->logs_removed == 0)
         return;
     sma_ctx_log(store->ctx, SMA_LOG_INFO,
                 "retention: removed %.*s; %llu archives of history, %llu days of request logs",
-                store->text_buf.len == 0 ? 7 : (int)store->text_buf.len,
-                store->text_buf.len == 0 ? "no rows" : store->text_buf.ptr,
+                store->scratch.text.len == 0 ? 7 : (int)store->scratch.text.len,
+                store->scratch.text.len == 0 ? "no rows" : store->scratch.text.ptr,
                 (unsigned long long)keep->archives_removed, (unsigned long long)keep->logs_removed);
 }
 

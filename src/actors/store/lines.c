@@ -39,7 +39,7 @@ static SMA_CHECKED enum sma_err find_place(struct sma_store *store, struct store
     if (sma_store_is_placeless(store, chat->id))
         return SMA_ERR_OK;
     enum sma_err err = sma_history_reserve(store->history, sma_store_chat_key(chat),
-                                           store->line_buf.len, &offset, &error);
+                                           store->scratch.line.len, &offset, &error);
     if (err == SMA_ERR_CORRUPT)
         sma_ctx_fatal(store->ctx, "history cannot be made durable: %s", error.text);
     if (err == SMA_ERR_NOMEM || err == SMA_ERR_TOOBIG)
@@ -54,16 +54,16 @@ static SMA_CHECKED enum sma_err find_place(struct sma_store *store, struct store
 enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
                                   const struct sma_history_entry *entry, int64_t *ret_offset)
 {
-    sma_buf_clear(&store->line_buf);
-    sma_history_format(&store->line_buf, entry);
-    if (store->line_buf.err != SMA_ERR_OK)
-        return store->line_buf.err;
+    sma_buf_clear(&store->scratch.line);
+    sma_history_format(&store->scratch.line, entry);
+    if (store->scratch.line.err != SMA_ERR_OK)
+        return store->scratch.line.err;
     enum sma_err err = find_place(store, chat, ret_offset);
     if (err != SMA_ERR_OK)
         return err;
     if (*ret_offset != SMA_STATE_LINE_WAITS)
         return sma_store_push_line(store, chat, (uint64_t)*ret_offset,
-                                   sma_buf_str(&store->line_buf));
+                                   sma_buf_str(&store->scratch.line));
     store->record->has_unflushed = true; /* the flush records who is set aside */
     store->record->last_line_ns = sma_ctx_now(store->ctx);
     return SMA_ERR_OK;
@@ -83,7 +83,7 @@ enum sma_err sma_store_add_line(struct sma_store *store, struct store_chat *chat
                                                         .run_seq = run_seq,
                                                         .generation = chat->state->generation,
                                                         .history_offset = offset,
-                                                        .line = sma_buf_str(&store->line_buf)},
+                                                        .line = sma_buf_str(&store->scratch.line)},
                             &seq);
 }
 
@@ -102,13 +102,13 @@ static void write_run(struct sma_store *store, uint32_t first, uint32_t last)
     struct sma_str bytes = {store->record->line_bytes.ptr + store->record->lines[first].start,
                             store->record->lines[first].len};
     if (last - first > 1) {
-        sma_buf_clear(&store->load_buf);
+        sma_buf_clear(&store->scratch.load);
         for (uint32_t i = first; i < last; i++)
-            sma_buf_put(&store->load_buf,
+            sma_buf_put(&store->scratch.load,
                         store->record->line_bytes.ptr + store->record->lines[i].start,
                         store->record->lines[i].len);
-        sma_store_need(store, store->load_buf.err == SMA_ERR_OK);
-        bytes = sma_buf_str(&store->load_buf);
+        sma_store_need(store, store->scratch.load.err == SMA_ERR_OK);
+        bytes = sma_buf_str(&store->scratch.load);
     }
     enum sma_history_outcome outcome;
     struct sma_error error = {0};

@@ -58,21 +58,21 @@ static void put_initiator_key(struct sma_buf *buf, struct sma_str chat_key)
 static SMA_CHECKED enum sma_err move_initiator(struct sma_store *store, struct sma_str from,
                                                struct sma_str to)
 {
-    put_initiator_key(&store->text_buf, from);
-    sma_buf_clear(&store->facts_buf);
-    enum sma_err err =
-        sma_state_access_get(store->state, sma_buf_str(&store->text_buf), &store->facts_buf);
+    put_initiator_key(&store->scratch.text, from);
+    sma_buf_clear(&store->scratch.facts);
+    enum sma_err err = sma_state_access_get(store->state, sma_buf_str(&store->scratch.text),
+                                            &store->scratch.facts);
     if (err == SMA_ERR_NOTFOUND)
         return SMA_ERR_OK;
     if (err == SMA_ERR_OK)
-        err = sma_state_access_set(store->state, sma_buf_str(&store->text_buf), SMA_STR(""));
+        err = sma_state_access_set(store->state, sma_buf_str(&store->scratch.text), SMA_STR(""));
     if (err != SMA_ERR_OK)
         return err;
-    put_initiator_key(&store->text_buf, to);
-    if (store->text_buf.err != SMA_ERR_OK)
-        return store->text_buf.err;
-    return sma_state_access_set(store->state, sma_buf_str(&store->text_buf),
-                                sma_buf_str(&store->facts_buf));
+    put_initiator_key(&store->scratch.text, to);
+    if (store->scratch.text.err != SMA_ERR_OK)
+        return store->scratch.text.err;
+    return sma_state_access_set(store->state, sma_buf_str(&store->scratch.text),
+                                sma_buf_str(&store->scratch.facts));
 }
 
 static struct sma_str chat_id_of(struct sma_str chat_key)
@@ -93,12 +93,12 @@ static SMA_CHECKED enum sma_err record_plan(struct sma_store *store, struct sma_
             chat->generation > other->generation ? chat->generation : other->generation;
         err = sma_state_chat_set_generation(store->state, chat, newest + 1);
     }
-    sma_buf_clear(&store->load_buf);
-    sma_history_move_format(&store->load_buf, move);
+    sma_buf_clear(&store->scratch.load);
+    sma_history_move_format(&store->scratch.load, move);
     if (err == SMA_ERR_OK)
-        err = store->load_buf.err;
+        err = store->scratch.load.err;
     return err == SMA_ERR_OK
-               ? sma_state_chat_set_rotation(store->state, chat, sma_buf_str(&store->load_buf))
+               ? sma_state_chat_set_rotation(store->state, chat, sma_buf_str(&store->scratch.load))
                : err;
 }
 

@@ -56,10 +56,10 @@ enum sma_err sma_store_full_notice(struct sma_store *store, struct store_chat *c
 {
     if (is_channel_quiet(&in->route) || !may_notice(&chat->full_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
                       SMA_NOTICE_QUEUE_FULL);
-    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->text_buf));
+    return deliver_notice(store, &in->route, seq, sma_buf_str(&store->scratch.text));
 }
 
 enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat *chat,
@@ -67,9 +67,10 @@ enum sma_err sma_store_refusal_notice(struct sma_store *store, struct store_chat
 {
     if (is_channel_quiet(route) || !may_notice(&chat->refusal_notice_ns, sma_ctx_now(store->ctx)))
         return SMA_ERR_OK;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route), SMA_NOTICE_NOT_ALLOWED);
-    return deliver_notice(store, route, seq, sma_buf_str(&store->text_buf));
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, route),
+                      SMA_NOTICE_NOT_ALLOWED);
+    return deliver_notice(store, route, seq, sma_buf_str(&store->scratch.text));
 }
 
 enum sma_err sma_store_tell(struct sma_store *store, const struct sma_route *route, uint64_t seq,
@@ -94,12 +95,12 @@ enum sma_err sma_store_ask_which(struct sma_store *store, struct store_chat *cha
     if (about != NULL)
         snprintf(title, sizeof title, "%.*s", (int)sma_utf8_cut(*about, sizeof title - 1),
                  about->len == 0 ? "" : about->ptr);
-    sma_buf_clear(&store->text_buf);
+    sma_buf_clear(&store->scratch.text);
     if (about != NULL)
-        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_WHICH, title);
+        sma_notice_format(&store->scratch.text, language, SMA_NOTICE_APPROVAL_WHICH, title);
     else
-        sma_notice_format(&store->text_buf, language, SMA_NOTICE_APPROVAL_SEVERAL);
-    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+        sma_notice_format(&store->scratch.text, language, SMA_NOTICE_APPROVAL_SEVERAL);
+    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *chat,
@@ -111,9 +112,9 @@ enum sma_err sma_store_ask_plainly(struct sma_store *store, struct store_chat *c
     char about[256];
     snprintf(about, sizeof about, "%.*s", (int)sma_utf8_cut(plea->title, sizeof about - 1),
              plea->title.len == 0 ? "" : plea->title.ptr);
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route), plea->notice, about);
-    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, route), plea->notice, about);
+    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 /* What a chat waits for, once for each request. */
@@ -134,10 +135,10 @@ enum sma_err sma_store_remind(struct sma_store *store, struct store_chat *chat,
              title.len == 0 ? "" : title.ptr);
     sma_store_case_fini(&it);
     sma_store_approval_note_told(approval);
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, route),
                       SMA_NOTICE_APPROVAL_WAITING, about);
-    return deliver(store, route, seq, sma_buf_str(&store->text_buf), true);
+    return deliver(store, route, seq, sma_buf_str(&store->scratch.text), true);
 }
 
 /* -- the audit -------------------------------------------------------------------------------------------------- */
@@ -220,12 +221,13 @@ enum sma_err sma_store_busy_notices(struct sma_store *store)
         const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
         uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);
         enum sma_language language = sma_store_language(store, route);
-        sma_buf_clear(&store->text_buf);
+        sma_buf_clear(&store->scratch.text);
         if (position > 0)
-            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY_POSITION, position);
+            sma_notice_format(&store->scratch.text, language, SMA_NOTICE_BUSY_POSITION, position);
         else
-            sma_notice_format(&store->text_buf, language, SMA_NOTICE_BUSY);
-        enum sma_err err = deliver_notice(store, route, busy->seq, sma_buf_str(&store->text_buf));
+            sma_notice_format(&store->scratch.text, language, SMA_NOTICE_BUSY);
+        enum sma_err err =
+            deliver_notice(store, route, busy->seq, sma_buf_str(&store->scratch.text));
         if (err != SMA_ERR_OK)
             return err;
     }

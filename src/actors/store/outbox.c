@@ -173,14 +173,14 @@ enum sma_err sma_store_deliver(struct sma_store *store, const struct store_deliv
         ret_state->error = SMA_STR("this channel is not configured");
     }
 
-    sma_buf_clear(&store->facts_buf);
-    sma_store_facts_put(&store->facts_buf, &(struct store_facts){.route = from->route});
-    if (store->facts_buf.err != SMA_ERR_OK)
-        return store->facts_buf.err;
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, &(struct store_facts){.route = from->route});
+    if (store->scratch.facts.err != SMA_ERR_OK)
+        return store->scratch.facts.err;
     struct sma_state_delivery delivery = {.outbox_id = id,
                                           .chat = state_chat,
                                           .channel = from->route.channel,
-                                          .route = sma_buf_str(&store->facts_buf),
+                                          .route = sma_buf_str(&store->scratch.facts),
                                           .text = from->text,
                                           .intent = from->intent,
                                           .state = ret_state->state,

@@ -84,8 +84,8 @@ static SMA_CHECKED enum sma_err let_in(struct sma_store *store, const struct sto
         err = sma_store_note_home(store, &pairing->route);
     if (err != SMA_ERR_OK)
         return err;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &pairing->route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, &pairing->route),
                       is_whole ? SMA_NOTICE_PAIRED : SMA_NOTICE_PAIRED_AGAIN);
     return sma_store_pairing_say(store, &pairing->route, pairing->seq, STORE_PAIRED_CALL);
 }
@@ -354,12 +354,12 @@ enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_
         return err;
     enum sma_language language = sma_store_language(store, &in->route);
     enum sma_notice done = answer.is_group ? SMA_NOTICE_PAIR_GROUP_DONE : SMA_NOTICE_PAIR_DONE;
-    sma_buf_clear(&store->text_buf);
+    sma_buf_clear(&store->scratch.text);
     if (answer.status == 200)
-        sma_notice_format(&store->text_buf, language,
+        sma_notice_format(&store->scratch.text, language,
                           answer.is_approved ? done : SMA_NOTICE_PAIR_REFUSED, answer.name,
                           answer.channel);
     else
-        sma_notice_format(&store->text_buf, language, SMA_NOTICE_PAIR_UNKNOWN);
+        sma_notice_format(&store->scratch.text, language, SMA_NOTICE_PAIR_UNKNOWN);
     return sma_store_pairing_say(store, &in->route, seq, 0);
 }

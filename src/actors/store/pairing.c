@@ -206,12 +206,12 @@ void sma_store_pairing_name(char *text, const struct sma_route *route)
 enum sma_err sma_store_pairing_say(struct sma_store *store, const struct sma_route *route,
                                    uint64_t seq, uint32_t call)
 {
-    if (store->text_buf.err != SMA_ERR_OK)
-        return store->text_buf.err;
+    if (store->scratch.text.err != SMA_ERR_OK)
+        return store->scratch.text.err;
     struct sma_step_delivery delivery = {.call = call,
                                          .intent = SMA_INTENT_NOTICE,
                                          .route = *route,
-                                         .text = sma_buf_str(&store->text_buf)};
+                                         .text = sma_buf_str(&store->scratch.text)};
     struct sma_step_delivery_state state;
     return sma_store_deliver(store,
                              &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
@@ -346,13 +346,13 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
     for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++) {
         if (sma_store_standing(store, NULL, &homes[i], false) != SMA_STANDING_OWNER)
             continue;
-        sma_buf_clear(&store->text_buf);
+        sma_buf_clear(&store->scratch.text);
         if (pairing->is_group)
-            sma_notice_format(&store->text_buf, sma_store_language(store, &homes[i]),
+            sma_notice_format(&store->scratch.text, sma_store_language(store, &homes[i]),
                               SMA_NOTICE_PAIR_GROUP_NEW, name, chat_id, channel, pairing->code,
                               pairing->code);
         else
-            sma_notice_format(&store->text_buf, sma_store_language(store, &homes[i]),
+            sma_notice_format(&store->scratch.text, sma_store_language(store, &homes[i]),
                               SMA_NOTICE_PAIR_NEW, name, channel, pairing->code, pairing->code);
         err = sma_store_pairing_say(store, &homes[i], seq, STORE_PAIR_NEW_CALL + i);
         people->has_told = true;
@@ -380,8 +380,8 @@ static SMA_CHECKED enum sma_err show_code(struct sma_store *store, struct store_
     if (err != SMA_ERR_OK)
         return err;
     chat->refusal_notice_ns = sma_ctx_now(store->ctx) | 1;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, route),
                       pairing->is_group ? SMA_NOTICE_PAIR_GROUP : SMA_NOTICE_PAIR_CODE,
                       pairing->code);
     return sma_store_pairing_say(store, route, seq, 0);
@@ -413,8 +413,8 @@ enum sma_err sma_store_stranger_notice(struct sma_store *store, struct store_cha
     if (!may_notice(store, chat->refusal_notice_ns, chat->refusal_notice_ns != 0))
         return SMA_ERR_OK;
     chat->refusal_notice_ns = sma_ctx_now(store->ctx) | 1;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &in->route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),
                       SMA_NOTICE_NOT_LISTED);
     return sma_store_pairing_say(store, &in->route, seq, 0);
 }

@@ -37,7 +37,7 @@ SMA_CHECKED enum sma_err sma_store_pairing_drop(struct sma_store *store, struct 
 bool sma_store_pairing_is_old(const struct sma_store *store, int64_t created_ms);
 /** sma_pairing_name of the person of this route. */
 void sma_store_pairing_name(char *text, const struct sma_route *route);
-/** The notice in text_buf goes to `route`, once for each seq and call. In the open transaction. */
+/** The notice in scratch.text goes to `route`, once for each seq and call. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_pairing_say(struct sma_store *store,
                                                const struct sma_route *route, uint64_t seq,
                                                uint32_t call);

@@ -234,7 +234,7 @@ enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run)
 
 static void audit_request(struct sma_store *store, const struct store_case *it)
 {
-    struct sma_buf *buf = &store->text_buf;
+    struct sma_buf *buf = &store->scratch.text;
     sma_buf_clear(buf);
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_key(buf, "id");

@@ -376,20 +376,20 @@ static SMA_CHECKED enum sma_err carry_out(struct conclusion *end, const struct s
 static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store_facts *facts)
 {
     struct sma_store *store = end->store;
-    sma_buf_clear(&store->text_buf);
-    sma_buf_put_str(&store->text_buf, facts->context);
+    sma_buf_clear(&store->scratch.text);
+    sma_buf_put_str(&store->scratch.text, facts->context);
     if (facts->context.len > 0 && end->context.len > 0)
-        sma_buf_put_text(&store->text_buf, "\n\n");
-    sma_buf_put_str(&store->text_buf, end->context);
-    facts->context = sma_buf_str(&store->text_buf);
+        sma_buf_put_text(&store->scratch.text, "\n\n");
+    sma_buf_put_str(&store->scratch.text, end->context);
+    facts->context = sma_buf_str(&store->scratch.text);
     facts->preparation = SMA_STR("");
     facts->wants_role = false;
     facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
-    sma_buf_clear(&store->facts_buf);
-    sma_store_facts_put(&store->facts_buf, facts);
-    if (store->text_buf.err != SMA_ERR_OK || store->facts_buf.err != SMA_ERR_OK)
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, facts);
+    if (store->scratch.text.err != SMA_ERR_OK || store->scratch.facts.err != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
-    return sma_state_set_facts(store->state, end->seq, sma_buf_str(&store->facts_buf));
+    return sma_state_set_facts(store->state, end->seq, sma_buf_str(&store->scratch.facts));
 }
 
 static enum sma_err conclude_row(void *user, const struct sma_state_message *message)
@@ -479,10 +479,10 @@ static enum sma_err tell_failed(void *user, const struct sma_state_message *mess
     if (sma_store_facts_get(message->facts, &facts) != SMA_ERR_OK)
         return SMA_ERR_OK; /* nobody knows where to say it */
     sma_store_follow_route(message->chat, &facts.route);
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, &facts.route),
                       SMA_NOTICE_GIVEN_UP);
-    return sma_store_tell(store, &facts.route, end->seq, sma_buf_str(&store->text_buf));
+    return sma_store_tell(store, &facts.route, end->seq, sma_buf_str(&store->scratch.text));
 }
 
 static SMA_CHECKED enum sma_err fail_row(struct sma_store *store, uint64_t seq)

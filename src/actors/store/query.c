@@ -411,7 +411,7 @@ void sma_store_session(struct sma_store *store, struct sma_msg **msg)
 {
     const struct sma_session_ask *ask = SMA_MSG_BODY(*msg, struct sma_session_ask);
     const struct sma_state_chat *chat = sma_state_chat_get(store->state, ask->chat_key);
-    struct turn_list list = {.buf = &store->load_buf};
+    struct turn_list list = {.buf = &store->scratch.load};
     sma_buf_clear(list.buf);
     enum sma_err err = SMA_ERR_OK;
     if (chat != NULL)
@@ -500,16 +500,17 @@ static void answer_contact(struct sma_store *store, const struct sma_msg *questi
     int adapter = sma_store_adapter_of(store, &route);
     route.adapter = adapter < 0 ? 0 : (uint8_t)store->adapters[adapter].adapter->actor;
     const char *standing = standing_of_contact(store, found);
-    sma_buf_clear(&store->text_buf);
-    put_contact(store, &store->text_buf, found);
-    size_t json_len = store->text_buf.len;
-    sma_buf_printf(&store->text_buf, "%s, %.*s:%.*s", standing, (int)found->channel.len,
+    sma_buf_clear(&store->scratch.text);
+    put_contact(store, &store->scratch.text, found);
+    size_t json_len = store->scratch.text.len;
+    sma_buf_printf(&store->scratch.text, "%s, %.*s:%.*s", standing, (int)found->channel.len,
                    found->channel.ptr, (int)found->user_id.len, found->user_id.ptr);
-    bool is_good = store->text_buf.err == SMA_ERR_OK;
-    struct sma_str json = is_good ? (struct sma_str){store->text_buf.ptr, json_len} : SMA_STR("{}");
-    struct sma_str whom =
-        is_good ? (struct sma_str){store->text_buf.ptr + json_len, store->text_buf.len - json_len}
-                : SMA_STR("");
+    bool is_good = store->scratch.text.err == SMA_ERR_OK;
+    struct sma_str json =
+        is_good ? (struct sma_str){store->scratch.text.ptr, json_len} : SMA_STR("{}");
+    struct sma_str whom = is_good ? (struct sma_str){store->scratch.text.ptr + json_len,
+                                                     store->scratch.text.len - json_len}
+                                  : SMA_STR("");
     struct sma_msg *answer = STORE_MSG(store, CONTACT_RESULT, struct sma_contact_result,
                                        sma_route_space(&route) + json.len + whom.len + 2);
     struct sma_contact_result *result = SMA_MSG_BODY(answer, struct sma_contact_result);
@@ -527,7 +528,7 @@ static void answer_contact(struct sma_store *store, const struct sma_msg *questi
 static void answer_namesakes(struct sma_store *store, const struct sma_msg *question,
                              const struct sma_state_contact *found, uint32_t count)
 {
-    struct sma_buf *json = &store->text_buf;
+    struct sma_buf *json = &store->scratch.text;
     sma_buf_clear(json);
     for (uint32_t i = 0; i < count; i++) {
         sma_buf_put_char(json, i == 0 ? '[' : ',');

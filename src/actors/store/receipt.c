@@ -59,9 +59,9 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         .ended_ms = receipt->is_final ? sma_ctx_wall(store->ctx) : 0,
     };
     if (is_sent && sma_state_outbox_call(row->id) >= STORE_CARD_CALL) {
-        sma_buf_clear(&store->text_buf);
-        sma_card_mark_put(&store->text_buf, receipt, sma_ctx_wall(store->ctx));
-        update.error = sma_buf_str(&store->text_buf);
+        sma_buf_clear(&store->scratch.text);
+        sma_card_mark_put(&store->scratch.text, receipt, sma_ctx_wall(store->ctx));
+        update.error = sma_buf_str(&store->scratch.text);
     }
     enum sma_err err =
         may_ride(row, receipt) ? sma_store_begin_lazy(store) : sma_store_begin(store);

@@ -8,7 +8,7 @@
 #include "store.h"
 
 /* -- lines.c: lines of the open transaction --------------------------------------------------------------------- */
-/** Format an entry into store->line_buf and reserve its place. */
+/** Format an entry into store->scratch.line and reserve its place. */
 SMA_CHECKED enum sma_err sma_store_place_line(struct sma_store *store, struct store_chat *chat,
                                               const struct sma_history_entry *entry,
                                               int64_t *ret_offset);

@@ -336,7 +336,8 @@ static struct sma_msg *build(const struct load *load, const struct store_order *
 enum sma_err sma_store_order_from_rows(struct sma_store *store, struct store_order *order,
                                        struct sma_msg **ret_msg)
 {
-    struct load load = {.store = store, .buf = &store->load_buf, .standing = SMA_STANDING_OWNER};
+    struct load load = {
+        .store = store, .buf = &store->scratch.load, .standing = SMA_STANDING_OWNER};
     sma_buf_clear(load.buf);
     enum sma_err err = load_all(&load, order);
     if (err == SMA_ERR_OK)

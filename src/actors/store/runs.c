@@ -245,13 +245,13 @@ static SMA_CHECKED enum sma_err tell_given_up(struct sma_store *store, uint64_t 
     if (err != SMA_ERR_OK)
         return sma_store_is_damage(store, err) ? SMA_ERR_OK : err;
     facts.route.chat_key = message.chat->key;
-    sma_buf_clear(&store->text_buf);
-    sma_notice_format(&store->text_buf, sma_store_language(store, &facts.route),
+    sma_buf_clear(&store->scratch.text);
+    sma_notice_format(&store->scratch.text, sma_store_language(store, &facts.route),
                       SMA_NOTICE_GIVEN_UP);
     struct sma_step_delivery delivery = {.call = STORE_GIVEN_UP_CALL,
                                          .intent = SMA_INTENT_NOTICE,
                                          .route = facts.route,
-                                         .text = sma_buf_str(&store->text_buf)};
+                                         .text = sma_buf_str(&store->scratch.text)};
     struct sma_step_delivery_state state;
     return sma_store_deliver(store,
                              &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
@@ -295,14 +295,14 @@ static bool is_text(const struct sma_state_delivery *delivery)
            sma_state_outbox_step(delivery->outbox_id) != STORE_NOTICE_STEP;
 }
 
-/* What the run has sent to its own chat, or will, into text_buf; otherwise its final text. */
+/* What the run has sent to its own chat, or will, into scratch.text; otherwise its final text. */
 enum sma_err sma_store_collect_output(struct sma_store *store, const struct store_run *run,
                                       struct sma_str otherwise, bool *ret_is_sent)
 {
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_deliveries list = {0};
     *ret_is_sent = false;
-    sma_buf_clear(&store->text_buf);
+    sma_buf_clear(&store->scratch.text);
     enum sma_err err = sma_state_deliveries_read(store->state, run->seq, &rows, &list);
     if (err != SMA_ERR_OK && !sma_store_is_damage(store, err))
         return err; /* what of it cannot be read is not told */
@@ -310,13 +310,13 @@ enum sma_err sma_store_collect_output(struct sma_store *store, const struct stor
         if (list.items[i].chat != run->chat->state || !is_text(&list.items[i]))
             continue;
         if (*ret_is_sent)
-            sma_buf_put_text(&store->text_buf, "\n\n");
-        sma_buf_put_str(&store->text_buf, list.items[i].text);
+            sma_buf_put_text(&store->scratch.text, "\n\n");
+        sma_buf_put_str(&store->scratch.text, list.items[i].text);
         *ret_is_sent = true;
     }
     if (!*ret_is_sent)
-        sma_buf_put_str(&store->text_buf, otherwise);
-    return store->text_buf.err;
+        sma_buf_put_str(&store->scratch.text, otherwise);
+    return store->scratch.text.err;
 }
 
 /* The run is not handed out: too many attempts, or its row cannot be read. */
@@ -334,11 +334,11 @@ enum sma_err sma_store_give_up_run(struct sma_store *store, struct store_run *ru
     if (err != SMA_ERR_OK)
         return err;
     if (!is_sent)
-        sma_buf_clear(&store->text_buf); /* what was told is no result */
+        sma_buf_clear(&store->scratch.text); /* what was told is no result */
     struct sma_state_finish finish = {.seq = run->seq,
                                       .state = SMA_ROW_GIVEN_UP,
                                       .outcome = SMA_OUTCOME_GIVEN_UP,
-                                      .output = sma_buf_str(&store->text_buf)};
+                                      .output = sma_buf_str(&store->scratch.text)};
     return sma_store_finish_run(store, run, &finish);
 }
 

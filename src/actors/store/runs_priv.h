@@ -93,7 +93,7 @@ void sma_store_keep_late_turn(struct sma_store *store, const struct sma_done *do
 /** Finish its row and those it answers besides; the run is over in the open transaction. */
 SMA_CHECKED enum sma_err sma_store_finish_run(struct sma_store *store, struct store_run *run,
                                               struct sma_state_finish *finish);
-/** What the run has sent to its own chat, or will, into text_buf; otherwise its final text. */
+/** What the run has sent to its own chat, or will, into scratch.text; otherwise its final text. */
 SMA_CHECKED enum sma_err sma_store_collect_output(struct sma_store *store,
                                                   const struct store_run *run,
                                                   struct sma_str otherwise, bool *ret_is_sent);

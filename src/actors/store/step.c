@@ -207,7 +207,7 @@ static SMA_CHECKED enum sma_err write_result_line(struct sma_store *store,
                                   .user_id = SMA_STR("bot"),
                                   .message_id = message->event_key,
                                   .role = SMA_STR("assistant"),
-                                  .text = sma_buf_str(&store->text_buf),
+                                  .text = sma_buf_str(&store->scratch.text),
                                   .meta_json = done->outcome == SMA_OUTCOME_OK
                                                    ? SMA_STR("{\"success\":true}")
                                                    : SMA_STR("{\"success\":false}"),
@@ -248,7 +248,7 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
         err = sma_store_collect_output(store, run, done->output, &is_sent);
     if (err == SMA_ERR_OK)
         err = sma_state_message_read(store->state, run->seq, &rows, &message);
-    if (err == SMA_ERR_OK && !is_sent && store->text_buf.len > 0)
+    if (err == SMA_ERR_OK && !is_sent && store->scratch.text.len > 0)
         err = write_result_line(store, done, &message);
     if (err != SMA_ERR_OK)
         return err;
@@ -258,7 +258,7 @@ static SMA_CHECKED enum sma_err write_done(struct sma_store *store, struct store
                                    .state = row_state_of(done->outcome),
                                    .outcome = done->outcome,
                                    .is_success = done->outcome == SMA_OUTCOME_OK,
-                                   .output = sma_buf_str(&store->text_buf),
+                                   .output = sma_buf_str(&store->scratch.text),
                                    .tool_calls_json = done->tool_calls_json,
                                    .wire = done->wire,
                                    .turn = done->turn,

@@ -37,10 +37,10 @@ static bool read_free_space(void *user, uint64_t *ret_free_bytes)
 
 static void init_buffers(struct sma_store *store)
 {
-    sma_buf_init(&store->line_buf, SCRATCH_BYTES_MAX);
-    sma_buf_init(&store->facts_buf, SCRATCH_BYTES_MAX);
-    sma_buf_init(&store->text_buf, SCRATCH_BYTES_MAX);
-    sma_buf_init(&store->load_buf, 4 * SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.line, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.facts, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.text, SCRATCH_BYTES_MAX);
+    sma_buf_init(&store->scratch.load, 4 * SCRATCH_BYTES_MAX);
     sma_buf_init(&store->boot_log, 64 * 1024);
 }
 
@@ -135,7 +135,7 @@ enum sma_err sma_store_create_hooked(const struct sma_store_options *options,
     store->magic = STORE_MAGIC;
     store->config = options->config;
     store->sys = hooks->sys != NULL ? hooks->sys : sma_sys_real();
-    store->chat_sweep_at = STORE_CHAT_KEPT_COUNT;
+    store->chats.sweep_at = STORE_CHAT_KEPT_COUNT;
     init_buffers(store);
     enum sma_err err = set_up(store, options, hooks, error);
     if (err != SMA_ERR_OK) {
@@ -154,9 +154,9 @@ enum sma_err sma_store_create(const struct sma_store_options *options, struct sm
 
 static void free_chats(struct sma_store *store)
 {
-    while (store->chats != NULL) {
-        struct store_chat *chat = store->chats;
-        store->chats = chat->next;
+    while (store->chats.first != NULL) {
+        struct store_chat *chat = store->chats.first;
+        store->chats.first = chat->next;
         if (chat->has_own_key)
             free(chat->key);
         free(chat);
@@ -176,10 +176,10 @@ void sma_store_destroy(struct sma_store *store)
                         (store->state == NULL || sma_state_was_clean(store->state));
     sma_state_close(store->state, store->is_drained || is_untouched);
     sma_queue_destroy(store->queue);
-    sma_buf_fini(&store->line_buf);
-    sma_buf_fini(&store->facts_buf);
-    sma_buf_fini(&store->text_buf);
-    sma_buf_fini(&store->load_buf);
+    sma_buf_fini(&store->scratch.line);
+    sma_buf_fini(&store->scratch.facts);
+    sma_buf_fini(&store->scratch.text);
+    sma_buf_fini(&store->scratch.load);
     sma_buf_fini(&store->boot_log);
     free(store);
 }

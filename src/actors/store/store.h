@@ -39,6 +39,18 @@ struct store_record;
 struct store_query;
 struct store_upkeep;
 
+/* Records of chats in which something goes on: chat.h. */
+struct store_chats
+{
+    struct store_chat *first;
+    uint32_t count, sweep_at;
+};
+/* Bytes of the moment, kept for their memory. */
+struct store_scratch
+{
+    struct sma_buf line, facts, text, load;
+};
+
 struct sma_store
 {
     uint32_t magic;
@@ -55,12 +67,11 @@ struct sma_store
         has_worked; /* the service did not come up; a message was handled or a run begun */
     uint64_t start_ns;
 
-    struct store_chat *chats;
-    uint32_t chat_count, chat_sweep_at;
+    struct store_chats chats;
     uint8_t hash_key[16];
 
-    struct sma_buf line_buf, facts_buf, text_buf, load_buf; /* scratch, kept for their memory */
-    struct sma_buf boot_log;                                /* lines noted before start() */
+    struct store_scratch scratch;
+    struct sma_buf boot_log; /* lines noted before start() */
 
     uint32_t part_count; /* parts that were created */
     struct store_batch *batch;

@@ -153,12 +153,12 @@ static SMA_CHECKED enum sma_err put_trace(struct sma_store *store, struct sma_bu
         err = sma_state_result_get(store->state, run, put_result, &facts);
     if (err != SMA_ERR_OK && err != SMA_ERR_NOTFOUND)
         return err;
-    sma_buf_clear(&store->load_buf);
-    err = sma_state_trace_get(store->state, run, &store->load_buf);
+    sma_buf_clear(&store->scratch.load);
+    err = sma_state_trace_get(store->state, run, &store->scratch.load);
     if (err != SMA_ERR_OK)
         return err;
     sma_buf_put_text(json, ",\"stages\":[");
-    sma_trace_put_json(json, sma_buf_str(&store->load_buf));
+    sma_trace_put_json(json, sma_buf_str(&store->scratch.load));
     sma_buf_put_text(json, "],\"deliveries\":[");
     facts.count = 0;
     err = sma_state_each_delivery(store->state, run, put_delivery, &facts);

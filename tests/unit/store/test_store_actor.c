@@ -612,7 +612,7 @@ static void idle_chats_do_not_stay_in_memory(void)
         run_for(&w, 3 * SECOND);
         drop_kept(&w.test);
     }
-    CHECK(w.store->chat_count <= STORE_CHAT_KEPT_COUNT);
+    CHECK(w.store->chats.count <= STORE_CHAT_KEPT_COUNT);
     say(&w, "17", "2", "still known");
     (void)say_as(
         &w, TEST,

@@ -579,7 +579,7 @@ static void check_books(void)
     CHECK_INT(0, w.store->consent->judgement_count);
     CHECK_INT(0, w.store->consent->kept_count + w.store->consent->out_count);
     check_no_files();
-    for (const struct store_chat *chat = w.store->chats; chat != NULL; chat = chat->next)
+    for (const struct store_chat *chat = w.store->chats.first; chat != NULL; chat = chat->next)
         CHECK(chat->approval_count == 0 && chat->run == NULL && chat->first == NULL &&
               !chat->line_count);
     CHECK(w.store->outbox->lanes[0].waiting_first == NULL);

@@ -729,7 +729,7 @@ static void the_oldest_permission_goes_at_the_bound(void)
     run(&w);
     done(&w, run_seq(&w), "", NULL, 0);
     run(&w);
-    struct store_chat *chat = w.store->chats;
+    struct store_chat *chat = w.store->chats.first;
     CHECK_OK(sma_store_begin(w.store));
     for (int i = 0; i < SMA_GRANT_COUNT_MAX + 2; i++) {
         char name[32];

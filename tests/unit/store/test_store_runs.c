@@ -111,8 +111,8 @@ static void an_order_that_is_too_big_is_its_runs_end(void)
     uint64_t one = say_first("a", "1", "one"), large = say_first("b", "2", big);
     uint64_t small = say_first("c", "3", "small");
     CHECK(run_seq(&w) == one);
-    sma_buf_fini(&w.store->load_buf);
-    sma_buf_init(&w.store->load_buf, 4096);
+    sma_buf_fini(&w.store->scratch.load);
+    sma_buf_init(&w.store->scratch.load, 4096);
     done(&w, one, "out", NULL, 0);
     run(&w);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));

@@ -394,19 +394,19 @@ static void many_that_are_due_go_one_after_the_other(void)
         uint64_t seq;
         snprintf(key, sizeof key, "test:chat:m%d", i);
         CHECK_OK(sma_state_chat_open(w.store->state, sma_str(key), SMA_STR("test"), &chat));
-        sma_buf_clear(&w.store->facts_buf);
+        sma_buf_clear(&w.store->scratch.facts);
         struct sma_route route = route_of(TEST, key);
         sma_store_facts_put(
-            &w.store->facts_buf,
+            &w.store->scratch.facts,
             &(struct store_facts){.route = route, .has_text = true, .text = SMA_STR("x")});
-        CHECK_OK(
-            sma_state_accept(w.store->state,
-                             &(struct sma_state_message){.chat = chat,
-                                                         .state = SMA_ROW_PARKED,
-                                                         .event_key = sma_str(key),
-                                                         .history_offset = SMA_STATE_NO_LINE,
-                                                         .facts = sma_buf_str(&w.store->facts_buf)},
-                             &seq));
+        CHECK_OK(sma_state_accept(
+            w.store->state,
+            &(struct sma_state_message){.chat = chat,
+                                        .state = SMA_ROW_PARKED,
+                                        .event_key = sma_str(key),
+                                        .history_offset = SMA_STATE_NO_LINE,
+                                        .facts = sma_buf_str(&w.store->scratch.facts)},
+            &seq));
         CHECK_OK(sma_state_step_add(w.store->state, seq, 1, SMA_STEP_WAIT, SMA_STR("wait data")));
         CHECK_OK(sma_state_wait_set(w.store->state,
                                     &(struct sma_state_wait){.run_seq = seq, .length_ms = 1000}));
