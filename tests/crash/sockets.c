@@ -109,15 +109,18 @@ void sockets_close(struct world *world)
 void sockets_put_config(const struct world *world, char *text, size_t size)
 {
     int port = fake_qq_port(world->fake_qq);
+    char group[32]; /* let in: only there its owner counts as one, and is answered */
+    feishu_chat_id(FEISHU_GROUP, group);
     snprintf(text, size,
              "\"feishu\":{\"enabled\":true,\"appId\":\"" FAKE_FEISHU_APP
              "\",\"appSecret\":\"" FAKE_FEISHU_SECRET "\",\"domain\":\"http://127.0.0.1:%d\","
-             "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,\"perGroupPerMinute\":0}},"
+             "\"groups\":[\"%s\"],\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0,"
+             "\"perGroupPerMinute\":0}},"
              "\"qq\":{\"enabled\":true,\"appId\":\"" FAKE_QQ_APP_ID
              "\",\"appSecret\":\"" FAKE_QQ_SECRET "\",\"apiRoot\":\"http://127.0.0.1:%d\","
              "\"tokenUrl\":\"http://127.0.0.1:%d/app/getAppAccessToken\","
              "\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}}",
-             fake_feishu_port(world->fake_feishu), port, port);
+             fake_feishu_port(world->fake_feishu), group, port, port);
 }
 
 /* -- Feishu ------------------------------------------------------------------------------------------------------------- */

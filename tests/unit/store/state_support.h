@@ -26,7 +26,7 @@ struct fixture
 {
     char dir[128], path[160];
     struct sma_sys sys;
-    uint64_t now_ns;
+    _Atomic uint64_t now_ns; /* the checkpointer asks, too */
     bool is_threaded, is_durable;
     struct sma_state *state;
 };

@@ -38,7 +38,7 @@ static ssize_t failing_pwrite(void *self, int fd, const void *bytes, size_t len,
     return -1;
 }
 
-static bool is_sync_blocked;
+static _Atomic bool is_sync_blocked; /* read by the syncing thread */
 static sem_t may_sync;
 
 static int counting_fdatasync(void *self, int fd)
