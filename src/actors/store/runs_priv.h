@@ -120,8 +120,6 @@ SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
 /** The step just written makes its run wait. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_wait_for_model(struct sma_store *store, struct store_run *run,
                                                   const struct sma_step *step);
-/** When it is due, wall clock; 0 = it does not wait. */
-int64_t sma_store_wait_due_ms(const struct sma_store *store, uint64_t seq);
 /** It is handed out, or over; nothing happens when it does not wait. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_end_wait(struct sma_store *store, uint64_t seq);
 SMA_CHECKED enum sma_err sma_store_load_waits(struct sma_store *store);

@@ -135,12 +135,6 @@ uint64_t sma_store_waits_wake(const struct sma_store *store)
                                                                  : store->runs->wait_wake_ns;
 }
 
-int64_t sma_store_wait_due_ms(const struct sma_store *store, uint64_t seq)
-{
-    const struct store_wait *wait = sma_store_map_get(&store->runs->waits, seq);
-    return wait == NULL ? 0 : wait->due_ms;
-}
-
 /* -- /stop and /clear ------------------------------------------------------------------------------------------- */
 enum sma_err sma_store_cancel_waits(struct sma_store *store, struct store_chat *chat, uint64_t mark,
                                     uint32_t *count)

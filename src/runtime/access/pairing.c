@@ -10,7 +10,6 @@
 #define ALPHABET_LEN (sizeof SMA_PAIRING_ALPHABET - 1)
 #define PAIRING_MS (SMA_PAIRING_S * INT64_C(1000))
 #define NOTICE_INTERVAL_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
-#define DAY_MS INT64_C(86400000)
 
 /* -- codes ------------------------------------------------------------------------------------------------------ */
 struct sma_pairing_code sma_pairing_draw(uint64_t first, uint64_t second)
@@ -128,53 +127,4 @@ enum sma_stranger_fate sma_stranger_fate(uint32_t of_one, uint32_t of_all)
     if (of_one > SMA_STRANGER_MESSAGE_COUNT_MAX)
         return SMA_STRANGER_SILENT;
     return of_all > SMA_STRANGERS_MESSAGE_COUNT_MAX ? SMA_STRANGER_UNKEPT : SMA_STRANGER_KEPT;
-}
-
-uint32_t sma_crowd_age(int64_t seen_ms, int64_t now_ms)
-{
-    if (seen_ms >= now_ms)
-        return 0;
-    int64_t days = (now_ms - seen_ms) / DAY_MS;
-    return days > UINT32_MAX - 1 ? UINT32_MAX - 1 : (uint32_t)days;
-}
-
-static uint32_t place_of(uint32_t days)
-{
-    return days < SMA_CROWD_AGE_COUNT ? days : SMA_CROWD_AGE_COUNT - 1;
-}
-
-void sma_crowd_add(struct sma_crowd *crowd, uint32_t days)
-{
-    crowd->counts[place_of(days)]++;
-}
-
-struct sma_crowd_cut sma_crowd_cut(const struct sma_crowd *crowd,
-                                   const struct sma_crowd_bounds *bounds)
-{
-    struct sma_crowd_cut cut = {.days = bounds->days, .place = SMA_CROWD_AGE_COUNT};
-    uint64_t stay = 0;
-    for (uint32_t place = 0; place < SMA_CROWD_AGE_COUNT; place++) {
-        if (bounds->days > 0 && place >= bounds->days)
-            break; /* they go anyway */
-        stay += crowd->counts[place];
-        if (stay <= bounds->count)
-            continue;
-        cut.place = place;
-        cut.more = place == 0 ? 0 : (uint32_t)(stay - bounds->count);
-        break;
-    }
-    return cut;
-}
-
-bool sma_crowd_goes(struct sma_crowd_cut *cut, uint32_t days)
-{
-    uint32_t place = place_of(days);
-    if (days == 0)
-        return false;
-    if ((cut->days > 0 && days >= cut->days) || place > cut->place)
-        return true;
-    if (place < cut->place || cut->more == 0)
-        return false;
-    cut->more--;
-    return true;
 }

@@ -78,30 +78,4 @@ enum sma_stranger_fate
 /** By how many messages came today, this one included: of this person, and of all whose were kept. */
 enum sma_stranger_fate sma_stranger_fate(uint32_t of_one, uint32_t of_all);
 
-/* A round over all chats of strangers counts them by age; what is over the bounds goes in the next round, the longest silent
- * first. Whoever wrote within a day stays: his code may still be confirmed. */
-#define SMA_CROWD_AGE_COUNT 64
-struct sma_crowd
-{
-    uint32_t counts[SMA_CROWD_AGE_COUNT]; /* by whole days of silence; the last: that or more */
-};
-struct sma_crowd_bounds
-{
-    uint32_t days, count; /* longest silence, 0 = any; how many may stay */
-};
-struct sma_crowd_cut
-{
-    uint32_t days;  /* whoever was silent for so long goes; 0 = nobody by that */
-    uint32_t place; /* ... and whoever stands behind this place of the crowd, */
-    uint32_t more;  /* ... and so many of those who stand at it */
-};
-/** Whole days of silence; 0 for what lies in the future. */
-uint32_t sma_crowd_age(int64_t seen_ms, int64_t now_ms);
-void sma_crowd_add(struct sma_crowd *crowd, uint32_t days);
-/** Who goes of the crowd that a round has counted; of an empty one nobody by number. */
-struct sma_crowd_cut sma_crowd_cut(const struct sma_crowd *crowd,
-                                   const struct sma_crowd_bounds *bounds);
-/** Does this one? Counts `more` down. */
-bool sma_crowd_goes(struct sma_crowd_cut *cut, uint32_t days);
-
 #endif

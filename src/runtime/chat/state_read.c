@@ -211,11 +211,11 @@ static enum sma_err own_delivery(struct sma_state *state, sqlite3_stmt *stmt,
     return err == SMA_ERR_OK ? sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices)) : err;
 }
 
-enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id,
-                                     struct sma_state_rows *rows,
-                                     struct sma_state_delivery *ret_delivery)
+static SMA_CHECKED enum sma_err read_delivery(struct sma_state *state, enum sma_state_sql sql,
+                                              uint64_t outbox_id, struct sma_state_rows *rows,
+                                              struct sma_state_delivery *ret_delivery)
 {
-    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_OUTBOX_GET, outbox_id);
+    sqlite3_stmt *stmt = bind_one(state, sql, outbox_id);
     if (stmt == NULL)
         return state->error.code;
     enum sma_err err = step_to_row(state, stmt, "read a delivery");
@@ -226,19 +226,18 @@ enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id
     return err;
 }
 
+enum sma_err sma_state_delivery_read(struct sma_state *state, uint64_t outbox_id,
+                                     struct sma_state_rows *rows,
+                                     struct sma_state_delivery *ret_delivery)
+{
+    return read_delivery(state, SMA_SQL_OUTBOX_GET, outbox_id, rows, ret_delivery);
+}
+
 enum sma_err sma_state_delivery_head_read(struct sma_state *state, uint64_t outbox_id,
                                           struct sma_state_rows *rows,
                                           struct sma_state_delivery *ret_delivery)
 {
-    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_OUTBOX_HEAD, outbox_id);
-    if (stmt == NULL)
-        return state->error.code;
-    enum sma_err err = step_to_row(state, stmt, "read a delivery");
-    if (err != SMA_ERR_OK)
-        return err;
-    err = own_delivery(state, stmt, rows, ret_delivery);
-    sma_state_done(stmt);
-    return err;
+    return read_delivery(state, SMA_SQL_OUTBOX_HEAD, outbox_id, rows, ret_delivery);
 }
 
 enum sma_err sma_state_deliveries_read(struct sma_state *state, uint64_t seq,

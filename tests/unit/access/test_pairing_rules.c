@@ -142,57 +142,6 @@ static void of_strangers_only_so_much_is_kept(void)
         CHECK_INT(rows[i].fate, sma_stranger_fate(rows[i].of_one, rows[i].of_all));
 }
 
-/* Everybody of a crowd in which 10 were silent for each of so many days: how many go, and how young the youngest is. */
-static uint32_t count_going(uint32_t days_of_crowd, const struct sma_crowd_bounds *bounds,
-                            uint32_t *ret_youngest)
-{
-    struct sma_crowd crowd = {{0}};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < days_of_crowd * 10; i++)
-        sma_crowd_add(&crowd, i % days_of_crowd);
-    struct sma_crowd_cut cut = sma_crowd_cut(&crowd, bounds);
-    *ret_youngest = UINT32_MAX;
-    for (uint32_t i = 0; i < days_of_crowd * 10; i++) {
-        uint32_t days = i % days_of_crowd;
-        if (!sma_crowd_goes(&cut, days))
-            continue;
-        count++;
-        *ret_youngest = days < *ret_youngest ? days : *ret_youngest;
-    }
-    return count;
-}
-
-static void the_longest_silent_go_first(void)
-{
-    static const struct
-    {
-        uint32_t days_of_crowd;
-        struct sma_crowd_bounds bounds;
-        uint32_t count, youngest;
-    } rows[] = {
-        {40, {.days = 30, .count = 1000}, 100, 30},      /* by silence */
-        {20, {.days = 30, .count = 200}, 0, UINT32_MAX}, /* all within the bounds */
-        {20, {.days = 30, .count = 199}, 1, 19},         /* one too many */
-        {20, {.days = 30, .count = 55}, 145, 5},         /* half of those of one day */
-        {40, {.days = 30, .count = 299}, 101, 29},       /* by both */
-        {40, {.days = 0, .count = 1000}, 0, UINT32_MAX}, /* silence does not count */
-        {40, {.days = 0, .count = 395}, 5, 39},
-        {90, {.days = 0, .count = 700}, 200, 63}, /* beyond the last place: any of them */
-        {90, {.days = 80, .count = 1000}, 100, 80},
-        {5, {.days = 30, .count = 0}, 40, 1}, /* whoever wrote today stays */
-        {1, {.days = 1, .count = 0}, 0, UINT32_MAX},
-    };
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        uint32_t youngest;
-        CHECK_INT(rows[i].count, count_going(rows[i].days_of_crowd, &rows[i].bounds, &youngest));
-        CHECK_INT(rows[i].youngest, youngest);
-    }
-    CHECK_INT(0, sma_crowd_age(5, 4));
-    CHECK_INT(0, sma_crowd_age(0, DAY_MS - 1));
-    CHECK_INT(1, sma_crowd_age(0, DAY_MS));
-    CHECK(sma_crowd_age(0, INT64_MAX) == UINT32_MAX - 1);
-}
-
 int main(void)
 {
     RUN(codes_are_of_the_alphabet_and_read_as_people_type_them);
@@ -202,6 +151,5 @@ int main(void)
     RUN(four_whole_private_messages_are_kept);
     RUN(names_are_shown_harmless);
     RUN(of_strangers_only_so_much_is_kept);
-    RUN(the_longest_silent_go_first);
     return 0;
 }
