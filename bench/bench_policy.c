@@ -6,8 +6,8 @@
  */
 #include "bench.h"
 
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 #include "unit/approval/bypasses.h"
 
 #define ROUND_COUNT 200

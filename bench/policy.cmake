@@ -1,5 +1,5 @@
 add_executable(bench_policy bench_policy.c ${PROJECT_SOURCE_DIR}/tests/unit/approval/bypasses.c)
-target_link_libraries(bench_policy PRIVATE sma_flags sma_approval m)
+target_link_libraries(bench_policy PRIVATE sma_flags sma_policy m)
 target_include_directories(bench_policy PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
 add_test(NAME bench_policy COMMAND bench_policy --quick)
 set_tests_properties(bench_policy PROPERTIES LABELS bench TIMEOUT 60 RUN_SERIAL ON)

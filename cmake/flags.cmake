@@ -40,12 +40,17 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWith
     target_link_options(sma_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 endif()
 
-# sma_library(name SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows.
+include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
+# sma_library(name SOURCES ... LINK ...): one static library a folder; LINK spells the include arrows; SEES
+# adds arrows to libraries whose headers it includes and whose code somebody else links.
 function(sma_library name)
-    cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK;SEES;PRIVATE_LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
     target_link_libraries(${name} PUBLIC sma_flags ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK})
-    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    sma_arrow(${name})
+    foreach(seen ${arg_SEES})
+        target_include_directories(${name} PUBLIC $<TARGET_PROPERTY:${seen},INTERFACE_INCLUDE_DIRECTORIES>)
+    endforeach()
 endfunction()
 
 # sma_test(name LABEL unit SOURCES ... LINK ... [TIMEOUT s] [ARGS ...]): one program, one process.

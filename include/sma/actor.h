@@ -100,7 +100,7 @@ void sma_ctx_log(struct sma_ctx *ctx, enum sma_log_level level, const char *form
 /** With a JSON object of details (no secrets; the log actor redacts known secret values all the same). */
 void sma_ctx_log_details(struct sma_ctx *ctx, enum sma_log_level level, struct sma_str message,
                          struct sma_str details_json);
-/** Lines of ordinary traffic (src/actors/traffic.h): may one be made now? Counts one that may not for want of room. */
+/** Lines of ordinary traffic (src/actors/kernel/traffic.h): may one be made now? Counts one that may not for want of room. */
 bool sma_ctx_may_log_traffic(struct sma_ctx *ctx, enum sma_log_level level);
 /** A request to a model or its answer, for the files in .ship/logs/llm alone. false: the lane to the log is half full or
  *  there is none; what is left out is counted (log_blocks_dropped_total). */

@@ -402,7 +402,7 @@ struct sma_judged
     struct sma_str response;
 };
 
-/* A standing permission: this tool with this rule (runtime/approval/policy.h) in this chat until then. */
+/* A standing permission: this tool with this rule (runtime/policy/policy.h) in this chat until then. */
 struct sma_grant
 {
     struct sma_str id, tool, rule;

@@ -4,8 +4,8 @@
 #include "cli.h"
 
 #include "chat_screen.h"
-#include "runtime/approval/shell.h"
-#include "runtime/tools/check.h"
+#include "runtime/policy/shell.h"
+#include "runtime/files/check.h"
 #include "sma/buf.h"
 #include "sma/config.h"
 

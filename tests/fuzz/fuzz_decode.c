@@ -14,6 +14,7 @@
 
 #include "sma/buf.h"
 
+#include "sma/retry_after.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

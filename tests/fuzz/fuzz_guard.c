@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "runtime/tools/file_rules.h"
-#include "runtime/tools/guard.h"
+#include "runtime/files/file_rules.h"
+#include "runtime/files/guard.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -4,8 +4,8 @@
  */
 #include "fuzz.h"
 
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 
 #include <stdlib.h>
 

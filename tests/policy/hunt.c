@@ -18,8 +18,8 @@
 #include "oracle.h"
 #include "project.h"
 
-#include "runtime/approval/shell.h"
-#include "runtime/tools/check.h"
+#include "runtime/policy/shell.h"
+#include "runtime/files/check.h"
 
 #include <fcntl.h>
 #include <signal.h>

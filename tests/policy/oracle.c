@@ -6,7 +6,7 @@
 #include "oracle_names.h"
 #include "project.h"
 
-#include "runtime/approval/shell.h"
+#include "runtime/policy/shell.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

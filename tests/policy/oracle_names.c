@@ -6,7 +6,7 @@
  */
 #include "oracle_names.h"
 
-#include "runtime/approval/shell.h"
+#include "runtime/policy/shell.h"
 
 #include <fnmatch.h>
 #include <limits.h>

@@ -7,8 +7,8 @@
 #include "oracle.h"
 #include "project.h"
 
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 
 #include "support/check.h"
 

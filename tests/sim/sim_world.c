@@ -1,7 +1,7 @@
 /* sim_world.c — the program under test and its lives; see sim.h. */
 #include "sim.h"
 
-#include "actors/kernel_priv.h"
+#include "actors/kernel/kernel_priv.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -14,7 +14,7 @@
 #include "store.h"
 
 #include "runtime/approval/consent.h"
-#include "runtime/approval/policy.h"
+#include "runtime/policy/policy.h"
 #include "runtime/json/json_read.h"
 
 #include <stdarg.h>

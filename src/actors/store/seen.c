@@ -5,7 +5,7 @@
 #include "runs_priv.h"
 #include "store.h"
 
-#include "actors/traffic.h"
+#include "actors/kernel/traffic.h"
 #include "sma/labels.h"
 
 #include <time.h>

@@ -3,7 +3,7 @@
 
 #include "answers.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 

@@ -1,7 +1,7 @@
 /* project_file.c — see project_file.h. */
 #include "project_file.h"
 
-#include "runtime/tools/guard.h"
+#include "runtime/files/guard.h"
 #include "sma/text.h"
 
 #include <stdio.h>

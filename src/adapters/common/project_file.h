@@ -1,6 +1,6 @@
 /*
  * project_file.h — files of the project on their way out. What to send is written by the model, so the path goes through the
- * same guard as those of the tools (runtime/tools/guard.h): beneath the project's folder by handle, no link that leads out,
+ * same guard as those of the tools (runtime/files/guard.h): beneath the project's folder by handle, no link that leads out,
  * never `.env*`, `ship.json`, the service's own state, git's credentials, or another name of one of them. The file that was
  * opened and checked is the one that is sent.
  *

@@ -1,7 +1,7 @@
 /* feishu_attach.c — attachments: a path for each, and what must be fetched. See feishu_event.h. */
 #include "feishu_event_priv.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/text.h"
 
 /* The place of this path among those of the message; attachment_count when it is new. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/text.h"
 
 #define TYPE_BYTES_MAX 128

@@ -19,7 +19,7 @@
  * is not a mention of the bot. The bot's own placeholder is removed from the text, every other becomes @Name.
  *
  * Text = one line `@attach <photo|document|voice> <path> | <name>` per attachment, an empty line, then the text. Paths are
- * decided here, as everywhere (runtime/files/attach.h): .ship/.cache/feishu/<create_time ms>-<head of file_key>-<hash>-<name>.
+ * decided here, as everywhere (runtime/text/attach.h): .ship/.cache/feishu/<create_time ms>-<head of file_key>-<hash>-<name>.
  * The files are fetched later, as `preparation` says.
  *
  * Threads: no state; the caller's.  Blocks: no.

@@ -2,7 +2,7 @@
 #include "feishu_code.h"
 #include "feishu_event_priv.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/adapter.h"
 #include "sma/text.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/text.h"
 
 #define LANGUAGE_BYTES_MAX 32

@@ -3,7 +3,7 @@
  */
 #include "http_priv.h"
 
-#include "runtime/tools/secrets.h"
+#include "runtime/secrets/secrets.h"
 
 #include "runtime/json/json_arena.h"
 

@@ -1,7 +1,7 @@
 /* routes.c — which request is what, who may ask, and the answers that need no run. */
 #include "http_priv.h"
 
-#include "runtime/tools/served.h"
+#include "runtime/files/served.h"
 #include "sma/labels.h"
 #include "sma/metrics.h"
 

@@ -1,7 +1,7 @@
 /* seen.c — how connections and models stand, for GET /api/status; traces of runs. */
 #include "http_priv.h"
 
-#include "runtime/tools/secrets.h"
+#include "runtime/secrets/secrets.h"
 #include "sma/links.h"
 
 #define SEEN_BYTES_MAX (64 * 1024)

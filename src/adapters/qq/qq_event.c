@@ -1,7 +1,7 @@
 /* qq_event.c — see qq_event.h. */
 #include "qq_event.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "runtime/json/json_read.h"
 #include "sma/adapter.h"
 #include "sma/text.h"

@@ -3,7 +3,7 @@
 
 #include "adapters/common/part.h"
 #include "runtime/delivery/split.h"
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "runtime/markup/markup.h"
 #include "sma/limits.h"
 #include "sma/notices.h"

@@ -8,7 +8,7 @@
  */
 #include "telegram_in_priv.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 
 #include <inttypes.h>
 #include <stdio.h>

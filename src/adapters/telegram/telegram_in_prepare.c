@@ -1,7 +1,7 @@
 /* telegram_in_prepare.c — ingress.preparation read back: the store kept it, maybe over a restart of another version. */
 #include "telegram_in_priv.h"
 
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 
 static bool read_file(const json_t *item, struct telegram_file *ret_file)
 {

@@ -2,7 +2,7 @@
 #include "telegram_out_priv.h"
 
 #include "adapters/common/part.h"
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/text.h"
 
 #define PART_ROOM (TELEGRAM_PART_BYTES_MAX + TELEGRAM_PART_UNITS * 3 + SMA_PART_TEXT_HEAD_BYTES)

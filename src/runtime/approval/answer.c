@@ -1,5 +1,5 @@
 /* answer.c — is it an answer, may it be one, and what does the model make of it? See answer.h. */
-#include "talk_priv.h"
+#include "approval_priv.h"
 
 #include "runtime/json/json_read.h"
 #include "sma/messages.h"

@@ -3,7 +3,7 @@
  * "`git status`"), in one of three orders: verdicts alone, each before its target, each behind it. Every word must have its
  * place in that; whatever else is said makes it no answer for us.
  */
-#include "talk_priv.h"
+#include "approval_priv.h"
 
 #include "runtime/json/json_read.h"
 #include "sma/messages.h"

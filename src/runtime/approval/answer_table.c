@@ -1,5 +1,5 @@
 /* answer_table.c — the words of an answer, English and Chinese. Read by answer_words.c, see there. */
-#include "talk_priv.h"
+#include "approval_priv.h"
 
 #define STRONG true
 /* Of several that fit the longest counts. What looks like an answer and means something else is UNKNOWN here. */

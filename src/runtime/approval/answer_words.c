@@ -1,5 +1,5 @@
 /* answer_words.c — a message as the words of an answer. What is no such word is UNKNOWN, and stops every agreement. */
-#include "talk_priv.h"
+#include "approval_priv.h"
 
 #include "sma/messages.h"
 #include "sma/text.h"

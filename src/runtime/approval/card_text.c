@@ -1,5 +1,5 @@
 /* card_text.c — the words of a card: what is asked, by whom, why, until when; what became of it. See card.h. */
-#include "talk_priv.h"
+#include "approval_priv.h"
 
 #include "runtime/json/json_read.h"
 #include "sma/notices.h"

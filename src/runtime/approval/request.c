@@ -1,7 +1,7 @@
 /* request.c — see request.h. */
 #include "runtime/approval/request.h"
 
-#include "runtime/approval/owner_files.h"
+#include "runtime/policy/owner_files.h"
 #include "runtime/json/json_read.h"
 #include "sma/text.h"
 

@@ -1,5 +1,5 @@
-/* show.c — untrusted text made visible. See talk_priv.h. */
-#include "talk_priv.h"
+/* show.c — untrusted text made visible. See approval_priv.h. */
+#include "approval_priv.h"
 
 #include "sma/notices.h"
 #include "sma/text.h"

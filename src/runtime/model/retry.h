@@ -63,9 +63,6 @@ struct sma_failure
 };
 
 void sma_failure_judge(const struct sma_failure *failure, struct sma_failure_verdict *ret_verdict);
-/** Value of `retry-after` (seconds, also fractions, or an HTTP date relative to wall_ms) in ms, or
- *  -1. */
-int64_t sma_retry_after_parse(struct sma_str value, int64_t wall_ms);
 /** Value of `x-ratelimit-reset-*` or `anthropic-ratelimit-*-reset` in ms from now, or -1: "6m0s", "120ms", "1.5" (seconds),
  *  seconds or milliseconds since 1970, RFC 3339. */
 int64_t sma_retry_reset_parse(struct sma_str value, int64_t wall_ms);

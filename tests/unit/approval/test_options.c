@@ -3,7 +3,7 @@
  * is one that its description knows, so that what is asked about is what was meant to be.
  */
 #include "options_listed.h"
-#include "runtime/approval/options.h"
+#include "runtime/policy/options.h"
 #include "support/check.h"
 
 static int unknown_of(const char *name, const struct description *description, const char *options)

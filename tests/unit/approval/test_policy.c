@@ -3,8 +3,8 @@
  * program whose verdict may be anything but `allow`.
  */
 #include "bypasses.h"
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 #include "support/check.h"
 
 static struct sma_shell *shell;

@@ -2,8 +2,8 @@
  * Aim: grants allow what they name and nothing else, undo no refusal, and none lets a shell or an interpreter run anything;
  * requiresApproval: true is obeyed to the letter.
  */
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 #include "sma/buf.h"
 #include "support/check.h"
 

@@ -2,8 +2,8 @@
  * Aim: no option of a program that a rule allows runs or writes something unasked, however it is spelt, and every day's
  * commands run without a question. Method: two tables under one sensible allow list.
  */
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 #include "support/check.h"
 
 #define ASKED_MAX 6 /* of the everyday commands */

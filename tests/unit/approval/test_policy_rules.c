@@ -2,7 +2,7 @@
  * Aim: `permissions` of both eras mean what the notes say; rules that would open everything are refused; bindings change with
  * what they bind. Method: small configurations and one command each.
  */
-#include "runtime/approval/approval_priv.h"
+#include "runtime/policy/shell_priv.h"
 #include "support/check.h"
 
 static struct sma_shell *shell;

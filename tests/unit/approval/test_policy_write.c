@@ -3,9 +3,9 @@
  * plain file is as free as the caller says, and what cannot be told is asked.
  * Method: tables of commands against an allow list under which each program runs without a question.
  */
-#include "runtime/approval/owner_files.h"
-#include "runtime/approval/policy.h"
-#include "runtime/approval/shell.h"
+#include "runtime/policy/owner_files.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/shell.h"
 #include "support/check.h"
 
 static struct sma_shell *shell;

@@ -3,7 +3,7 @@
  * ~ before a word that is not constant, > and < before targets of redirections, NAME= for assignments, ^ before what a
  * launcher starts, ? at the end when the command is uncertain. Then the limits.
  */
-#include "runtime/approval/shell.h"
+#include "runtime/policy/shell.h"
 #include "support/check.h"
 
 #include "sma/buf.h"

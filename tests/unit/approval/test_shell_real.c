@@ -5,7 +5,7 @@
  *
  * test_shell_real [ROUNDS]: more rounds for a longer hunt.
  */
-#include "runtime/approval/shell.h"
+#include "runtime/policy/shell.h"
 #include "support/check.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
  * Aim: what the dispatcher promises for every class of outcome, for order, rates, parts, questions, /stop and drain.
  * Method: the actor under the seeded scheduler with a scripted platform (support/fake_adapter.h), virtual time.
  */
-#include "actors/dispatcher_priv.h"
+#include "actors/dispatcher/dispatcher_priv.h"
 #include "world.h"
 
 static struct world world;

@@ -1,5 +1,5 @@
 /* Attachments: names that stay names, paths that stay in their folder, lines out and in. */
-#include "runtime/files/attach.h"
+#include "runtime/text/attach.h"
 #include "sma/text.h"
 #include "support/check.h"
 

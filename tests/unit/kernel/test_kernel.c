@@ -3,7 +3,7 @@
  * be lost but are counted, wake and batch_end come when due, a loop actor is an actor, and the end is ordered.
  * Method: fake store, agent and adapters made of function pointers; a thread supervises, stopped through a pipe.
  */
-#include "actors/kernel_priv.h"
+#include "actors/kernel/kernel_priv.h"
 #include "sma/actor.h"
 #include "sma/messages.h"
 #include "sma/metrics.h"

@@ -4,7 +4,7 @@
  * Method: the real log actor under the seeded scheduler; a fake agent logs a line a second; the file is read back, and
  * stderr through a file put in its place.
  */
-#include "actors/traffic.h"
+#include "actors/kernel/traffic.h"
 #include "sma/actors.h"
 #include "sma/metrics.h"
 #include "sma/sim.h"

@@ -6,6 +6,7 @@
 #include "runtime/model/retry.h"
 #include "support.h"
 
+#include "sma/retry_after.h"
 #include <jansson.h>
 
 static struct sma_failure http_failure(enum sma_llm_api api, int status, const char *body)

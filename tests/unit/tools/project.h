@@ -2,7 +2,7 @@
 #ifndef SMA_TEST_TOOLS_PROJECT_H
 #define SMA_TEST_TOOLS_PROJECT_H
 
-#include "runtime/tools/file_tools.h"
+#include "runtime/files/file_tools.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 #include "support/check.h"

@@ -4,8 +4,8 @@
  *   "verdict": "ask" | "refuse"; "digest": number of the digest's first byte; "bad": true = a bad argument; "ruled": true =
  *   a rule lets it write what is an owner's
  */
-#include "runtime/tools/check.h"
-#include "runtime/tools/file_tools.h"
+#include "runtime/files/check.h"
+#include "runtime/files/file_tools.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  */
 #include "project.h"
 #include "runtime/approval/request.h"
-#include "runtime/approval/shell.h"
-#include "runtime/tools/check.h"
+#include "runtime/policy/shell.h"
+#include "runtime/files/check.h"
 
 #define NOW_MS 1800000000000
 

@@ -2,7 +2,7 @@
  * Aim: a diff shows the change: applied to the old text it gives the new one, always; it is small for small changes and bounded.
  * Method: goldens; seeded random texts with a patcher of its own.
  */
-#include "runtime/tools/file_tools.h"
+#include "runtime/files/file_tools.h"
 #include "sma/text.h"
 #include "support/check.h"
 

@@ -1,7 +1,7 @@
 /*
  * test_exec_env.c — which variables a command gets.
  */
-#include "runtime/tools/exec_env.h"
+#include "runtime/exec/exec_env.h"
 
 #include "support/check.h"
 

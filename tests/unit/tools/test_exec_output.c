@@ -1,7 +1,7 @@
 /*
  * test_exec_output.c — results at and around their bound, whatever the bytes.
  */
-#include "runtime/tools/exec_output.h"
+#include "runtime/exec/exec_output.h"
 
 #include "sma/limits.h"
 #include "sma/text.h"

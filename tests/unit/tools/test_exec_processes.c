@@ -1,7 +1,7 @@
 /*
  * test_exec_processes.c — whose a process is, by family, session and marker; real processes of this test.
  */
-#include "runtime/tools/exec_processes.h"
+#include "runtime/exec/exec_processes.h"
 
 #include "support/check.h"
 #include "support/patience.h"

@@ -3,8 +3,8 @@
  * protected file. Method: a tree full of traps, with and without openat2; a thread that swaps a folder for a link.
  */
 #include "project.h"
-#include "runtime/tools/file_rules.h"
-#include "runtime/tools/guard_priv.h"
+#include "runtime/files/file_rules.h"
+#include "runtime/files/guard_priv.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

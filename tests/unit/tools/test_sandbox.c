@@ -3,7 +3,7 @@
  */
 #include "world.h"
 
-#include "runtime/tools/sandbox.h"
+#include "runtime/exec/sandbox.h"
 #include "sma/metrics.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
  * Aim: a known value never leaves, whatever form it has, however the text is cut into pieces; ordinary words stay.
  * Method: a set made of a configuration; texts whole, in every two pieces, and byte by byte.
  */
-#include "runtime/tools/secrets.h"
+#include "runtime/secrets/secrets.h"
 #include "support/check.h"
 
 #include <unistd.h>

@@ -3,7 +3,7 @@
  * RFC 6455 says; URLs and headers that could smuggle something are refused; the answer is checked strictly.
  * Method: the pure functions alone; every stream is fed whole, byte by byte and at every cut in two.
  */
-#include "actors/ws_priv.h"
+#include "net/ws_priv.h"
 #include "support/check.h"
 
 static const unsigned char mask[4] = {1, 2, 3, 4};

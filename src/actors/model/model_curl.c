@@ -1,0 +1,424 @@
+/*
+ * model_curl.c — the network of the model actor: streaming transfers on the actor's HTTP out (net.h).
+ *
+ * libcurl's callbacks only take notes (bytes to the decoder, request into the ready list); what
+ * follows from them happens after libcurl has returned, because transfers may not be removed
+ * inside its callbacks.
+ */
+#include "model_priv.h"
+
+#include "sma/metrics.h"
+#include "sma/net.h"
+#include "sma/retry_after.h"
+#include "sma/text.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct model_net
+{
+    struct sma_model *model;
+    struct sma_net *out;
+    struct model_request *ready; /* got bytes since libcurl was last entered */
+};
+
+/* -- what follows from the notes --------------------------------------------------------------- */
+static bool is_success(const struct model_request *request)
+{
+    return request->http_status >= 200 && request->http_status < 300;
+}
+
+void model_fail_http(struct model_request *request)
+{
+    struct sma_failure failure = {
+        .trouble = SMA_TROUBLE_HTTP,
+        .llm = request->target->llm,
+        .wall_ms = sma_ctx_wall(request->model->ctx),
+        .http_status = request->http_status,
+        .has_should_retry = request->has_should_retry,
+        .should_retry = request->should_retry,
+        .retry_after_ms = request->retry_after_ms,
+    };
+    if (request->error_body.len > 0)
+        sma_wire_error_parse(sma_buf_str(&request->error_body), &failure.error);
+    model_fail(request, &failure);
+}
+
+static void fail_transfer(struct model_request *request, CURLcode code)
+{
+    bool is_setup = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+                    code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+                    code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
+    struct sma_failure failure = {
+        .trouble = code == CURLE_OUT_OF_MEMORY ? SMA_TROUBLE_NOMEM
+                   : is_setup                  ? SMA_TROUBLE_SETUP
+                                               : SMA_TROUBLE_UNREACHABLE,
+        .llm = request->target->llm,
+        .retry_after_ms = -1,
+        .detail = request->curl_error[0] != '\0' ? request->curl_error : curl_easy_strerror(code),
+    };
+    model_fail(request, &failure);
+}
+
+static void on_ended(void *user, int result)
+{
+    struct model_request *request = user;
+    CURLcode code = (CURLcode)result;
+    long status = 0;
+    curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    request->http_status = (int)status;
+    request->is_added = false;
+    if (request->state == MODEL_LINGERING) {
+        model_release(request);
+        return;
+    }
+    bool has_data = sma_decoder_event_count(request->decoder) > 0;
+    if (status == 0 || (is_success(request) && code != CURLE_OK && !has_data))
+        fail_transfer(request, code == CURLE_OK ? CURLE_GOT_NOTHING : code);
+    else if (is_success(request))
+        model_conclude(request, true);
+    else
+        model_fail_http(request);
+}
+
+static void show(struct model_request *request, uint64_t now_ns)
+{
+    if (request->event_ns == 0) /* connected only: its deadline came nearer */
+        model_wake_by(request->model, model_due(request));
+    else
+        model_show(request, now_ns);
+}
+
+static void on_pass(void *user)
+{
+    struct model_net *net = user;
+    uint64_t now_ns = sma_ctx_now(net->model->ctx);
+    while (net->ready != NULL) {
+        struct model_request *request = net->ready;
+        net->ready = request->next_ready;
+        request->is_ready = false;
+        if (request->state != MODEL_RUNNING)
+            continue;
+        if (request->error_body.len >= MODEL_ERROR_BODY_BYTES_MAX)
+            model_fail_http(request); /* the rest says no more, and may have no end */
+        else if (request->error_body.len > 0)
+            model_wake_by(net->model, model_due(request));
+        else if (sma_decoder_is_done(request->decoder))
+            model_conclude(request, false);
+        else
+            show(request, now_ns);
+    }
+}
+
+/* -- libcurl's callbacks ----------------------------------------------------------------------- */
+/* libcurl has sent the request by now: note when. An interim response may have said so before. */
+static void note_sent(struct model_request *request)
+{
+    if (request->out_ns != 0)
+        return;
+    curl_off_t sent_us = 0;
+    curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+    request->out_ns = request->attempt_ns + (sent_us > 0 ? (uint64_t)sent_us * 1000u : 0);
+    if (request->attempt_count == 1 && request->ask->round == 0 && request->ask->read_ns != 0 &&
+        request->out_ns > request->ask->read_ns)
+        SMA_METRIC_TIME(read_to_model, request->out_ns - request->ask->read_ns);
+}
+
+static bool read_header(struct sma_str line, const char *name, struct sma_str *ret_value)
+{
+    size_t len = strlen(name);
+    if (line.len <= len || line.ptr[len] != ':')
+        return false;
+    if (!sma_str_is_equal_nocase((struct sma_str){line.ptr, len}, sma_str(name)))
+        return false;
+    *ret_value = sma_str_trim((struct sma_str){line.ptr + len + 1, line.len - len - 1});
+    return true;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *user)
+{
+    struct model_request *request = user;
+    struct sma_str line = {bytes, size * count}, value;
+    if (request->state != MODEL_RUNNING)
+        return line.len;
+    if (sma_str_starts_with(line, SMA_STR("HTTP/"))) {
+        note_sent(request);
+    } else if (read_header(line, "retry-after-ms", &value)) {
+        int64_t wait_ms =
+            sma_retry_after_parse(value, 0); /* a plain number: here of milliseconds */
+        request->retry_after_ms = wait_ms < 0 ? request->retry_after_ms : wait_ms / 1000;
+        request->has_retry_after_ms = wait_ms >= 0;
+    } else if (read_header(line, "retry-after", &value)) {
+        if (!request->has_retry_after_ms)
+            request->retry_after_ms =
+                sma_retry_after_parse(value, sma_ctx_wall(request->model->ctx));
+    } else if (read_header(line, "x-ratelimit-reset", &value)) {
+        if (request->retry_after_ms < 0) /* OpenRouter: when the limit of a day is over */
+            request->retry_after_ms =
+                sma_retry_reset_parse(value, sma_ctx_wall(request->model->ctx));
+    } else if (read_header(line, "x-should-retry", &value)) {
+        request->has_should_retry = true;
+        request->should_retry = sma_str_is_equal_nocase(value, SMA_STR("true"));
+    }
+    return line.len;
+}
+
+static void mark_ready(struct model_request *request)
+{
+    struct model_net *net = request->model->net;
+    if (request->is_ready)
+        return;
+    request->is_ready = true;
+    request->next_ready = net->ready;
+    net->ready = request;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *user)
+{
+    struct model_request *request = user;
+    size_t len = size * count;
+    if (request->state != MODEL_RUNNING)
+        return len; /* answered: read on only to keep the connection */
+    if (request->http_status == 0) {
+        long status = 0;
+        curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+        request->http_status = (int)status;
+    }
+    uint64_t now_ns = sma_ctx_now(request->model->ctx);
+    if (!is_success(request)) {
+        size_t room = MODEL_ERROR_BODY_BYTES_MAX - request->error_body.len;
+        sma_buf_put(&request->error_body, bytes, len < room ? len : room);
+        request->event_ns = request->event_ns == 0 ? now_ns : request->event_ns;
+        mark_ready(request);
+        return len;
+    }
+    sma_decoder_feed(request->decoder, bytes, len);
+    uint64_t event_count = sma_decoder_event_count(request->decoder);
+    if (event_count != request->event_count) {
+        if (request->first_token_ns == 0) {
+            request->first_token_ns = now_ns;
+            SMA_METRIC_TIME(model_first_token, now_ns - request->out_ns);
+        }
+        request->event_count = event_count;
+        request->event_ns = now_ns;
+    }
+    mark_ready(request);
+    return len;
+}
+
+/* Connected, and the request goes out now: from here on the server may be silent for first_byte_ns. */
+static int on_connected(void *user, char *address, char *own_address, int port, int own_port)
+{
+    struct model_request *request = user;
+    (void)address, (void)own_address, (void)port, (void)own_port;
+    if (request->state != MODEL_RUNNING || request->sent_ns != 0)
+        return CURL_PREREQFUNC_OK;
+    request->sent_ns = sma_ctx_now(request->model->ctx);
+    mark_ready(request);
+    return CURL_PREREQFUNC_OK;
+}
+
+/* -- transfers --------------------------------------------------------------------------------- */
+static enum sma_err add_header(struct curl_slist **list, const char *format, const char *value)
+{
+    struct sma_buf line;
+    sma_buf_init(&line, 16384);
+    sma_buf_put_text(&line, format);
+    sma_buf_put_text(&line, value);
+    struct curl_slist *grown = line.err == SMA_ERR_OK ? curl_slist_append(*list, line.ptr) : NULL;
+    sma_buf_fini(&line);
+    if (grown == NULL)
+        return SMA_ERR_NOMEM;
+    *list = grown;
+    return SMA_ERR_OK;
+}
+
+/* Does the owner send this header himself? Then ours is not added. */
+static bool is_extra(const struct sma_config_llm *llm, const char *name)
+{
+    struct sma_str value;
+    for (size_t i = 0; i < llm->extra_header_count; i++)
+        if (read_header(sma_str(llm->extra_headers[i]), name, &value))
+            return true;
+    return false;
+}
+
+static enum sma_err add_unless_extra(struct curl_slist **list, const struct sma_config_llm *llm,
+                                     const char *name, const char *value)
+{
+    char start[64];
+    if (is_extra(llm, name))
+        return SMA_ERR_OK;
+    snprintf(start, sizeof start, "%s: ", name);
+    return add_header(list, start, value);
+}
+
+static enum sma_err add_key(struct curl_slist **list, const struct sma_config_llm *llm,
+                            const char *key)
+{
+    if (key == NULL)
+        return SMA_ERR_OK;
+    if (llm->api == SMA_LLM_MESSAGES)
+        return add_unless_extra(list, llm, "x-api-key", key);
+    return is_extra(llm, "Authorization") ? SMA_ERR_OK
+                                          : add_header(list, "Authorization: Bearer ", key);
+}
+
+static enum sma_err make_headers(const struct sma_config_llm *llm, const char *key,
+                                 struct curl_slist **list)
+{
+    enum sma_err err = add_unless_extra(list, llm, "Content-Type", "application/json");
+    if (err == SMA_ERR_OK)
+        err = add_header(list, "Expect:", "");
+    if (err == SMA_ERR_OK && llm->api == SMA_LLM_MESSAGES) {
+        const char *version = llm->anthropic_version;
+        bool is_set = version != NULL && version[0] != '\0';
+        err = add_unless_extra(list, llm, "anthropic-version", is_set ? version : "2023-06-01");
+    }
+    if (err == SMA_ERR_OK)
+        err = add_key(list, llm, key);
+    for (size_t i = 0; err == SMA_ERR_OK && i < llm->extra_header_count; i++)
+        err = strpbrk(llm->extra_headers[i], "\r\n") != NULL
+                  ? SMA_ERR_OK /* would be two headers; the configuration refuses it */
+                  : add_header(list, "", llm->extra_headers[i]);
+    return err;
+}
+
+enum sma_err model_net_prepare(struct model_target *target)
+{
+    size_t count = target->key_count == 0 ? 1 : target->key_count;
+    for (size_t i = 0; i < count; i++) {
+        struct curl_slist *list = NULL;
+        enum sma_err err = make_headers(target->llm, target->keys[i], &list);
+        target->headers[i] = list;
+        if (err != SMA_ERR_OK)
+            return err;
+    }
+    return SMA_ERR_OK;
+}
+
+void model_net_forget(struct model_target *target)
+{
+    for (size_t i = 0; i < SMA_KEYS_COUNT_MAX; i++)
+        curl_slist_free_all(target->headers[i]);
+    memset(target->headers, 0, sizeof target->headers);
+}
+
+static CURL *create_easy(struct model_request *request)
+{
+    CURL *easy = curl_easy_init();
+    if (easy == NULL)
+        return NULL;
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT,
+                     1L); /* cancelling must not wait for a name look-up */
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "shipmyagent/" SMA_VERSION);
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->curl_error);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    const char *ca_file = sma_net_ca_file(request->model->net->out);
+    if (ca_file != NULL && (curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file) != CURLE_OK ||
+                            curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, ca_file) != CURLE_OK)) {
+        curl_easy_cleanup(easy); /* to go on would mean to trust others */
+        return NULL;
+    }
+    return easy;
+}
+
+/* Never the environment's. What runs on this machine is not asked through a proxy. */
+static CURLcode set_proxy(CURL *easy, const struct sma_config_llm *llm)
+{
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_NOPROXY, "localhost,127.0.0.1,::1");
+    if (code == CURLE_OK)
+        code = curl_easy_setopt(easy, CURLOPT_PROXY, llm->proxy == NULL ? "" : llm->proxy);
+    return code;
+}
+
+enum sma_err model_net_start(struct model_request *request)
+{
+    struct model_net *net = request->model->net;
+    const struct model_target *target = request->target;
+    if (request->easy == NULL)
+        request->easy = create_easy(request);
+    if (request->easy == NULL)
+        return SMA_ERR_NOMEM;
+    CURL *easy = request->easy;
+    request->curl_error[0] = '\0';
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(target->connect_ns / 1000000u));
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers[request->key]);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->ask->body.len);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->ask->body.ptr);
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->needs_new_connection ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 0L);
+    if (set_proxy(easy, target->llm) != CURLE_OK ||
+        curl_easy_setopt(easy, CURLOPT_URL, target->url) != CURLE_OK ||
+        sma_net_add(net->out, easy, on_ended, request) != SMA_ERR_OK)
+        return SMA_ERR_NOMEM;
+    request->is_added = true;
+    return SMA_ERR_OK;
+}
+
+void model_net_stop(struct model_request *request)
+{
+    if (!request->is_added)
+        return;
+    request->is_added = false;
+    if (request->needs_new_connection) /* of HTTP/2: or it would serve the next one */
+        curl_easy_setopt(request->easy, CURLOPT_FORBID_REUSE, 1L);
+    sma_net_remove(request->model->net->out, request->easy);
+}
+
+void model_net_drop(struct model_request *request)
+{
+    SMA_ASSERT(!request->is_added);
+    if (request->easy != NULL)
+        curl_easy_cleanup(request->easy);
+    request->easy = NULL;
+}
+
+enum sma_err model_net_open(struct sma_model *model, struct sma_error *error)
+{
+    if (model->net != NULL)
+        return SMA_ERR_OK;
+    if (sma_ctx_loop(model->ctx) == NULL)
+        return sma_fail(error, SMA_ERR_IO,
+                        "this program was started for the offline model alone; restart it to ask "
+                        "a model on the network");
+    struct model_net *net = calloc(1, sizeof *net);
+    if (net == NULL)
+        return sma_fail(error, SMA_ERR_NOMEM, "no memory for the model's network");
+    enum sma_err err = sma_net_open(model->ctx, &net->out, error);
+    if (err != SMA_ERR_OK) {
+        free(net);
+        return err;
+    }
+    net->model = model;
+    sma_net_on_pass(net->out, on_pass, net);
+    model->net = net;
+    return SMA_ERR_OK;
+}
+
+void model_net_close(struct sma_model *model)
+{
+    struct model_net *net = model->net;
+    if (net == NULL)
+        return;
+    for (struct model_request *request = model->pool; request != NULL; request = request->next)
+        model_net_drop(request);
+    sma_net_close(net->out);
+    model->net = NULL;
+    free(net);
+}
